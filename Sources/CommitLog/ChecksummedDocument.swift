@@ -18,7 +18,7 @@ package enum ChecksummedDocument {
     }
 
     /// The same, for what every export or import writes.
-    static func encode(_ value: some PlainWritable, named name: String, by keys: DeviceKeys? = nil) throws -> [UInt8] {
+    static func encode(_ value: some JSONNodeEncodable, named name: String, by keys: DeviceKeys? = nil) throws -> [UInt8] {
         try seal(try StrictJSON.encode(value), named: name, by: keys)
     }
 
@@ -48,7 +48,7 @@ package enum ChecksummedDocument {
     }
 
     /// The same, for what every run reads.
-    static func decode<T: PlainReadable>(
+    static func decode<T: JSONNodeDecodable>(
         _ type: T.Type, named name: String, from bytes: [UInt8], at place: String, isSigned: Bool = false
     ) throws(CloudError) -> T {
         try decode(named: name, from: bytes, at: place, isSigned) { try StrictJSON.decode(type, from: $0) }

@@ -3,7 +3,7 @@ import StrictText
 
 // A commit without Codable's machinery: each import reads one, and each export its parent. Values of other types than a dataset's
 // record has are left to Codable, with the commit that they stand in.
-extension CommitDocument: PlainReadable {
+extension CommitDocument: JSONNodeDecodable {
     init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         approvals = try [String](members.member("approvals"))
@@ -26,7 +26,7 @@ extension CommitDocument: PlainReadable {
     }
 }
 
-extension CommitDocument.Messages: PlainReadable {
+extension CommitDocument.Messages: JSONNodeDecodable {
     init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         applied = try [String](members.member("applied"))
@@ -34,7 +34,7 @@ extension CommitDocument.Messages: PlainReadable {
     }
 }
 
-extension CommitDocument: PlainWritable {
+extension CommitDocument: JSONNodeEncodable {
     var node: JSONNode {
         .members([
             "approvals": .texts(approvals), "checkpoint": checkpoint?.node, "clock": .instant(clock), "cloud": .text(cloud), "zone": .text(zone),

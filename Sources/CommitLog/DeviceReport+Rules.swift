@@ -26,7 +26,7 @@ extension DeviceReport {
     }
 
     /// What a signed report says besides: where it counts, and whose keys have signed it.
-    private struct Proof: PlainReadable {
+    private struct Proof: JSONNodeDecodable {
         let cloud: String
         let key: String
         let sealKey: String
@@ -53,7 +53,7 @@ extension DeviceReport {
     }
 
     /// A report with its proof; all its members are such that a tree can be written.
-    private struct SignedReport: PlainWritable {
+    private struct SignedReport: JSONNodeEncodable {
         let node: JSONNode
 
         func encode(to encoder: any Encoder) throws {
@@ -80,7 +80,7 @@ extension DeviceReport {
     }
 }
 
-extension DeviceReport: PlainReadable, PlainWritable {
+extension DeviceReport: JSONNodeDecodable, JSONNodeEncodable {
     package var node: JSONNode {
         .members(["device": .text(device), "role": .text(role), "token": token?.node, "clock": .instant(clock), "nonce": nonce.map { .text($0) }])
     }

@@ -50,7 +50,7 @@ package enum DatasetFile {
         try Document(formatVersion: formatVersion, datasets: schemas.map(Dataset.init)).encode(to: encoder)
     }
 
-    struct Document: Codable, PlainReadable {
+    struct Document: Codable, JSONNodeDecodable {
         let formatVersion: Int
         let datasets: [Dataset]
 

@@ -103,7 +103,7 @@ extension LocalTransaction {
     }
 }
 
-extension DatasetRecord: PlainReadable, PlainWritable {
+extension DatasetRecord: JSONNodeDecodable, JSONNodeEncodable {
     package var node: JSONNode {
         .members([
             "dataFile": dataFile.node, "changeFiles": .list(changeFiles.map(\.node)), "changeFile": changeFile?.node, "syncTimestamp": .instant(syncTimestamp),

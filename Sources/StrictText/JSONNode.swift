@@ -1,4 +1,4 @@
-/// A small control document as a tree, for types that read themselves from one (``PlainReadable``).
+/// A small control document as a tree, for types that read themselves from one (``JSONNodeDecodable``).
 ///
 /// Made only of text that ``StrictJSON/check(_:)`` takes, too: UTF-8, no key twice, no lone surrogate, nothing after the end. Whatever
 /// else is in the text makes no tree, and the slower way says what is wrong with it.

@@ -49,7 +49,7 @@ struct Snapsync: AsyncParsableCommand {
         LoggingSystem.bootstrap { _ in StandardErrorLog() }
         let words = ProgramArguments.words
         guard !words.isEmpty || StandardStream.isAnyTerminal else { exit(withError: ValidationError("No command was given. snapsync --help lists them.")) }
-        guard let line = ScheduledLine(words) else {
+        guard let line = FastPathArguments(words) else {
             if let mistyped = MistypedCommand(in: words) { exit(withError: mistyped.error) }
             return await main(words)
         }

@@ -6,7 +6,7 @@ import Testing
 
 /// What a database keeps of its state is read as Codable reads it, however it was altered.
 @Suite struct PlainStateTests {
-    private func expectAgreement<T: PlainReadable & PlainWritable & Equatable>(_ type: T.Type, _ text: String) throws {
+    private func expectAgreement<T: JSONNodeDecodable & JSONNodeEncodable & Equatable>(_ type: T.Type, _ text: String) throws {
         let seed = UInt64.random(in: 1 ... .max)
         let whole = try #require(Array(text.utf8).withUnsafeBytes { StrictJSON.plain(type, $0) }, "not read without Codable")
         #expect(try whole == StrictJSON.decodeAny(type, from: Data(text.utf8)))

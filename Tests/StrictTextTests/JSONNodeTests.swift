@@ -5,8 +5,8 @@ import Testing
 
 /// What reads itself from a tree is read as Codable reads it, or left to Codable.
 @Suite struct JSONNodeTests {
-    private struct Sample: PlainReadable, Equatable {
-        struct Part: PlainReadable, Equatable {
+    private struct Sample: JSONNodeDecodable, Equatable {
+        struct Part: JSONNodeDecodable, Equatable {
             let id: Int
             let note: String?
 

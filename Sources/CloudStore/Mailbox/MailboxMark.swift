@@ -19,7 +19,7 @@ package struct FolderStamp: Hashable, Sendable, Codable {
     package init(_ text: String) { self.text = text }
 }
 
-extension MailboxMark: PlainReadable, PlainWritable {
+extension MailboxMark: JSONNodeDecodable, JSONNodeEncodable {
     package var node: JSONNode { .object(["folders": .object(folders.mapValues { .object(["text": .text($0.text)]) })]) }
 
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {

@@ -3,14 +3,14 @@ package import StrictText
 
 // Records and assets as JSON without Codable's overhead: each import and export reads or writes some. Values of types that no dataset's record
 // has are left to Codable, together with the document that contains them.
-extension CheckpointReference: PlainReadable {
+extension CheckpointReference: JSONNodeDecodable {
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         self.init(number: try members.member("number").count(), sha256: try members.member("sha256").text())
     }
 }
 
-extension RecordDocument: PlainReadable {
+extension RecordDocument: JSONNodeDecodable {
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         changeTag = try members.optional("changeTag")?.text()
@@ -24,14 +24,14 @@ extension RecordDocument: PlainReadable {
     }
 }
 
-extension RecordEvent: PlainReadable {
+extension RecordEvent: JSONNodeDecodable {
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         self.init(at: try members.member("at").instant(), device: try members.member("by").text())
     }
 }
 
-extension ValueDocument: PlainReadable {
+extension ValueDocument: JSONNodeDecodable {
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         let value = try members.member("value")
@@ -50,7 +50,7 @@ extension ValueDocument: PlainReadable {
     }
 }
 
-extension CloudAsset: PlainReadable {
+extension CloudAsset: JSONNodeDecodable {
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         self.init(
@@ -59,18 +59,18 @@ extension CloudAsset: PlainReadable {
     }
 }
 
-extension CloudAssetIndex: PlainReadable {
+extension CloudAssetIndex: JSONNodeDecodable {
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         self.init(byteCount: try members.member("size").count(), sha256: try members.member("sha256").text())
     }
 }
 
-extension CheckpointReference: PlainWritable {
+extension CheckpointReference: JSONNodeEncodable {
     package var node: JSONNode { .object(["number": .count(number), "sha256": .text(sha256)]) }
 }
 
-extension RecordDocument: PlainWritable {
+extension RecordDocument: JSONNodeEncodable {
     package var node: JSONNode {
         .members([
             "changeTag": changeTag.map { .text($0) }, "created": created?.node, "modified": modified?.node, "fields": .object(fields.mapValues(\.node)),
@@ -79,11 +79,11 @@ extension RecordDocument: PlainWritable {
     }
 }
 
-extension RecordEvent: PlainWritable {
+extension RecordEvent: JSONNodeEncodable {
     package var node: JSONNode { .object(["at": .instant(at), "by": .text(device)]) }
 }
 
-extension ValueDocument: PlainWritable {
+extension ValueDocument: JSONNodeEncodable {
     package var node: JSONNode {
         func typed(_ type: String, _ value: JSONNode) -> JSONNode { .object(["type": .text(type), "value": value]) }
         return switch value {
@@ -100,7 +100,7 @@ extension ValueDocument: PlainWritable {
     }
 }
 
-extension CloudAsset: PlainWritable {
+extension CloudAsset: JSONNodeEncodable {
     package var node: JSONNode {
         .members([
             "path": .text(path), "size": .count(byteCount), "rawSize": .count(rawByteCount), "sha256": .text(sha256), "index": index?.node,
@@ -108,11 +108,11 @@ extension CloudAsset: PlainWritable {
     }
 }
 
-extension CloudAssetIndex: PlainWritable {
+extension CloudAssetIndex: JSONNodeEncodable {
     package var node: JSONNode { .object(["size": .count(byteCount), "sha256": .text(sha256)]) }
 }
 
-extension ChangeToken: PlainReadable, PlainWritable {
+extension ChangeToken: JSONNodeDecodable, JSONNodeEncodable {
     package var node: JSONNode { .object(["number": .count(number), "hash": .text(hash)]) }
 
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {

@@ -25,7 +25,7 @@ package enum CloudMarker {
     package static func bytes(of identity: CloudIdentity) throws -> [UInt8] { Array(try StrictJSON.encode(identity)) }
 
     /// Decodes a document that says its format version; a newer one may look otherwise but for that.
-    package static func decode<T: PlainReadable>(_ type: T.Type, from bytes: [UInt8], at place: String) throws(CloudError) -> T {
+    package static func decode<T: JSONNodeDecodable>(_ type: T.Type, from bytes: [UInt8], at place: String) throws(CloudError) -> T {
         do {
             let version = try StrictJSON.decode(Version.self, from: bytes[...]).formatVersion
             guard version <= formatVersion else {
@@ -46,14 +46,14 @@ package enum CloudMarker {
         }
     }
 
-    private struct Version: PlainReadable {
+    private struct Version: JSONNodeDecodable {
         let formatVersion: Int
 
         init(_ node: JSONNode) throws(JSONNode.Misfit) { formatVersion = try node.object().member("formatVersion").count() }
     }
 }
 
-extension CloudIdentity: PlainReadable {
+extension CloudIdentity: JSONNodeDecodable {
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         self.init(

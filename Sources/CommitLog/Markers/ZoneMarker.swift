@@ -42,7 +42,7 @@ package struct ZoneMarker: Codable {
     }
 }
 
-extension ZoneMarker: PlainReadable {
+extension ZoneMarker: JSONNodeDecodable {
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         creator = try members.member("creator").text()

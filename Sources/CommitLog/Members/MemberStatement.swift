@@ -44,7 +44,7 @@ struct MemberStatement: Codable {
 }
 
 // Without Codable's machinery, as every run of a device that publishes reads what the database keeps of the list.
-extension MemberStatement: PlainReadable {
+extension MemberStatement: JSONNodeDecodable {
     init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         guard let action = Action(rawValue: try members.member("action").text()) else { throw JSONNode.Misfit() }

@@ -30,7 +30,7 @@ package struct ZoneKnowledge: Hashable, Sendable, Codable {
 }
 
 // Without Codable's machinery: every run in a signed zone reads it.
-extension ZoneKnowledge: PlainReadable, PlainWritable {
+extension ZoneKnowledge: JSONNodeDecodable, JSONNodeEncodable {
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         creator = try members.optional("creator")?.text()

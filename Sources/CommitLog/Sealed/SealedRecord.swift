@@ -76,7 +76,7 @@ private struct RecordFields: Codable {
     }
 }
 
-extension RecordFields: PlainReadable, PlainWritable {
+extension RecordFields: JSONNodeDecodable, JSONNodeEncodable {
     init(_ node: JSONNode) throws(JSONNode.Misfit) {
         var fields: [String: ValueDocument] = [:]
         for (name, value) in try node.object() { fields[name] = try ValueDocument(value) }

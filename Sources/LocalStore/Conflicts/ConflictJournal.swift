@@ -148,7 +148,7 @@ package struct ConflictJournal: TransactionPart {
 }
 
 /// What is still known of entries that were removed.
-private struct RemovedConflicts: PlainReadable, PlainWritable {
+private struct RemovedConflicts: JSONNodeDecodable, JSONNodeEncodable {
     /// How many of them were open.
     let count: Int
     let lastID: Int64

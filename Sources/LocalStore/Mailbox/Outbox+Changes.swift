@@ -10,7 +10,7 @@ extension Outbox {
     /// A change whose message was applied and that no version has ended since is among them.
     package func unsentChanges(of schema: DatasetSchema, comparedWith version: Int, after key: EntityKey?, limit: Int) throws -> [UnsentChange] {
         guard let id = try trackingID(schema) else { return [] }
-        let isTold =
+        let hasMessage =
             try !transaction.mailbox.exist()
             ? ""
             : """
@@ -20,7 +20,7 @@ extension Outbox {
         let statement = try KeyedStatement(
             db,
             """
-            SELECT key, seq, at, state, isMark, base FROM snapsync_changes c WHERE dataset = ?1 AND (?2 IS NULL OR key > ?2) AND ?3 IS NOT NULL \(isTold)
+            SELECT key, seq, at, state, isMark, base FROM snapsync_changes c WHERE dataset = ?1 AND (?2 IS NULL OR key > ?2) AND ?3 IS NOT NULL \(hasMessage)
             ORDER BY key LIMIT ?4
             """
         ).bind(.integer(id), key.map { .key($0) } ?? .null, .integer(Int64(version)), .integer(Int64(limit)))
@@ -62,12 +62,12 @@ extension Outbox {
     /// An entity that a message or a set-aside row tells of is left alone, and so is one that the version knows as deleted.
     package func forgetPassing(of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
-        let isTold = try transaction.mailbox.exist() ? " OR EXISTS (SELECT 1 FROM snapsync_outbox o WHERE o.dataset = c.dataset AND o.key = c.key)" : ""
+        let hasMessage = try transaction.mailbox.exist() ? " OR EXISTS (SELECT 1 FROM snapsync_outbox o WHERE o.dataset = c.dataset AND o.key = c.key)" : ""
         try db.execute(
             sql: """
                 DELETE FROM snapsync_changes AS c WHERE dataset = ?1 AND state = \(TrackedState.deleted) AND isNew = \(TrackedOrigin.new) AND NOT (
                     EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = c.dataset AND t.key = c.key)
-                    OR EXISTS (SELECT 1 FROM snapsync_set_aside a WHERE a.dataset = ?2 AND a.key = c.key)\(isTold))
+                    OR EXISTS (SELECT 1 FROM snapsync_set_aside a WHERE a.dataset = ?2 AND a.key = c.key)\(hasMessage))
                 """, arguments: [id, schema.name])
     }
 

@@ -8,7 +8,7 @@ final class LockWait: Sendable {
 
     private struct State {
         var begin = ContinuousClock.now
-        var isTold = false
+        var isReported = false
         var isPatient = true
     }
 
@@ -28,11 +28,11 @@ final class LockWait: Sendable {
         let (goesOn, tells) = state.withLock { state -> (Bool, Bool) in
             guard state.isPatient else { return (false, false) }
             let now = ContinuousClock.now
-            if tries == 0 { (state.begin, state.isTold) = (now, false) }
+            if tries == 0 { (state.begin, state.isReported) = (now, false) }
             let waited = now - state.begin
             guard waited < .seconds(Self.seconds) else { return (false, false) }
-            let tells = !state.isTold && waited >= .seconds(Self.secondsOfSilence)
-            if tells { state.isTold = true }
+            let tells = !state.isReported && waited >= .seconds(Self.secondsOfSilence)
+            if tells { state.isReported = true }
             return (true, tells)
         }
         if tells { tell() }

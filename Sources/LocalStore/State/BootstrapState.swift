@@ -26,11 +26,11 @@ package struct ReportNonces: Hashable, Sendable, Codable {
     package func include(_ nonce: String) -> Bool { nonce == seen || nonce == next }
 }
 
-extension BootstrapNote: PlainReadable {
+extension BootstrapNote: JSONNodeDecodable {
     package init(_ node: JSONNode) throws(JSONNode.Misfit) { self.init(madeZone: try node.object().member("madeZone").boolean()) }
 }
 
-extension ReportNonces: PlainReadable, PlainWritable {
+extension ReportNonces: JSONNodeDecodable, JSONNodeEncodable {
     package var node: JSONNode { .members(["seen": seen.map { .text($0) }, "next": .text(next), "since": since.map { .instant($0) }]) }
 
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {

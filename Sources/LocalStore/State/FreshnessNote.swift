@@ -23,7 +23,7 @@ package struct FreshnessNote: Hashable, Sendable {
     }
 }
 
-extension FreshnessNote: PlainReadable, PlainWritable {
+extension FreshnessNote: JSONNodeDecodable, JSONNodeEncodable {
     package var node: JSONNode { .members(["interval": .count(interval), "newest": newest.map { .instant($0) }]) }
 
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {

@@ -13,7 +13,7 @@ package struct MailboxListingCache: Hashable, Sendable, Codable {
     }
 }
 
-extension MailboxListingCache: PlainReadable, PlainWritable {
+extension MailboxListingCache: JSONNodeDecodable, JSONNodeEncodable {
     package var node: JSONNode { .object(["mark": .text(mark), "since": .instant(since)]) }
 
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {

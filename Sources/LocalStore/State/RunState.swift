@@ -53,7 +53,7 @@ extension LocalDatabase {
     }
 }
 
-extension RunRecord: PlainReadable, PlainWritable {
+extension RunRecord: JSONNodeDecodable, JSONNodeEncodable {
     package var node: JSONNode { .object(["at": .instant(at), "microseconds": .integer(microseconds)]) }
 
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {

@@ -91,7 +91,7 @@ package struct StateTable: TransactionPart {
     }
 
     /// As ``value(_:)``, without the cost of Codable: for what every run reads.
-    func plainValue<T: PlainReadable>(_ key: String) throws -> T? {
+    func plainValue<T: JSONNodeDecodable>(_ key: String) throws -> T? {
         guard let text = try table.text(of: key) else { return nil }
         do {
             return try StrictJSON.decode(T.self, from: text)
@@ -105,5 +105,5 @@ package struct StateTable: TransactionPart {
     }
 
     /// As ``setValue(_:_:)``, without the cost of Codable: for what every export or import writes.
-    func setPlainValue<T: PlainWritable>(_ key: String, _ value: T?) throws { try table.setText(value.map { try StrictJSON.text($0) }, of: key) }
+    func setPlainValue<T: JSONNodeEncodable>(_ key: String, _ value: T?) throws { try table.setText(value.map { try StrictJSON.text($0) }, of: key) }
 }

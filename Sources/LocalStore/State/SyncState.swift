@@ -76,7 +76,7 @@ public struct DatasetState: Hashable, Sendable {
     }
 }
 
-extension AppliedVersion: PlainReadable, PlainWritable {
+extension AppliedVersion: JSONNodeDecodable, JSONNodeEncodable {
     package var node: JSONNode { .object(["number": .count(number), "hash": .text(hash)]) }
 
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
@@ -85,7 +85,7 @@ extension AppliedVersion: PlainReadable, PlainWritable {
     }
 }
 
-extension IntendedVersion: PlainReadable, PlainWritable {
+extension IntendedVersion: JSONNodeDecodable, JSONNodeEncodable {
     package var node: JSONNode {
         .members([
             "version": version.node, "sequences": .object(sequences.mapValues { .integer($0) }),
@@ -102,7 +102,7 @@ extension IntendedVersion: PlainReadable, PlainWritable {
     }
 }
 
-extension KnownRecord: PlainReadable, PlainWritable {
+extension KnownRecord: JSONNodeDecodable, JSONNodeEncodable {
     package var node: JSONNode { .object(["version": version.node, "document": .text(document)]) }
 
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {

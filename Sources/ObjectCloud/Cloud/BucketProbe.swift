@@ -44,10 +44,10 @@ public struct BucketProbe: Sendable, Encodable {
         func find(_ name: String, _ isKept: Bool, _ observation: String) { findings.append(Finding(name: name, isKept: isKept, observation: observation)) }
 
         let missing = try client.once("GET", "\(folder)/none", limit: 64 << 10)
-        let isMissingTold = missing.status == 404
+        let saysNotFound = missing.status == 404
         find(
-            "missing", isMissingTold,
-            isMissingTold ? "a missing object is told with 404" : "a missing object is told with \(missing.status): grant s3:ListBucket on the bucket")
+            "missing", saysNotFound,
+            saysNotFound ? "a missing object is told with 404" : "a missing object is told with \(missing.status): grant s3:ListBucket on the bucket")
 
         let first = "\(folder)/first"
         made.append(first)

@@ -9,7 +9,7 @@ extension SyncContext {
     ///
     /// Call after it is known what this device's last commit has, and before anything is sent, merged or published. A clock that is not
     /// set, or is a day off the cloud's, changes nothing. Costs two looks at small tables where no instant is in the future.
-    func correctFutureInstants() async throws {
+    package func correctFutureInstants() async throws {
         let now = now()
         guard ClockGuard.isPlausible(now), try database.read(at: .read, { try $0.futureInstants.exist(of: settings.datasets, now: now) })
         else { return }

@@ -79,7 +79,7 @@ struct MessageComposer: Sendable {
     }
 
     /// Whether a change was tracked since the last comparison; notes must have been folded.
-    func hasUntold(in transaction: LocalTransaction) throws -> Bool {
+    func hasUnsent(in transaction: LocalTransaction) throws -> Bool {
         guard device.settings.role == .reader, try transaction.state.view() == nil, let version = try transaction.state.applied() else { return false }
         return try device.settings.datasets.contains { try $0.messageRules != nil && !unsent(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
     }

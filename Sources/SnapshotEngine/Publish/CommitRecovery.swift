@@ -11,7 +11,7 @@ extension SyncContext {
     /// intended one, of the last run or of an earlier one whose request came late; others may have gone on from it.
     ///
     /// - Throws: ``SyncError`` with `.dataRefused` if the zone was rolled back or is damaged.
-    func recoverAndFetchUpstreamChanges() async throws -> UpstreamChanges {
+    package func recoverAndFetchUpstreamChanges() async throws -> UpstreamChanges {
         let upstream = try await fetchUpstreamChanges()
         try noteFreshness(upstream.changes)
         guard settings.role.publishes, let first = upstream.changes.commits.first, let intended = upstream.intended?.attempt(AppliedVersion(first.token)),

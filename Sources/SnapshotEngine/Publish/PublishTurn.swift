@@ -22,7 +22,7 @@ package actor PublishTurn {
     private var ignored: Set<PublishTicket> = []
     /// How long this run has waited for others in all.
     private var waited = Duration.zero
-    private var isWaitTold = false
+    private var isWaitReported = false
     /// Whether this run waited for another device the last time that it was about to publish.
     package private(set) var gaveWay = false
     /// The version that this run has imported last and not reported.
@@ -91,8 +91,8 @@ package actor PublishTurn {
             }
             let delay = min(max(poll, look * Self.lookRest) * draw(), patience)
             try await pause(delay)
-            if !isWaitTold, waited + delay >= Self.silence {
-                isWaitTold = true
+            if !isWaitReported, waited + delay >= Self.silence {
+                isWaitReported = true
                 logger.notice("other devices publish first; waiting for them, up to \(Self.runPatience.components.seconds) s")
             }
             (waited, patience, poll) = (waited + look + delay, patience - look - delay, min(poll * 2, Self.longestPoll))

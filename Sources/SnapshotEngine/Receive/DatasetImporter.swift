@@ -47,7 +47,7 @@ struct DatasetImporter: Sendable {
 
     /// Replaces what `plan` says; ends with the version's tombstones and instants in place and the lost changes forgotten.
     func apply(_ plan: Plan, ledger: ImportLedger, in transaction: LocalTransaction) throws -> Outcome {
-        try takeTail(in: transaction)
+        try loadTombstonesAndInstants(in: transaction)
         let index = asset.index
         let outcome: Outcome
         switch plan {
@@ -147,7 +147,7 @@ struct DatasetImporter: Sendable {
         try transaction.futureInstants.limitTimestamps(of: schema, to: asset.syncTimestamp, isMerging: true)
     }
 
-    private func takeTail(in transaction: LocalTransaction) throws {
+    private func loadTombstonesAndInstants(in transaction: LocalTransaction) throws {
         try transaction.tombstonesAndInstants.clear(of: schema)
         try asset.readTail { key, instant in
             try transaction.tombstonesAndInstants.addTombstone(of: key, at: min(instant, asset.syncTimestamp), in: schema)

@@ -343,7 +343,7 @@ package struct ImportRun: Sendable {
         let schemas = incoming.map(\.schema)
         if mail.mustBeCompared {
             try transaction.changeLog.consolidate(of: device.settings.datasets)
-            if try MessageComposer(device: device).hasUntold(in: transaction) { return nil }
+            if try MessageComposer(device: device).hasUnsent(in: transaction) { return nil }
         }
         try willReplace(transaction)
         var acting = device

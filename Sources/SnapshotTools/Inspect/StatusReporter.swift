@@ -142,7 +142,7 @@ public struct StatusReport: Sendable, Encodable {
     /// What `undo` would bring back, in words; nil if nothing was replaced on purpose.
     public let undo: String?
     /// The copies of earlier data that lie beside the database, newest first.
-    public let copies: [KeptCopyReport]
+    public let copies: [LocalBackupReport]
     /// How many edits that lost to others nobody has taken back or cleared (``SyncEngine/conflicts(all:)``).
     public let conflicts: Int
     /// Messages to the publisher, and what no message carries.
@@ -231,7 +231,7 @@ extension StatusReport {
         earlierZones = local.earlierZones.map { LeftZone(zone: $0.zone, version: $0.version?.number, isRemoved: $0.isPruned) }
         nextZone = local.nextZone
         undo = local.undo.map { "the state before the \($0.act), of \($0.at)" }
-        self.copies = copies.map(KeptCopyReport.init)
+        self.copies = copies.map(LocalBackupReport.init)
         conflicts = local.conflicts
     }
 }

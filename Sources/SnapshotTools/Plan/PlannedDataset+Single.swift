@@ -11,7 +11,7 @@ extension PlannedDataset {
     /// The loser goes on every side that has it, so that an entity can be named twice. Memory: the states of both sides, as in the
     /// import itself.
     func planSingle(_ version: DatasetVersion) throws -> SyncPlan.Dataset {
-        try takeTail(of: version)
+        try loadTombstonesAndInstants(of: version)
         let here = EntityStates(schema: schema), there = EntityStates(schema: schema)
         try transaction.rows.giveRows(of: schema, to: here)
         try version.read(Array(version.runs().indices)) { try $0.give(to: there) }

@@ -32,7 +32,7 @@ struct PlannedDataset {
 
     /// Compares with a version that is not applied here yet, or, with `isHere`, with the one that is.
     func plan(_ version: DatasetVersion, isHere: Bool, isComplete: Bool) throws -> SyncPlan.Dataset {
-        if !isHere { try takeTail(of: version) }
+        if !isHere { try loadTombstonesAndInstants(of: version) }
         let rows = transaction.rows.ranges(of: schema)
         var tally = Tally()
         try version.compare(runs(of: version, isHere: isHere, isComplete: isComplete), with: rows) { run in
@@ -64,7 +64,7 @@ struct PlannedDataset {
     }
 
     /// Takes what the version says of deletions and instants; the rules look there.
-    func takeTail(of version: DatasetVersion) throws {
+    func loadTombstonesAndInstants(of version: DatasetVersion) throws {
         try transaction.tombstonesAndInstants.clear(of: schema)
         try version.readTail { key, instant in
             try transaction.tombstonesAndInstants.addTombstone(of: key, at: instant, in: schema)

@@ -31,7 +31,7 @@ struct CloudReplacer: Sendable {
             restorers.append(DatasetRestorer(schema: schema, version: version, database: device.database))
         }
         let act = "replacement of the cloud's version \(token.number)"
-        let pin = try await UndoKeeper(device: device).pendingPin(of: token.number, act: act)
+        let pin = try await UndoRecorder(device: device).pendingPin(of: token.number, act: act)
         let (found, notes) = (restorers, warnings)
         return try device.database.write(at: .apply) { transaction in
             guard try transaction.state.applied() == applied else {

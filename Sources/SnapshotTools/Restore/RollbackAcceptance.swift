@@ -42,7 +42,7 @@ struct RollbackAcceptance: Sendable {
         let copy = try await LocalBackups(device: device).make(reason: "before version \(number) of a zone that was put back was accepted")
         let report = try await device.cloud.at(.fetch).deviceReport(of: device.settings.device, in: device.zone)
         let point = UndoPoint(act: "acceptance of version \(number)", at: device.now(), copy: copy.number, version: nil)
-        let kept = UndoKeeper.Kept(point: point, applied: applied, sequence: copy.sequence, pin: nil)
+        let kept = UndoRecorder.Kept(point: point, applied: applied, sequence: copy.sequence, pin: nil)
 
         var importRun = ImportRun(device: device, progress: progress)
         importRun.willReplace = { transaction in

@@ -59,7 +59,7 @@ struct StateRestorer: Sendable {
             let version = try await DatasetVersion(record, as: schema, in: source.cloud, zone: device.zone).loaded()
             restorers.append(DatasetRestorer(schema: schema, version: version, database: device.database))
         }
-        let before = try await UndoKeeper(device: device).keep(act: act)
+        let before = try await UndoRecorder(device: device).keep(act: act)
         let (found, notes) = (restorers, warnings)
         return try SyncError.at(.apply) {
             try device.database.withoutRollbacks {

@@ -50,14 +50,17 @@ extension SyncEngine {
         try await locked {
             let device = try device()
             _ = try device.keepTracking()
-            let kept = try await UndoKeeper(device: device).keep(act: "replacement of the local data")
+            // The import would do these first, too, and then take them for another program's changes of what was kept.
+            let upstream = try await device.recoverAndFetchUpstreamChanges()
+            try await device.correctFutureInstants()
+            let kept = try await UndoRecorder(device: device).keep(act: "replacement of the local data")
             var importRun = ImportRun(device: device, progress: progress, discardsChanges: true)
             importRun.willReplace = { transaction in
                 try kept.verify(transaction)
                 try kept.record(transaction)
                 try transaction.outbox.withdraw()
             }
-            var imported = try await importRun.importNewest()
+            var imported = try await importRun.importNewest(upstream)
             if let warning = await device.removeWithdrawnMessages() { imported = imported.warning(warning) }
             return ReplaceLocalReport(imported: imported, keptCopy: kept.point.copy, versionBefore: kept.point.version)
         }

@@ -20,7 +20,7 @@ import Testing
         "timestamp":"2026-11-21T08:32:00.250Z","zone":"private/Z"}
         """
 
-    private func expectAgreement<T: PlainReadable & Encodable>(_ type: T.Type, _ text: String, count: Int = 4000) throws {
+    private func expectAgreement<T: JSONNodeDecodable & Encodable>(_ type: T.Type, _ text: String, count: Int = 4000) throws {
         let seed = UInt64.random(in: 1 ... .max)
         let whole = try #require(Array(text.utf8).withUnsafeBytes { StrictJSON.plain(type, $0) }, "not read without Codable")
         #expect(try StrictJSON.encode(whole) == StrictJSON.encode(StrictJSON.decodeAny(type, from: Data(text.utf8))))
@@ -28,7 +28,7 @@ import Testing
             guard let plain = bytes.withUnsafeBytes({ StrictJSON.plain(type, $0) }) else { continue }
             let coded = try? StrictJSON.encodeAny(StrictJSON.decodeAny(type, from: Data(bytes)))
             #expect(try StrictJSON.encodeAny(plain) == coded, "seed \(seed): \(String(decoding: bytes, as: UTF8.self))")
-            if let writable = plain as? any PlainWritable {
+            if let writable = plain as? any JSONNodeEncodable {
                 #expect(try StrictJSON.encode(writable) == coded, "seed \(seed): \(String(decoding: bytes, as: UTF8.self))")
             }
         }

@@ -43,10 +43,10 @@ struct LastWriteModel {
     /// - Parameters:
     ///   - stamp: the timestamp that the statement wrote, if it changed it and it is an instant, in microseconds.
     ///   - clock: the device's clock, in microseconds.
-    ///   - isTold: whether a message has told what the device has under the key.
-    mutating func change(_ key: String, at device: Int, to entity: SimulatedEntity?, stamp: Int64?, clock: Int64, isTold: Bool = false) {
+    ///   - isSent: whether a message has told what the device has under the key.
+    mutating func change(_ key: String, at device: Int, to entity: SimulatedEntity?, stamp: Int64?, clock: Int64, isSent: Bool = false) {
         let seen = base(device)[key]?.at
-        let own = devices[device][key].flatMap { $0.at != seen && ($0.at < clock + 1000 || isTold) ? $0.at : nil }
+        let own = devices[device][key].flatMap { $0.at != seen && ($0.at < clock + 1000 || isSent) ? $0.at : nil }
         devices[device][key] = State(at: max(min(stamp ?? clock, clock), seen.map { $0 + 1 } ?? .min, own.map { $0 + 1 } ?? .min), entity: entity)
     }
 

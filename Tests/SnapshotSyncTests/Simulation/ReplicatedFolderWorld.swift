@@ -204,7 +204,7 @@ extension ReplicatedFolderWorld {
     private func note(_ device: Int, _ verb: String, _ key: String, _ entity: SimulatedEntity?, stamp: String?) {
         model.change(
             key, at: device, to: entity, stamp: microseconds(stamp), clock: SimulatedApp.clock(of: zone.clock(device)),
-            isTold: model.devices[device][key].map { isTold($0, of: key) } == true)
+            isSent: model.devices[device][key].map { isSent($0, of: key) } == true)
         if let state = model.devices[device][key] { given[device, default: [:]][key, default: []].append(state) }
         zone.note("\(devices[device].name): \(verb) \(key) -> \(model.devices[device][key]?.description ?? "nothing")")
     }
@@ -307,7 +307,7 @@ extension ReplicatedFolderWorld {
         for (key, change) in expected.sorted(by: { $0.key < $1.key }) where model.devices[device][key] == change.from {
             // Another instant is that of a bucket that came back: 1 us after its deletion, which was corrected unless it was sent.
             if let found = tracked[key], found == nil || found == change.from.at { continue }
-            if isTold(change.from, of: key), tracked[key] != change.to.at, tracked[key] != change.to.at + 1 { continue }
+            if isSent(change.from, of: key), tracked[key] != change.to.at, tracked[key] != change.to.at + 1 { continue }
             // What was sent before it counts as published.
             let found = tracked[key].flatMap { $0 },
                 sent = found.flatMap { at in messages.values.first { $0.key == key && $0.state.at + 1 == at }.map { _ in at } }
@@ -315,7 +315,7 @@ extension ReplicatedFolderWorld {
             model.devices[device][key] = corrected
             let isOwn = given[device]?[key]?.contains(change.from) == true
             // What it replaced was neither published nor sent: nobody else has seen it, and it is later than nothing.
-            given[device]?[key]?.removeAll { $0.at > corrected.at && (found == corrected.at || !isTold($0, of: key)) }
+            given[device]?[key]?.removeAll { $0.at > corrected.at && (found == corrected.at || !isSent($0, of: key)) }
             if isOwn {
                 given[device, default: [:]][key, default: []].append(corrected)
             } else {
@@ -327,12 +327,12 @@ extension ReplicatedFolderWorld {
         }
     }
 
-    private func isTold(_ state: LastWriteModel.State, of key: String) -> Bool { messages.values.contains { $0.key == key && $0.state == state } }
+    private func isSent(_ state: LastWriteModel.State, of key: String) -> Bool { messages.values.contains { $0.key == key && $0.state == state } }
 
     /// What a message told ends with the version that has it, whatever instant the writer gave it.
     private func noteAnswered(_ device: Int) throws {
         let states = model.versions[model.applied[device]] ?? [:], open = try openKeys(device)
-        for (key, mine) in model.devices[device] where !open.contains(key) && isTold(mine, of: key) {
+        for (key, mine) in model.devices[device] where !open.contains(key) && isSent(mine, of: key) {
             guard let state = states[key], state != mine else { continue }
             // Where the writer has applied it, the version has it or something later.
             guard state.entity == mine.entity || applied.contains(where: { $0.key == key && $0.state == mine && $0.version <= model.applied[device] }) else {

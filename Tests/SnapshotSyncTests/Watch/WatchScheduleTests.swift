@@ -127,25 +127,25 @@ import Testing
 /// What of a watch's failures is told.
 @Suite struct WatchNewsTests {
     private func error(_ code: SyncError.Code, _ reason: String = "reason") -> SyncError { SyncError(code, at: "place", reason) }
-    private func isTold(_ event: WatchEvent?) -> Bool { event != nil }
+    private func isReported(_ event: WatchEvent?) -> Bool { event != nil }
 
     @Test func errorIsToldOnceAndItsEndToo() {
         var news = WatchNews()
-        #expect(isTold(news.failed(error(.cloudUnavailable), at: .seconds(1))))
-        #expect(!isTold(news.failed(error(.cloudUnavailable), at: .seconds(2))))
-        #expect(isTold(news.failed(error(.refused), at: .seconds(3))))
-        #expect(isTold(news.failed(error(.refused, "another"), at: .seconds(4))))
-        #expect(isTold(news.succeeded()))
-        #expect(!isTold(news.succeeded()))
-        #expect(isTold(news.failed(error(.refused, "another"), at: .seconds(5))))
+        #expect(isReported(news.failed(error(.cloudUnavailable), at: .seconds(1))))
+        #expect(!isReported(news.failed(error(.cloudUnavailable), at: .seconds(2))))
+        #expect(isReported(news.failed(error(.refused), at: .seconds(3))))
+        #expect(isReported(news.failed(error(.refused, "another"), at: .seconds(4))))
+        #expect(isReported(news.succeeded()))
+        #expect(!isReported(news.succeeded()))
+        #expect(isReported(news.failed(error(.refused, "another"), at: .seconds(5))))
     }
 
     @Test func runThatIsPutOffIsToldOnlyWhenItLasts() {
         var news = WatchNews()
-        #expect(!isTold(news.failed(error(.tryAgainLater), at: .seconds(1))))
-        #expect(!isTold(news.succeeded()))
-        #expect(!isTold(news.failed(error(.tryAgainLater), at: .seconds(100))))
-        #expect(!isTold(news.failed(error(.tryAgainLater), at: .seconds(109))))
-        #expect(isTold(news.failed(error(.tryAgainLater), at: .seconds(111))))
+        #expect(!isReported(news.failed(error(.tryAgainLater), at: .seconds(1))))
+        #expect(!isReported(news.succeeded()))
+        #expect(!isReported(news.failed(error(.tryAgainLater), at: .seconds(100))))
+        #expect(!isReported(news.failed(error(.tryAgainLater), at: .seconds(109))))
+        #expect(isReported(news.failed(error(.tryAgainLater), at: .seconds(111))))
     }
 }

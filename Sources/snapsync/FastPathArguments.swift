@@ -5,7 +5,7 @@ import SnapshotSync
 /// The parser of all commands looks at every one of them with reflection before it reads the first word, which takes as long as a sync
 /// that has nothing to do. These few lines need none of it. Whatever else is on a line, an abbreviation, a repetition, help, is the
 /// parser's, and so is every word about it.
-struct ScheduledLine {
+struct FastPathArguments {
     /// The commands that such a line may name.
     enum Command: String {
         case sync, export, `import`

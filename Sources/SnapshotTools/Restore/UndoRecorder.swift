@@ -6,7 +6,7 @@ import SnapshotVersions
 import StrictText
 
 /// Keeps the present data before they are replaced on purpose, so that `undo` can bring them back.
-struct UndoKeeper: Sendable {
+struct UndoRecorder: Sendable {
     let device: SyncContext
 
     /// Data that are kept, to be recorded in the very transaction that replaces them.

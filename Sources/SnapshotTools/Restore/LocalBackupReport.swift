@@ -1,7 +1,7 @@
 import StrictText
 
 /// A copy of earlier data beside the database, which `undo` or a look can bring back.
-public struct KeptCopyReport: Sendable, Encodable {
+public struct LocalBackupReport: Sendable, Encodable {
     /// The copy's number: the version to look at with `--cloud FILE.snapsync-kept`.
     public let number: Int
     public let at: String

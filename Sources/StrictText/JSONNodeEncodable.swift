@@ -4,20 +4,20 @@ package import Foundation
 ///
 /// The bytes are those that `Encodable` gives: keys in the order of their bytes, no white space, the fewest escapes. A tree that holds what
 /// is not written here (a control character, a number with a fraction) is left to `Encodable`.
-package protocol PlainWritable: Encodable {
+package protocol JSONNodeEncodable: Encodable {
     /// The document as a tree.
     var node: JSONNode { get }
 }
 
 extension StrictJSON {
     /// Encodes a control document: keys sorted, no white space, `/` as it is. Equal values give equal bytes.
-    package static func encode(_ value: some PlainWritable) throws -> Data {
+    package static func encode(_ value: some JSONNodeEncodable) throws -> Data {
         var bytes: [UInt8] = []
         return value.node.write(to: &bytes) ? Data(bytes) : try encodeAny(value)
     }
 
     /// Encodes a control document as text.
-    package static func text(_ value: some PlainWritable) throws -> String {
+    package static func text(_ value: some JSONNodeEncodable) throws -> String {
         var bytes: [UInt8] = []
         return String(decoding: value.node.write(to: &bytes) ? bytes : Array(try encodeAny(value)), as: UTF8.self)
     }
@@ -76,18 +76,18 @@ extension JSONNode {
     }
 }
 
-extension String: PlainWritable {
+extension String: JSONNodeEncodable {
     package var node: JSONNode { .text(self) }
 }
 
-extension Int: PlainWritable {
+extension Int: JSONNodeEncodable {
     package var node: JSONNode { .count(self) }
 }
 
-extension Instant: PlainWritable {
+extension Instant: JSONNodeEncodable {
     package var node: JSONNode { .instant(self) }
 }
 
-extension [String]: PlainWritable {
+extension [String]: JSONNodeEncodable {
     package var node: JSONNode { .texts(self) }
 }

@@ -6,7 +6,7 @@ package import Foundation
 /// finding out which type conforms to what; a sync with nothing to do reads a dozen. A document that its reader takes must be one that
 /// `Decodable` takes, and mean the same. What the reader does not take is decoded as ever, so that `Decodable` has the last word, and the
 /// words for what is wrong.
-package protocol PlainReadable: Decodable {
+package protocol JSONNodeDecodable: Decodable {
     /// Reads the document.
     init(_ node: JSONNode) throws(JSONNode.Misfit)
 }
@@ -15,7 +15,7 @@ extension StrictJSON {
     /// Decodes one control document.
     ///
     /// - Throws: ``JSONFault`` where the text is not strict JSON, else `DecodingError`.
-    package static func decode<T: PlainReadable>(_ type: T.Type, from data: Data) throws -> T {
+    package static func decode<T: JSONNodeDecodable>(_ type: T.Type, from data: Data) throws -> T {
         if let value = data.withUnsafeBytes({ plain(type, $0) }) { return value }
         return try decodeAny(type, from: data)
     }
@@ -23,7 +23,7 @@ extension StrictJSON {
     /// Decodes one control document.
     ///
     /// - Throws: ``JSONFault`` where the text is not strict JSON, else `DecodingError`.
-    package static func decode<T: PlainReadable>(_ type: T.Type, from bytes: ArraySlice<UInt8>) throws -> T {
+    package static func decode<T: JSONNodeDecodable>(_ type: T.Type, from bytes: ArraySlice<UInt8>) throws -> T {
         if let value = bytes.withUnsafeBytes({ plain(type, $0) }) { return value }
         return try decodeAny(type, from: Data(bytes))
     }
@@ -31,32 +31,32 @@ extension StrictJSON {
     /// Decodes one control document.
     ///
     /// - Throws: ``JSONFault`` where the text is not strict JSON, else `DecodingError`.
-    package static func decode<T: PlainReadable>(_ type: T.Type, from text: String) throws -> T {
+    package static func decode<T: JSONNodeDecodable>(_ type: T.Type, from text: String) throws -> T {
         var text = text
         if let value = text.withUTF8({ plain(type, UnsafeRawBufferPointer($0)) }) { return value }
         return try decodeAny(type, from: Data(text.utf8))
     }
 
     /// The document, if its type's own reader takes it.
-    package static func plain<T: PlainReadable>(_ type: T.Type, _ bytes: UnsafeRawBufferPointer) -> T? {
+    package static func plain<T: JSONNodeDecodable>(_ type: T.Type, _ bytes: UnsafeRawBufferPointer) -> T? {
         JSONNode(bytes).flatMap { try? T($0) }
     }
 }
 
-extension [String]: PlainReadable {
+extension [String]: JSONNodeDecodable {
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         self = try node.list { node throws(JSONNode.Misfit) in try node.text() }
     }
 }
 
-extension Instant: PlainReadable {
+extension Instant: JSONNodeDecodable {
     package init(_ node: JSONNode) throws(JSONNode.Misfit) { self = try node.instant() }
 }
 
-extension String: PlainReadable {
+extension String: JSONNodeDecodable {
     package init(_ node: JSONNode) throws(JSONNode.Misfit) { self = try node.text() }
 }
 
-extension Int: PlainReadable {
+extension Int: JSONNodeDecodable {
     package init(_ node: JSONNode) throws(JSONNode.Misfit) { self = try node.count() }
 }
