@@ -1,11 +1,11 @@
 import GRDB
 
-// What is known of versions that the zone no longer has, because an older state of it was put back.
+// What the local store records about versions that the zone no longer has, because an older state of the zone was restored.
 extension LocalTransaction {
-    /// Forgets what was recorded of the versions after `number`: what this device published in them, which messages they answered, and
-    /// how they follow one another.
+    /// Deletes the records about versions after `number`: what this device published in them, which messages they answered, and their place in
+    /// the lineage.
     ///
-    /// A message that such a version answered is applied again if it is still in the mailbox, for its effect is gone.
+    /// A message that such a version answered is applied again if it is still in the mailbox, because its effect is gone from the zone.
     package func forgetVersions(after number: Int) throws {
         try state.setIntended(nil)
         try state.setPendingPins(state.pendingPins().filter { $0.version <= number })

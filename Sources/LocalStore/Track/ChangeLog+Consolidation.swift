@@ -2,9 +2,9 @@ import GRDB
 package import SnapshotModel
 import StrictText
 
-// Log entries become tracked changes.
+// Consolidation: runs turn log entries into tracked changes.
 extension ChangeLog {
-    /// Whether log entries of these datasets wait for ``consolidate(of:)``.
+    /// Whether the log has entries of these datasets that ``consolidate(of:)`` has not processed.
     package func hasEntries(_ schemas: [DatasetSchema]) throws -> Bool {
         return try schemas.contains { schema in
             guard let id = try trackingID(schema) else { return false }
@@ -12,11 +12,15 @@ extension ChangeLog {
         }
     }
 
-    /// Turns log entries into tracked changes and fixes each change's instant for good.
+    /// Turns log entries into tracked changes and fixes each change's instant. Later runs do not compute it again.
     ///
-    /// The instant is max(min(u, clock), seen + 1 us, own + 1 us): u is the row's timestamp if the statement changed it, else the clock;
-    /// *seen* is the published instant of the entity or tombstone that the change replaced here; *own* is the instant of an unpublished
-    /// change that it replaced, unless that lies in the future of the clock. Source: docs/sync.md, "Instants and clocks".
+    /// The instant is max(min(u, clock), seen + 1 us, own + 1 us):
+    ///
+    /// - u is the row's timestamp if the statement changed it, else the clock;
+    /// - *seen* is the published instant of the entity or tombstone that the change replaced on this device;
+    /// - *own* is the instant of an unpublished change that it replaced, unless that instant is later than the clock.
+    ///
+    /// Source: docs/sync.md, "Instants and clocks".
     package func consolidate(of schemas: [DatasetSchema]) throws {
         try transaction.tracking.addColumns()
         let last = try lastEntry()
@@ -29,7 +33,7 @@ extension ChangeLog {
         try removeEntries(of: consolidated, upTo: last)
     }
 
-    /// Turns the log entries of a dataset up to a number into tracked changes, and leaves the later ones in the log.
+    /// Turns the log entries of a dataset up to a sequence number into tracked changes. Later entries stay in the log.
     package func consolidate(of schema: DatasetSchema, upTo sequence: Int64) throws {
         guard let id = try trackingID(schema), try hasEntries([schema]) else { return }
         try transaction.tracking.addColumns()
@@ -37,7 +41,7 @@ extension ChangeLog {
         try removeEntries(of: [id], upTo: sequence)
     }
 
-    /// Removes the log entries of datasets up to a number.
+    /// Deletes the log entries of datasets up to a sequence number.
     func removeEntries(of ids: [Int64], upTo sequence: Int64) throws {
         let those = "dataset IN (\((ids + [ReservedDataset.none.rawValue]).map(String.init).joined(separator: ", ")))"
         let last = try lastEntry()
@@ -46,11 +50,12 @@ extension ChangeLog {
         } else {
             try db.execute(sql: "DELETE FROM snapsync_log WHERE \(those) AND seq <= ?", arguments: [sequence])
         }
-        // A number is never used twice: the last one stays, as an entry of no dataset.
+        // Sequence numbers are never reused. The last one stays in the table, as an entry of no dataset.
         if last > 0 { try db.execute(sql: "INSERT OR IGNORE INTO snapsync_log(seq, dataset, kind, clock) VALUES(?, 0, 0, 0)", arguments: [last]) }
     }
 
-    /// Removes all rows of a table: SQLite drops its pages unread. Where it is built to overwrite what is deleted, it would write each of them.
+    /// Deletes all rows of a table. SQLite then frees the table's pages without reading them. With full `secure_delete` it would overwrite each
+    /// page first.
     func empty(_ table: LocalTable) throws {
         let secure = try Int.fetchOne(db, sql: "PRAGMA secure_delete") ?? 0
         if secure == 1 { try db.execute(sql: "PRAGMA secure_delete = FAST") }
@@ -66,11 +71,12 @@ extension ChangeLog {
 
     private func track(_ schema: DatasetSchema, id: Int64, upTo last: Int64) throws {
         let table = schema.table.sqlIdentifier, key = schema.keySQL
-        // In the order of keys, tracked changes are added page after page. An entry of kind 3 belongs to the next one of the log.
+        // With rows in key order, SQLite fills the pages of `snapsync_changes` one after another. Entries of kind 3 need the log's order instead:
+        // each belongs to the next entry of the log.
         let isOrdered =
             try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ? AND kind = \(LogEntryKind.overwritten))")
             .bind(.integer(id)).integer() == 1
-        // An entry of kind 1 counts only if REPLACE did remove the row. One of kind 3 says what the next entry of the key replaced.
+        // An entry of kind 1 counts only if REPLACE did remove the row. An entry of kind 3 says what the next entry of the same key replaced.
         let notes = try KeyedStatement(
             db,
             """
@@ -78,8 +84,8 @@ extension ChangeLog {
             AND (kind <> \(LogEntryKind.mayBeReplaced) OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", key.unlogged("l.key"))))) ORDER BY \(isOrdered ? "seq" : "2, seq")
             """)
         let before = try InstantsBefore(transaction, schema, id: id)
-        // The first entry says whether the version has the entity. Where an insert follows an entry that says that the row was changed, the row
-        // was deleted before, or a trigger of the application changed it before our trigger ran: the log does not distinguish these.
+        // The first entry of a key says whether the version has the entity. If an insert follows an entry of an update, either the row was
+        // deleted before, or a trigger of the application changed the row before our trigger ran. The log does not distinguish the two.
         let save = try KeyedStatement(
             db,
             """
@@ -102,14 +108,15 @@ extension ChangeLog {
             var under: LoggedStamp?
             if let found = replaced, found.key == key { (under, replaced) = (found.stamp, nil) }
             let clock = notes.integer(2) * 1000
-            // REPLACE that repeats the timestamp of the row under the key has not changed it.
+            // If REPLACE repeats the timestamp of the row that it replaces, the statement did not change the timestamp.
             let repeats = kind == 2 && under != nil && LoggedStamp(notes.timestamp(3)) == under
             let stamp = repeats ? clock : RowInstant.instant(of: notes.timestamp(3), unit)?.microseconds ?? clock
-            // A key that was put in replaces what was found under it, not the row that had another key before.
+            // An insert, or an update that changes the key, replaces the row that was stored under the new key, not the row that had another key
+            // before.
             let old = [kind == 2 ? nil : Self.seen(notes.timestamp(4), unit), under?.instant(unit)].compactMap { $0?.microseconds }.max()
             let known = try before.look(notes, replacing: old, clock: clock)
             let at = max(min(stamp, clock), known.seen.map(Self.next) ?? .min, known.own.map(Self.next) ?? .min)
-            // The base comes from the first entry: the instant of the row that was there.
+            // The base comes from the key's first entry: it is the instant of the row that was stored before.
             let base = known.isTracked ? known.sent : known.seen ?? (origin == .inVersion ? .min : nil)
             try save.bind(
                 .integer(id), .column(1, of: notes), .integer(at), .column(0, of: notes), .integer(origin.rawValue), .integer(kind == 5 ? 1 : 0),
@@ -118,15 +125,15 @@ extension ChangeLog {
         }
     }
 
-    /// The published instant that an entry says its change replaced: a trigger writes the row's own timestamp, the toolkit RFC 3339 text.
+    /// The published instant that an entry says its change replaced. Triggers write the row's own timestamp, the toolkit writes RFC 3339 text.
     static func seen(_ value: ColumnValue, _ unit: TimestampUnit?) -> Instant? {
         RowInstant.instant(of: value, unit) ?? RowInstant.instant(of: value, nil)
     }
 
     static func next(_ microseconds: Int64) -> Int64 { Instant(microseconds: microseconds).advanced(byMicroseconds: 1).microseconds }
 
-    /// Forgets the deletions of rows that no version can have held, because their key is of another type or too long: a tombstone could not name
-    /// them. While such a row is there its change stays tracked, and the export names it.
+    /// Deletes tracked deletions whose keys no version can contain, because the key is of another type or too long: a tombstone could not name
+    /// such a key. While such a row exists its change stays tracked, and the export reports the row.
     private func forgetMisfits(_ schema: DatasetSchema, id: Int64) throws {
         let deleted = "dataset = ? AND state = \(TrackedState.deleted)"
         guard !schema.hasSimpleKey else {
@@ -144,7 +151,7 @@ extension ChangeLog {
         }
     }
 
-    /// A change is a deletion if its row is gone, else an edit.
+    /// Marks each change as a deletion if its row is gone, else as an edit.
     private func classify(_ schema: DatasetSchema, id: Int64) throws {
         let table = schema.table.sqlIdentifier, key = schema.keySQL
         let stamp = schema.ownInstantSQL
@@ -156,7 +163,7 @@ extension ChangeLog {
     }
 }
 
-/// A row's timestamp as a log entry has it.
+/// A row's timestamp as a log entry stores it.
 enum LoggedStamp: Hashable {
     case text([UInt8])
     case integer(Int64)

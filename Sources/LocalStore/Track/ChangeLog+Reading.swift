@@ -2,9 +2,10 @@ import GRDB
 package import SnapshotModel
 package import StrictText
 
-// What is tracked.
+// Queries of the tracked changes.
 extension ChangeLog {
-    /// Whether a tracked edit has another instant than the applied version says of its entity, so that only the instants of the version change.
+    /// Whether the instant of a tracked edit differs from the instant that the applied version gives the entity. Then a commit changes at least
+    /// the version's instants.
     package func hasNewInstants(of schema: DatasetSchema) throws -> Bool {
         guard let id = try trackingID(schema) else { return false }
         let table = schema.table.sqlIdentifier, key = schema.keySQL
@@ -16,7 +17,8 @@ extension ChangeLog {
                 """, arguments: [id]) ?? false
     }
 
-    /// The instant of an entity as it is here: its tracked change's, else the applied version's, else its own timestamp; nil if there is no row.
+    /// The instant of an entity on this device: that of its tracked change, else of the applied version, else its own timestamp. Nil if there is
+    /// no row.
     package func instant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
         if let change = try change(of: key, in: schema) { return change.instant }
         if let applied = try transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) { return applied }
@@ -29,13 +31,13 @@ extension ChangeLog {
         return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 \(untrackedRows(of: schema)))", arguments: [id]) ?? false
     }
 
-    /// Whether anything is tracked; the log must have been consolidated.
+    /// Whether the dataset has tracked changes; the log must have been consolidated.
     package func hasChanges(of schema: DatasetSchema) throws -> Bool {
         guard let id = try trackingID(schema) else { return false }
         return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?)", arguments: [id]) ?? false
     }
 
-    /// The tracked changes whose keys lie in a range, in key order; with `onlyKept` those that ``MergeTable/keep(of:in:)`` marked.
+    /// The tracked changes whose keys lie in a range, in key order. With `onlyKept`, only those that ``MergeTable/keep(of:in:)`` marked.
     package func changes(of schema: DatasetSchema, in range: KeyRange, onlyKept: Bool = false) throws -> [TrackedChange] {
         guard let id = try trackingID(schema) else { return [] }
         var conditions = ["dataset = ?1"]
@@ -70,7 +72,7 @@ extension ChangeLog {
         return keys
     }
 
-    /// The tracked change of one entity; nil if it was not touched. The log must have been consolidated.
+    /// The tracked change of one entity; nil if there is none. The log must have been consolidated.
     package func change(of key: EntityKey, in schema: DatasetSchema) throws -> TrackedChange? {
         guard let id = try trackingID(schema) else { return nil }
         let statement = try KeyedStatement(db, "SELECT \(TrackedChange.columns) FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(
@@ -79,14 +81,14 @@ extension ChangeLog {
         return try statement.step() ? TrackedChange(statement) : nil
     }
 
-    /// The number of tracked changes, no more than `limit` of them counted; the log must have been consolidated.
+    /// The number of tracked changes; counting stops at `limit`. The log must have been consolidated.
     package func count(of schema: DatasetSchema, upTo limit: Int) throws -> Int {
         guard let id = try trackingID(schema) else { return 0 }
         return try Int.fetchOne(
             db, sql: "SELECT count(*) FROM (SELECT 1 FROM snapsync_changes WHERE dataset = ? LIMIT ?)", arguments: [id, limit]) ?? 0
     }
 
-    /// When an entity last changed or was deleted, as far as tracked changes and the applied version say; the log must have been consolidated.
+    /// When an entity was last changed or deleted, according to the tracked changes and the applied version. The log must have been consolidated.
     package func knownInstant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
         guard let id = try trackingID(schema) else { return nil }
         return try KeyedStatement(db, Self.knownInstantQuery).bind(.integer(id), .key(key)).integer().map(Instant.init(microseconds:))
@@ -97,14 +99,14 @@ extension ChangeLog {
         try KeyedStatement(db, "SELECT max(at) FROM snapsync_changes").integer().map(Instant.init(microseconds:))
     }
 
-    /// Whether every change of a dataset since the applied version is tracked. Reads no change.
+    /// Whether every change of a dataset since the applied version is tracked. Does not read the changes.
     package func isComplete(of schema: DatasetSchema) throws -> Bool {
-        // A table that triggers cannot follow is compared instead; what the comparison found is tracked like any change.
+        // Triggers cannot follow some tables. Runs compare all rows of such a table, and track the differences like other changes.
         guard try transaction.tracking.hasTables(), let id = try trackingID(schema), try UniqueKey.others(db, schema) != nil else { return false }
         return try KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() ?? 0 != 0
     }
 
-    /// Whether an entity of a dataset was touched since the applied version, consolidated or not. Reads up to the first.
+    /// Whether any entity of a dataset was changed since the applied version, in the log or in the tracked changes. Stops at the first one found.
     package func isTouched(_ schema: DatasetSchema) throws -> Bool {
         guard let id = try trackingID(schema) else { return false }
         let key = schema.keySQL
@@ -118,7 +120,7 @@ extension ChangeLog {
         ).bind(.integer(id)).integer() == 1
     }
 
-    /// What is known of a dataset's changes, consolidated or not.
+    /// A summary of a dataset's changes, in the log and in the tracked changes.
     package func summary(of schema: DatasetSchema) throws -> TrackedChanges {
         guard try transaction.tracking.hasTables(), let id = try trackingID(schema) else { return TrackedChanges(isComplete: false, count: 0, lastSequence: 0) }
         let isComplete = try isComplete(of: schema)
@@ -137,7 +139,7 @@ extension ChangeLog {
         return TrackedChanges(isComplete: isComplete, count: Int(count), lastSequence: last)
     }
 
-    /// Whether a tracked deletion is not in the applied version yet, with that instant.
+    /// Whether there is a tracked deletion that the applied version does not have with the same instant.
     package func hasNewDeletions(of schema: DatasetSchema) throws -> Bool {
         guard let id = try trackingID(schema) else { return false }
         return try Bool.fetchOne(
@@ -148,8 +150,8 @@ extension ChangeLog {
                 """, arguments: [id]) ?? false
     }
 
-    /// When the entity of a dataset (?1) with a key (?2) last changed or was deleted, as far as it is known here. A mark can stand on top of a
-    /// version's entity that is later than the mark is.
+    /// When the entity of dataset ?1 with key ?2 was last changed or deleted, as far as this device knows. A mark can be tracked on top of an
+    /// entity that the version changed later than the mark; hence the max.
     static let knownInstantQuery = """
         SELECT coalesce(
             (SELECT max(c.at, ifnull((SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2), c.at)) FROM snapsync_changes c WHERE dataset = ?1 AND key = ?2),

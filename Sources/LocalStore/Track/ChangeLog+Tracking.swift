@@ -2,22 +2,22 @@ import GRDB
 package import SnapshotModel
 package import StrictText
 
-// Tracked changes that no trigger saw, and the end of tracked changes.
+// Tracking without triggers, and the removal of tracked changes.
 extension ChangeLog {
-    /// How a change joins the tracked change that its entity may have already.
+    /// How a change relates to an earlier tracked change of the same entity.
     package enum Succession: Sendable {
-        /// It takes the place of the earlier change. It counts as made by a device that has seen everything that is not later than it.
+        /// It replaces the earlier change. It counts as made with knowledge of everything up to its instant.
         case replacing
-        /// It continues the earlier change, whose origin, scope and base stay. `base` is the instant of what the change replaced if there was no
-        /// earlier change; nil if it replaced nothing.
+        /// It continues the earlier change: the origin, scope and base of that stay. `base` is used if there is no earlier change: the instant of
+        /// the entity or tombstone that the change replaced, or nil if it replaced nothing.
         case continuing(base: Instant?)
     }
 
-    /// Tracks, without a log entry, that an entity is now as its row is, or gone if there is no row.
+    /// Tracks a change of an entity without a log entry: an edit if its row exists, else a deletion.
     ///
     /// - Parameters:
     ///   - instant: the change's instant.
-    ///   - succession: what becomes of an earlier change of the entity.
+    ///   - succession: how the change relates to an earlier change of the entity.
     ///   - isKept: whether the merge that is under way must keep the change.
     package func track(of key: EntityKey, in schema: DatasetSchema, at instant: Instant, joining succession: Succession = .replacing, isKept: Bool = false)
         throws
@@ -42,9 +42,10 @@ extension ChangeLog {
         ).run()
     }
 
-    /// Makes a tracked change of every row that was here before anything was tracked, at the row's own timestamp.
+    /// Tracks every row that existed before tracking began, with the row's own timestamp as its instant.
     ///
-    /// A timestamp later than `now` counts as `now`; a row without one is older than everything.
+    /// A timestamp later than `now` counts as `now`. A row without a timestamp gets the earliest instant, so that every other change wins over
+    /// it.
     package func adoptRows(of schema: DatasetSchema, now: Instant) throws {
         guard let id = try trackingID(schema) else { return }
         let own = schema.ownInstantSQL, key = schema.keySQL
@@ -60,20 +61,20 @@ extension ChangeLog {
             "FROM \(schema.table.sqlIdentifier) t WHERE NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = \(schema.keySQL.value(of: "t")))"
     }
 
-    /// Forgets a tracked change, for the version has it or has something later.
+    /// Deletes a tracked change. Call it when the version contains that change or a later one.
     package func forget(of key: EntityKey, in schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         try KeyedStatement(db, "DELETE FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
     }
 
-    /// Makes the tracked changes up to `sequence` part of the applied version, which now has them.
+    /// Moves the tracked changes up to `sequence` into the applied version, which now contains them.
     ///
-    /// What was changed later stays tracked. From here on the tracking is complete; that must be true when this is called.
+    /// Later changes stay tracked. The call also records that tracking is complete; the caller makes sure that this is true.
     package func acknowledge(of schema: DatasetSchema, upTo sequence: Int64) throws {
         guard let id = try trackingID(schema) else { return }
         let those = "SELECT key FROM snapsync_changes WHERE dataset = :id AND seq <= :seq"
         for (table, state) in [("snapsync_tombstones", "state < \(TrackedState.deleted)"), ("snapsync_instants", "state <> \(TrackedState.stamped)")] {
-            // SQLite makes a list of all those keys before it looks for the first.
+            // SQLite collects all those keys before it looks up the first one. An empty table makes that work needless.
             guard try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM \(table) WHERE dataset = ?)").bind(.integer(id)).integer() == 1 else { continue }
             try db.execute(sql: "DELETE FROM \(table) WHERE dataset = :id AND key IN (\(those) AND \(state))", arguments: ["id": id, "seq": sequence])
         }
@@ -84,10 +85,10 @@ extension ChangeLog {
         try drop(of: schema, upTo: sequence)
     }
 
-    /// Gives every tracked edit of a dataset the instant of the latest one.
+    /// Gives every tracked edit of a dataset the instant of the latest tracked edit.
     ///
-    /// - Parameter includingPublished: whether the other rows get that instant, too, as changes made here, where theirs is earlier.
-    /// - Returns: how many rows have another instant than before.
+    /// - Parameter includingPublished: whether all other rows with earlier instants get that instant too, as changes of this device.
+    /// - Returns: how many rows got another instant.
     package func levelInstants(of schema: DatasetSchema, includingPublished: Bool) throws -> Int {
         try consolidate(of: [schema])
         guard let id = try trackingID(schema) else { return 0 }
@@ -116,11 +117,11 @@ extension ChangeLog {
         return count
     }
 
-    /// Forgets the tracked changes up to `sequence`: the applied version has the same entities without them.
+    /// Deletes the tracked changes up to `sequence`. Call it when the applied version has the same entities without them.
     package func drop(of schema: DatasetSchema, upTo sequence: Int64) throws {
         guard let id = try trackingID(schema) else { return }
         try db.execute(sql: "DELETE FROM snapsync_changes WHERE dataset = ? AND seq <= ?", arguments: [id, sequence])
-        // What came later was compared with the version before this one.
+        // The origin of later changes was determined against the version before this one.
         try db.execute(sql: "UPDATE snapsync_changes SET isNew = \(TrackedOrigin.unknown) WHERE dataset = ?", arguments: [id])
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])
         try transaction.rowids.setCompared(schema)

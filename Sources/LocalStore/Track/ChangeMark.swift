@@ -1,12 +1,12 @@
 import GRDB
 
-/// A mark of what a database holds for a sync: it changes when a tracked row is touched, the schema is changed or a setting is.
+/// A fingerprint of what a sync depends on in the database. It changes when a tracked row, the schema or a setting changes.
 ///
-/// What a run itself writes (state, applied rows) does not move ``sequence``.
+/// What a run itself writes (state, applied rows) does not change ``sequence``.
 package struct ChangeMark: Hashable, Sendable {
-    /// The number of the last log entry. Never used twice.
+    /// The sequence number of the last log entry. Numbers are never reused.
     package let sequence: Int64
-    /// What else concerns a sync: the schema's version and the settings.
+    /// What else a sync depends on: the schema's version and the settings.
     package let frame: String
 
     package init(sequence: Int64, frame: String) {
@@ -16,7 +16,7 @@ package struct ChangeMark: Hashable, Sendable {
 }
 
 extension LocalDatabase {
-    /// The present mark. Cheap: no user's row is read.
+    /// The current mark. Cheap: reads no row of the user's tables.
     package func changeMark() throws -> ChangeMark {
         try read { transaction in
             let db = transaction.db

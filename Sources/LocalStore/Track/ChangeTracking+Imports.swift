@@ -1,9 +1,10 @@
 import GRDB
 package import SnapshotModel
 
-// Imports, whose changes the triggers do not record.
+// Imports: the triggers do not log their changes.
 extension ChangeTracking {
-    /// Runs `body`, whose changes come from a version and are not logged. Then the application's triggers see what differs (``TriggerReplay``).
+    /// Runs `work`, whose changes come from a version, with logging off. Then ``TriggerReplay`` runs the application's triggers for the rows that
+    /// differ.
     ///
     /// - Parameters:
     ///   - schemas: all datasets of the database.
@@ -22,9 +23,9 @@ extension ChangeTracking {
         }
     }
 
-    /// Runs `body`, whose changes are this device's own: the rows that differ in the end are logged as changed now.
+    /// Runs `work`, whose changes are this device's own: rows that differ afterwards are logged as changed now.
     ///
-    /// Where the application has triggers they see the difference alone, as in an import.
+    /// If the application has triggers, they run for the difference alone, as in an import.
     package func changing<T>(_ schemas: [DatasetSchema], then finish: () throws -> Void = {}, _ work: () throws -> T) throws -> T {
         try transaction.observe(schemas)
         func body() throws -> T { try keepingOwnColumns(of: schemas, work) }
@@ -37,13 +38,14 @@ extension ChangeTracking {
         return result
     }
 
-    /// Ends a change of the tables that is not the application's: tables that are not synced, and the keys of the rows that come next.
+    /// Ends a change that the toolkit made: runs `finish` for tables that are not synced, and moves the generated keys of new rows past those
+    /// that exist.
     private func end(_ schemas: [DatasetSchema], _ finish: () throws -> Void) throws {
         try finish()
         try transaction.keyRanges.advance(schemas)
     }
 
-    /// Runs `body`, which deletes and inserts rows; columns that the datasets do not describe keep their values.
+    /// Runs `body`, which deletes and inserts rows, and preserves the values of columns that the datasets do not describe.
     private func keepingOwnColumns<T>(of schemas: [DatasetSchema], _ body: () throws -> T) throws -> T {
         let own = try schemas.enumerated().compactMap { try OwnColumns(transaction, $1, number: $0) }
         let result = try body()
@@ -55,15 +57,15 @@ extension ChangeTracking {
         guard try db.hasTable("snapsync_importing") else { return try body() }
         try db.execute(sql: "INSERT OR IGNORE INTO snapsync_importing VALUES(1)")
         let result = try body()
-        // If `body` throws, the transaction is rolled back, and this mark with it.
+        // If `body` throws, the caller rolls the transaction back, which also removes this row.
         try db.execute(sql: "DELETE FROM snapsync_importing")
         return result
     }
 
-    /// Runs `body`, which replaces a dataset whole, with the dataset's triggers taken out, and puts the same ones in again.
+    /// Runs `body`, which replaces all rows of a dataset, with the dataset's triggers dropped, and creates the same triggers again.
     ///
-    /// A table without triggers is emptied at once instead of row by row. If `body` throws, the transaction is rolled back, and
-    /// the triggers are as they were.
+    /// SQLite empties a table without triggers at once instead of row by row. If `body` throws, the caller rolls the transaction back, which
+    /// restores the triggers.
     package func suspendingTriggers<T>(of schema: DatasetSchema, _ body: () throws -> T) throws -> T {
         let triggers = try installedTriggers(schema)
         for trigger in triggers { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }

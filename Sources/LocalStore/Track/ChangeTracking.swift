@@ -1,13 +1,13 @@
 import GRDB
 package import SnapshotModel
 
-/// The tracking of changes: the tables, the triggers, and whether they have seen everything.
+/// Change tracking: its tables, its triggers, and whether the triggers have logged every change.
 ///
 /// ``ChangeLog`` holds what the triggers record.
 package struct ChangeTracking: TransactionPart {
     let transaction: LocalTransaction
 
-    /// Whether ``install(_:)`` has anything to do: tables or triggers are missing or not what they should be.
+    /// Whether ``install(_:)`` has nothing to do: all tables and triggers exist and are as expected.
     package func isInstalled(_ schemas: [DatasetSchema]) throws -> Bool {
         guard try hasTables(), try !LocalMigration.isPending(db), try ImportFlag.isInstalled(db), try transaction.rowids.isQuiet(schemas) else { return false }
         return try schemas.allSatisfy { schema in
@@ -17,11 +17,12 @@ package struct ChangeTracking: TransactionPart {
         }
     }
 
-    /// Installs or repairs the tracking of datasets. A dataset whose triggers had to be repaired is no longer known to be tracked completely.
+    /// Installs or repairs the tracking of datasets. If it has to repair a dataset's triggers, it records that the dataset's tracking is
+    /// incomplete.
     ///
-    /// The triggers of an earlier version, which log the same keys, are replaced without a report.
+    /// The triggers of an earlier version of snapsync log the same keys, so they are replaced without a report.
     ///
-    /// - Returns: the names of the datasets whose triggers were not as they should be.
+    /// - Returns: the names of the datasets whose triggers were missing or changed.
     package func install(_ schemas: [DatasetSchema]) throws -> [String] {
         let isWhole = try hasTables()
         for table in LocalTable.trackingTables { try table.create(in: db) }
@@ -43,7 +44,8 @@ package struct ChangeTracking: TransactionPart {
             let areEarlier =
                 try isWhole
                 && ChangeTriggers.Form.earlier.contains {
-                    // Other triggers than these keep a flag of their own while an import runs.
+                    // All forms but `.unmarked` rely on the entry that the import flag's triggers put into the log. Without those triggers
+                    // imports were logged as changes.
                     try (isMarked || $0 == .unmarked) && ChangeTriggers(db, schema, id: id, form: $0)?.areThese(found) == true
                 }
             for trigger in found { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
@@ -56,8 +58,8 @@ package struct ChangeTracking: TransactionPart {
         return mended
     }
 
-    /// Puts the triggers of another description of a dataset in the place of those that are there, if they are as they should be: then they have seen
-    /// every change. Others are left to ``install(_:)``.
+    /// Replaces a dataset's triggers with those of another description, if the present triggers are as expected and so have logged every change.
+    /// Otherwise leaves them to ``install(_:)``.
     ///
     /// - Parameter before: the dataset as it was described, with the names that its table and columns have now.
     func replaceTriggers(of before: DatasetSchema, with after: DatasetSchema) throws {
@@ -86,7 +88,8 @@ package struct ChangeTracking: TransactionPart {
         transaction.trackingIDs[schema.name] = nil
     }
 
-    /// Adds the columns that tables of an earlier version lack. The one of ``LocalMigration/limitedInstants`` waits for ``install(_:)``.
+    /// Adds the columns that tables of an earlier version lack, except the column of ``LocalMigration/limitedInstants``, which ``install(_:)``
+    /// adds.
     func addColumns() throws {
         for migration in try LocalMigration.pending(db) where migration.column != LocalMigration.limitedInstants.column { try migration.run(db) }
     }
@@ -108,15 +111,15 @@ package struct ChangeTracking: TransactionPart {
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 0 WHERE dataset = ?", arguments: [schema.name])
     }
 
-    /// Records that a dataset's table is the applied version plus the tracked changes, which the caller has made true.
+    /// Records that a dataset's table equals the applied version plus the tracked changes. The caller makes sure of that.
     package func setComplete(_ schema: DatasetSchema) throws {
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE dataset = ?", arguments: [schema.name])
     }
 
-    /// Records that a dataset's table is the applied version plus the tracked changes again, after all rows were compared.
+    /// Records, after all rows were compared, that a dataset's table equals the applied version plus the tracked changes again.
     package func regainCompleteness(of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
-        // Entries from after the triggers came back say what the rows were then, not what the version has.
+        // Entries that were logged after the triggers were restored describe the rows of that moment, not what the version has.
         try db.execute(
             sql:
                 "UPDATE snapsync_log SET kind = \(LogEntryKind.compared) WHERE dataset = ? AND kind IN (\(LogEntryKind.touched), \(LogEntryKind.inserted), \(LogEntryKind.marked))",
@@ -129,12 +132,12 @@ package struct ChangeTracking: TransactionPart {
         SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name COLLATE NOCASE IN (\(LocalTable.trackingTables.map { "'\($0.name)'" }.joined(separator: ", ")))
         """
 
-    /// Whether all tables of the tracking are there; an earlier version had fewer of them.
+    /// Whether all tracking tables exist; an earlier version had fewer of them.
     func hasTables() throws -> Bool {
         try KeyedStatement(db, Self.trackingTableCount).integer() == Int64(LocalTable.trackingTables.count)
     }
 
-    /// The number that stands for a dataset in the tracking tables; nil where it is not tracked.
+    /// The number that stands for a dataset in the tracking tables; nil if the dataset is not tracked.
     func id(of schema: DatasetSchema) throws -> Int64? {
         if let known = transaction.trackingIDs[schema.name] { return known }
         guard try hasTables(), let id = try KeyedStatement(db, "SELECT id FROM snapsync_tracking WHERE dataset = ?").bind(.text(schema.name)).integer() else {

@@ -3,46 +3,52 @@ import SnapshotModel
 
 /// The triggers that log which entities of a dataset any program touches.
 ///
-/// An entry says which key, when, the row's own timestamp if the statement changed it, and the timestamp that it replaced;
-/// consolidation finds out later, from the row, whether the entity was changed or deleted. Imports are not logged.
+/// An entry has the key, the time, the row's own timestamp if the statement changed it, and the timestamp that it replaced. Consolidation later
+/// looks at the row to find out whether the entity was changed or deleted. Imports are not logged.
 ///
-/// Kinds of entries (``LogEntryKind``): 0, a row that was there; 1, one that REPLACE may remove; 2, a key that was put in; 3, a row that is there under a
-/// key that is about to be put in; 4, made by a comparison, not by a trigger: a key of which it is not known whether it was there; 5, a row
-/// that was there and of which the statement changed at most columns that a message changes by themselves, and the timestamp.
+/// Kinds of entries (``LogEntryKind``):
 ///
-/// SQLite refuses to drop a column that a trigger cannot do without. So each reference to a column outside of the key stands in a scope around which another
-/// one has a column of the same name that is NULL: `(SELECT (SELECT NEW."at") FROM (SELECT NULL AS "at") AS new)`. SQLite looks in the inner scope first,
-/// and in the outer one once the application has dropped the column. The scopes are around single values: around the whole entry they cost an insert
-/// half as much again as the entry itself.
+/// - 0: an existing row was updated or deleted;
+/// - 1: REPLACE may remove this row;
+/// - 2: a row was inserted, or an update gave it this key;
+/// - 3: before an insert, a row was already stored under the key;
+/// - 4: a comparison found a difference, and it is not known whether the row existed; no trigger logs this kind;
+/// - 5: the statement changed at most the columns of an existing row that a message changes by themselves, and the timestamp.
+///
+/// SQLite refuses to drop a column that a trigger needs. So each reference to a column outside of the key is resolved in two scopes; the outer
+/// one has a column of the same name that is NULL: `(SELECT (SELECT NEW."at") FROM (SELECT NULL AS "at") AS new)`. SQLite looks in the inner
+/// scope first, and in the outer one once the application has dropped the column. The scopes enclose single values, because scopes around the
+/// whole entry make an insert slower by half the entry's own cost.
 struct ChangeTriggers {
     /// The triggers as `CREATE TRIGGER` statements, by name.
     let statements: [(name: String, sql: String)]
 
-    /// Which triggers: the present ones, or those that an earlier version of snapsync installed.
+    /// Which generation of triggers: the present one, or one that an earlier version of snapsync installed.
     enum Form {
         case present
-        /// A scope was around the whole entry, which logs the same and costs the application more.
+        /// A scope encloses the whole entry. These triggers log the same and slow the application down more.
         case wideScopes
-        /// SQLite refused to drop the timestamp and the columns of marks. The clock could be a millisecond early, and a mark that also changed the case of a
-        /// text in a column that ignores it counted as a mark alone.
+        /// Without scopes: SQLite refused to drop the timestamp and the columns that the mark check reads. The clock could be a millisecond
+        /// early. An update that changed a mark and also the case of a text in a case-insensitive column was logged as a mark alone.
         case earlyClock
-        /// Kind 5 only where the statement changed the read mark: a statement that changed nothing counted as an edit of the whole row.
+        /// Kind 5 is logged only if the statement changed a mark's column. A statement that changed nothing was logged as an edit of the whole
+        /// row.
         case changedMarks
-        /// No kind 5. The triggers log the same keys and cost the application more.
+        /// No kind 5. These triggers log the same keys and slow the application down more.
         case unmarked
 
         /// The forms that ``ChangeTracking`` replaces without comparing the table, because they log the same keys.
         static let earlier: [Form] = [.wideScopes, .earlyClock, .changedMarks, .unmarked]
     }
 
-    /// The triggers of a dataset; nil if its table has a unique index on expressions that are not understood.
+    /// The triggers of a dataset; nil if its table has a unique index on expressions that ``IndexText`` does not understand.
     ///
-    /// - Parameter stampName: the name of the timestamp column when the triggers were made; SQLite does not rename it in the outer scopes.
+    /// - Parameter stampName: the name of the timestamp column when the triggers were made. SQLite does not rename it in the outer scopes.
     init?(_ db: Database, _ schema: DatasetSchema, id: Int64, form: Form = .present, stampName: String? = nil) throws {
         guard let others = try UniqueKey.others(db, schema) else { return nil }
         let table = schema.table.sqlIdentifier, key = schema.keySQL
         let stamp = schema.timestampIndex.map { schema.columns[$0].column.sqlIdentifier }
-        // SQLite compares the names of an UPDATE with these, and the rowid has three.
+        // SQLite matches the column names in an UPDATE with these, and the rowid has three names.
         let isHidden = try TableInspector.hiddenKey(of: schema, db) != nil
         let changedKey = isHidden ? RowidName.all.map(\.sqlIdentifier).joined(separator: ", ") : key.list()
         let columns = schema.columns.indices.map { isHidden && schema.keyIndices == [$0] ? changedKey : schema.columns[$0].column.sqlIdentifier }
@@ -56,18 +62,18 @@ struct ChangeTriggers {
             let conditions = form == .unmarked ? ["NOT EXISTS (SELECT 1 FROM snapsync_importing)", condition] : [condition, ImportFlag.isAbsent]
             return (name, "CREATE TRIGGER \(name) \(event) ON \(table) WHEN \(conditions.compactMap { $0 }.joined(separator: " AND ")) BEGIN \(body) END")
         }
-        // Logs a row that is there. Usually it is not, and the condition finds that out before SQLite opens anything for writing.
+        // Logs an existing row. Usually there is none; the condition finds that out before SQLite opens a table for writing.
         func trigger(_ name: String, _ event: String, noting values: String, where row: String) -> (String, String) {
             let body = "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) SELECT \(id), \(values) FROM \(table) t WHERE \(row);"
             return trigger(name, event, body, when: form == .unmarked ? nil : "EXISTS (SELECT 1 FROM \(table) t WHERE \(row))")
         }
         let insertion = "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen)"
-        // What the scopes around the references hold.
+        // The names of the NULL columns in the outer scopes.
         let stampBlanks = stamp.map { [stampName?.sqlIdentifier ?? $0] } ?? [], markBlanks = Self.markColumns(schema).map(\.sqlIdentifier)
         let blanks = stampBlanks + markBlanks
         func blank(_ columns: [String]) -> String { "(SELECT \(columns.map { "NULL AS \($0)" }.joined(separator: ", ")))" }
         let wide = form == .wideScopes && !blanks.isEmpty ? blank(blanks) : nil
-        // A value in a scope for each row that it refers to, the innermost first.
+        // Encloses a value in one scope for each row that it refers to, the innermost first.
         func scoped(_ value: String, _ columns: [String], _ rows: String...) -> String {
             guard form == .present, !columns.isEmpty else { return value }
             return rows.reduce("(SELECT \(value))") { "(SELECT \($0) FROM \(blank(columns)) AS \($1))" }
@@ -101,7 +107,8 @@ struct ChangeTriggers {
             trigger("update", "AFTER UPDATE OF \(columns)", noteUpdate()),
             trigger("rename", "AFTER UPDATE OF \(changedKey)", noteOld(0), when: key.differs("OLD", "NEW")),
         ]
-        // Nor does REPLACE say what it replaced under the same key; what is written over it must be later (kind 3: seen, not touched).
+        // REPLACE runs no delete trigger for the row that it replaces under the same key. The new row's instant must be later than that row's, so
+        // log its timestamp (kind 3, which does not count as a change).
         if let stamp {
             let seen = "3, \(key.logged(of: "t")), 0, NULL, t.\(stamp)", row = key.isSame("t", "NEW")
             if isScoped {
@@ -118,7 +125,8 @@ struct ChangeTriggers {
                 statements.append(trigger("over_update", "BEFORE UPDATE OF \(changedKey)", body, when: key.differs("OLD", "NEW")))
             }
         }
-        // REPLACE removes rows without a delete trigger; a row that is still there afterwards was not touched (kind 1).
+        // REPLACE removes rows with the same UNIQUE values without running a delete trigger. Log them as kind 1: if the row still exists at
+        // consolidation, the entry is ignored.
         for (number, unique) in others.enumerated() {
             let seen = "1, \(key.logged(of: "t")), \(clock), NULL, \(stamp.map { "t.\($0)" } ?? "NULL")",
                 row = "\(unique.isTakenFrom) AND \(key.differs("t", "NEW"))"
@@ -138,18 +146,19 @@ struct ChangeTriggers {
         self.statements = statements
     }
 
-    /// Milliseconds since 1970, by SQLite's own clock: the one that every program that writes the table has.
+    /// Milliseconds since 1970 by SQLite's own clock, which is the same in every program that writes the table.
     ///
-    /// The day is exact to 40 us, so rounding gives the millisecond that `strftime` has in the same statement.
+    /// `julianday` is exact to 40 us, so rounding gives the same millisecond as `strftime` in the same statement.
     static let clock = "CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)"
 
-    /// The columns that the update trigger compares to find a statement that changed at most what a message changes by itself: a mark.
+    /// The columns that the update trigger compares to recognize a mark: a statement that changed at most the columns that a message changes by
+    /// themselves.
     private static func markColumns(_ schema: DatasetSchema) -> [String] {
         guard schema.messageRules?.patched.isEmpty == false else { return [] }
         return schema.columns.indices.filter { !schema.keyIndices.contains($0) && $0 != schema.timestampIndex }.map { schema.columns[$0].column }
     }
 
-    /// The part of the update trigger's CASE that finds a mark; empty for a dataset whose entities cannot be marked.
+    /// The part of the update trigger's CASE that recognizes a mark; empty for a dataset without columns that messages change by themselves.
     private static func mark(_ db: Database, _ schema: DatasetSchema, _ form: Form) -> String {
         guard let rules = schema.messageRules, !rules.patched.isEmpty else { return "" }
         let own = rules.ownColumns
@@ -158,8 +167,8 @@ struct ChangeTriggers {
         let changed = form == .changedMarks || rest.isEmpty ? [marks.count == 1 ? marks[0] : "(\(marks.joined(separator: " OR ")))"] : []
         let same = rest.map { index in
             let column = schema.columns[index].column, name = column.sqlIdentifier
-            // By the column's own collation a text that differs in nothing but its case may be the same.
-            // A column that the application has dropped has none.
+            // The column's own collation may ignore a difference in case, so compare the bytes. A column that the application has dropped has no
+            // collation.
             let collation = (try? columnCollation(db, table: schema.table, column: column)) ?? "BINARY"
             let isCollated = (form == .present || form == .wideScopes) && collation != "BINARY"
             return "NEW.\(name)\(isCollated ? " COLLATE BINARY" : "") IS OLD.\(name)"
@@ -167,7 +176,7 @@ struct ChangeTriggers {
         return " WHEN " + (changed + same).joined(separator: " AND ") + " THEN 5"
     }
 
-    /// Whether triggers that were found, in the order of their names, are these.
+    /// Whether the found triggers, in the order of their names, are exactly these.
     func areThese(_ found: [(name: String, sql: String)]) -> Bool {
         statements.sorted { $0.name < $1.name }.elementsEqual(found) { $0.name == $1.name && $0.sql == $1.sql }
     }

@@ -1,18 +1,19 @@
 import GRDB
 package import SnapshotModel
 
-/// The edits that were not published when a database was detached: the table `snapsync_detached`.
+/// The unpublished edits of a database that was detached: the table `snapsync_detached`.
 ///
-/// They wait there for the next `init` of the same database with the same zone. The first import after it merges them by last write wins and
-/// then forgets them.
+/// They stay there until the next `init` of the same database with the same zone. The first import after that merges them by last write wins and
+/// then deletes them.
 package struct DetachedChanges: TransactionPart {
     let transaction: LocalTransaction
 
     static let table = LocalTable.detached.name
 
-    /// Keeps the tracked changes, before the tables that hold them go.
+    /// Copies the tracked changes, before `detach` drops the tables that hold them.
     ///
-    /// Without a version in common with the zone nothing is kept: all rows are the database's own, and the next `init` treats them as that.
+    /// If the database has no version in common with the zone, it copies nothing: all rows are the database's own, and the next `init` treats
+    /// them so.
     ///
     /// - Returns: how many changes are kept.
     package func keep(of settings: SyncSettings) throws -> Int {
@@ -26,7 +27,7 @@ package struct DetachedChanges: TransactionPart {
         try LocalTable.detached.create(in: db)
         for schema in settings.datasets {
             guard let id = try trackingID(schema) else { continue }
-            // Before the first import only those that were kept the last time have anything to do with a version.
+            // Before the first import, only the changes that an earlier `detach` kept relate to a version.
             let those = hasVersion ? "" : "AND EXISTS (SELECT 1 FROM \(Self.table) d WHERE d.dataset = ?3 AND d.key = c.key)"
             try db.execute(
                 sql: "INSERT OR REPLACE INTO \(Self.table) SELECT ?1, ?2, ?3, key, at, base FROM snapsync_changes c WHERE dataset = ?4 \(those)",
@@ -35,7 +36,8 @@ package struct DetachedChanges: TransactionPart {
         return try Int.fetchOne(db, sql: "SELECT count(*) FROM \(Self.table)") ?? 0
     }
 
-    /// Tracks kept changes again, if they belong to the zone of the settings; drops them where the database's rows are to be replaced.
+    /// Tracks the kept changes again if they belong to the zone of the settings. Deletes them instead if the zone's rows will replace the
+    /// database's rows.
     ///
     /// - Returns: how many changes are tracked again.
     package func restore(for settings: SyncSettings) throws -> Int {
@@ -72,7 +74,7 @@ package struct DetachedChanges: TransactionPart {
         try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM \(Self.table) WHERE dataset = ? AND key = ?)").bind(.text(schema.name), .key(key)).integer() == 1
     }
 
-    /// Forgets which changes `detach` kept: a version has been merged with them.
+    /// Deletes the kept changes of a dataset, after an import merged them with a version.
     package func forget(of schema: DatasetSchema) throws {
         guard try db.hasTable(Self.table) else { return }
         try KeyedStatement(db, "DELETE FROM \(Self.table) WHERE dataset = ?").bind(.text(schema.name)).run()

@@ -2,8 +2,8 @@ import GRDB
 package import SnapshotModel
 package import StrictText
 
-/// Instants that are later than they can be: of rows to which a program gave a timestamp in the future, and of changes that were recorded while the
-/// clock ran ahead.
+/// Repairs instants that are too late: those of rows whose timestamp a program set in the future, and those of changes that were logged while the
+/// clock was ahead.
 package struct FutureInstants: TransactionPart {
     let transaction: LocalTransaction
 
@@ -20,10 +20,10 @@ package struct FutureInstants: TransactionPart {
         }
     }
 
-    /// Gives tracked changes whose instants lie in the future of the device's clock the instant max(now, seen + 1 us).
+    /// Sets the instant of each tracked change that is later than the device's clock to max(now, seen + 1 us).
     ///
-    /// What was sent with an instant that the publisher takes, at most a day ahead, stays as it is. A message that was not sent is
-    /// forgotten, to be composed again; the file of one that lies in the mailbox is to be removed.
+    /// A change that was sent with an instant that the publisher accepts, at most a day ahead, keeps it. A message that was not sent is deleted,
+    /// and composed again later. A message whose file is in the mailbox is withdrawn, and the sender removes the file.
     package func correct(of schemas: [DatasetSchema], now: Instant) throws {
         try transaction.changeLog.consolidate(of: schemas)
         if try hasRefusableMessages(now: now) {
@@ -45,7 +45,8 @@ package struct FutureInstants: TransactionPart {
         }
     }
 
-    /// The messages about changes that get another instant say one that is wrong. A change whose message is in the mailbox becomes another one.
+    /// Withdraws the messages about changes whose instants are corrected, because they carry the old instant. A change whose message is already
+    /// in the mailbox becomes a new change.
     private func takeBackMessages(about future: FutureChanges) throws {
         let those = "SELECT 1 FROM snapsync_changes c WHERE c.dataset = o.dataset AND c.key = o.key AND c.seq = o.seq AND \(future.condition)"
         try db.execute(
@@ -54,7 +55,8 @@ package struct FutureInstants: TransactionPart {
         for number in try Int64.fetchAll(db, sql: filed, arguments: future.arguments) { try takeBack(number) }
     }
 
-    /// Withdraws a message. Its file is removed later. The change that it carried, if it is still tracked, becomes another one and is sent again.
+    /// Withdraws a message; the sender removes its file later. If the change that it carried is still tracked, it becomes a new change and is
+    /// sent again.
     private func takeBack(_ number: Int64) throws {
         let sequence = try transaction.changeLog.nextSequence()
         try db.execute(
@@ -67,8 +69,8 @@ package struct FutureInstants: TransactionPart {
             arguments: [number])
     }
 
-    /// Whether messages lie in the mailbox that a publisher does not take, for they are more than a day ahead. It would take them later, when what
-    /// they say may be overtaken.
+    /// Whether the mailbox has messages of this device that publishers refuse because their instants are more than a day ahead. A publisher would
+    /// apply such a message later, when it may be out of date.
     private func hasRefusableMessages(now: Instant) throws -> Bool {
         guard try transaction.mailbox.exist() else { return false }
         return try Bool.fetchOne(
@@ -79,7 +81,7 @@ package struct FutureInstants: TransactionPart {
         id IS NOT NULL AND dataset > 0 AND filed = 1 AND state IN ('stored', 'sent', 'doubtful') AND snapsync_instant(json_extract(body, '$.timestamp')) > ?
         """
 
-    /// Tracks, at `now`, each row whose own timestamp is later and for which neither the log nor a version says when it was changed.
+    /// Tracks, at `now`, each row whose own timestamp is later than `now` and for which neither the log nor a version has an instant.
     package func adoptRows(of schema: DatasetSchema, now: Instant) throws {
         guard let id = try trackingID(schema), let late = lateRows(of: schema) else { return }
         try db.execute(
@@ -90,9 +92,9 @@ package struct FutureInstants: TransactionPart {
                 """, arguments: lateArguments(id, now, schema))
     }
 
-    /// Notes the version's own time as the instant of each row of it whose timestamp is later than that.
+    /// Limits the instants of the version's rows to the version's own time: records that time for each row whose timestamp is later.
     ///
-    /// - Parameter isMerging: whether the rows of changes that a merge has kept are the only ones that are not the version's.
+    /// - Parameter isMerging: whether a merge is under way, in which only the rows of kept changes are not the version's.
     package func limitTimestamps(of schema: DatasetSchema, to latest: Instant, isMerging: Bool) throws {
         guard let id = try trackingID(schema), let late = lateRows(of: schema) else { return }
         try db.execute(
@@ -102,7 +104,7 @@ package struct FutureInstants: TransactionPart {
                 """, arguments: lateArguments(id, latest, schema))
     }
 
-    /// Limits, once, what an earlier version has taken from a version as it stood there.
+    /// Applies the same limit once to the instants and tombstones that an earlier version of snapsync stored without it.
     func limitKnown(of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema), let latest = try transaction.datasetStates.versionTime(of: schema) else { return }
         for table in ["snapsync_instants", "snapsync_tombstones"] {
@@ -111,11 +113,12 @@ package struct FutureInstants: TransactionPart {
         try limitTimestamps(of: schema, to: latest, isMerging: false)
     }
 
-    /// The rows `t` with timestamps after `:latest`; nil where rows have none. Texts from before `:day` are not read: no offset makes up for two days.
+    /// The rows `t` with timestamps after `:latest`; nil for a table without timestamps. Skips texts from before `:day`, two days earlier: no UTC
+    /// offset is that large.
     private func lateRows(of schema: DatasetSchema) -> String? {
         schema.timestampIndex.map {
             let stamp = "t.\(schema.columns[$0].column.sqlIdentifier)"
-            // Of numbers, those of the day itself are read as well.
+            // Numbers from the day itself are read as well.
             let isCandidate = schema.timestampUnit == nil ? "\(stamp) COLLATE BINARY > :day" : "\(stamp) >= :day"
             return
                 "FROM \(schema.table.sqlIdentifier) t WHERE \(isCandidate) AND \(schema.instantSQL(stamp)) > :latest AND \(schema.keySQL.isNotNull("t"))"
@@ -134,16 +137,21 @@ package struct FutureInstants: TransactionPart {
     }
 }
 
-/// The tracked changes `c` of a dataset whose instants are not to stay as they are, in SQL.
+/// The tracked changes `c` of a dataset whose instants must be corrected, in SQL.
 private struct FutureChanges {
     let condition: String
     let arguments: StatementArguments
     /// The published instant that a change `c` replaces; NULL if there is none.
     let seen: String
 
-    /// Where the published instant was not recorded it is no later than the version. Without a timestamp column all published instants are recorded, so
-    /// a change without one replaces nothing, or a row from before the first version. So does a change on top of a row without an instant. A change that a rule made has its own instant as its base: it
-    /// replaces what the version has. The instant of a message that may be in the mailbox counts as published.
+    /// The expression of ``seen``.
+    ///
+    /// - If the published instant was not recorded, it is no later than the version.
+    /// - Without a timestamp column all published instants are recorded. A change without one therefore replaces nothing, or a row from before
+    ///   the first version.
+    /// - A change of a row without an instant replaces nothing either.
+    /// - A change that a rule made has its own instant as its base; it replaces what the version has.
+    /// - The instant of a message that may be in the mailbox counts as published.
     private static func seen(_ schema: DatasetSchema, hasMailbox: Bool) -> String {
         let stamp =
             schema.timestampIndex.map {
@@ -164,13 +172,13 @@ private struct FutureChanges {
 
     init?(_ transaction: LocalTransaction, _ schema: DatasetSchema, now: Instant) throws {
         guard let id = try transaction.tracking.id(of: schema) else { return nil }
-        // The log has clocks in whole milliseconds; changes in the same millisecond differ by microseconds.
+        // The log's clocks are whole milliseconds; changes within one millisecond differ by microseconds.
         let version = try transaction.datasetStates.versionTime(of: schema)?.microseconds
         var values: [String: (any DatabaseValueConvertible)?] = ["id": id, "now": now.microseconds, "limit": now.microseconds + 999, "version": version]
         let hasMailbox = try transaction.mailbox.exist()
         seen = Self.seen(schema, hasMailbox: hasMailbox)
-        // What is set aside returns only if the deletion that made room for another row's value has the instant that it was given. A parent
-        // that was revived is 1 us later than its deletion, and that is 1 us later than what the version has.
+        // A row that gave way to another row's UNIQUE value returns only if its deletion keeps the instant that it got when the row was set
+        // aside. A parent that was revived is 1 us later than its deletion, and the deletion is 1 us later than what the version has.
         var condition = "c.dataset = :id AND c.at > :limit AND c.at > ifnull(\(seen) + 2, :now)"
         if try transaction.setAside.hasReturnable() {
             values["name"] = schema.name

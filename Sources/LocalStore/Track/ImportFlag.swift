@@ -1,12 +1,13 @@
 import GRDB
 
-/// How the triggers know that an import is under way, whose changes they do not log: by log entry number 0, which belongs to no dataset.
+/// The flag by which the triggers know that an import is under way, whose changes they do not log: log entry number 0, which belongs to no
+/// dataset.
 ///
-/// An import adds a row to `snapsync_importing` and removes it, in one transaction; two triggers turn the row into that entry.
-/// The application's triggers look for it in the table that they write anyway: a page of another table, of which nothing is
-/// written, made a bulk insert a third slower, and had SQLite's journal of a statement go to a file earlier.
+/// An import adds a row to `snapsync_importing` and removes it in one transaction; two triggers turn that row into the log entry. The triggers on
+/// the application's tables check for the entry in the log, which they write anyway. Reading a page of another table, which they do not write,
+/// made a bulk insert a third slower, and made SQLite move its statement journal to a file earlier.
 enum ImportFlag {
-    /// The condition that no import is under way.
+    /// The condition under which a trigger logs: no import is under way.
     static let isAbsent = "NOT EXISTS (SELECT 1 FROM snapsync_log WHERE seq = 0)"
 
     /// The triggers of `snapsync_importing`, by name.
@@ -20,7 +21,7 @@ enum ImportFlag {
         try installed(db).elementsEqual(triggers) { $0.name == $1.name && $0.sql == $1.sql }
     }
 
-    /// Puts the triggers in, in place of whatever was there.
+    /// Creates the triggers, after dropping any that exist on the table.
     static func install(_ db: Database) throws {
         for trigger in try installed(db) { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
         for trigger in triggers { try db.execute(sql: trigger.sql) }

@@ -1,11 +1,11 @@
 import GRDB
 import SnapshotModel
 
-/// What the statement that made an index says of its expressions, which no pragma tells.
+/// Reads the expressions of an index from its CREATE INDEX statement, because no pragma returns them.
 enum IndexText {
-    /// The indexed columns and expressions of an index in their order, as they were written, without `ASC` and `DESC`.
+    /// The indexed columns and expressions of an index in order, as the statement has them, without `ASC` and `DESC`.
     ///
-    /// - Returns: nil if the statement is not understood.
+    /// - Returns: nil if the statement cannot be parsed.
     static func expressions(_ db: Database, index: String) throws -> [String]? {
         guard let sql = try String.fetchOne(db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'index' AND name = ?", arguments: [index]) else {
             return nil
@@ -32,28 +32,28 @@ enum IndexText {
         }
     }
 
-    /// The columns of a table that an expression names, in the table's order.
+    /// The columns of a table that an expression mentions, in the table's order.
     static func columns(in expression: String, of table: String, _ db: Database) throws -> [String] {
         let names = Set(tokens(of: Array(expression)).compactMap(\.name).map(\.asciiLowercased))
         return try TableColumns(db, table)?.columns.map(\.name).filter { names.contains($0.asciiLowercased) } ?? []
     }
 
-    /// A word, a text in quotes, or one other character.
+    /// A word, a quoted text, or one other character.
     private struct Token {
         let range: Range<Int>
-        /// The word, or what stands in the quotes of a name; nil for what is no name.
+        /// The word, or the content of a quoted name; nil for a string literal or another character.
         var name: String?
         var isQuoted = false
-        /// The character; nil for words and texts.
+        /// The character; nil for words and quoted texts.
         var symbol: Character?
 
-        /// Whether it is this word, in any case and not quoted.
+        /// Whether the token is this unquoted word, in any case.
         func isWord(_ word: String) -> Bool { !isQuoted && name?.asciiLowercased == word }
     }
 
     private static let quotes: [Character: Character] = ["\"": "\"", "'": "'", "`": "`", "[": "]"]
 
-    /// Source: "SQL As Understood By SQLite"; comments count as white space.
+    /// Splits SQL into tokens. Comments count as white space. Source: "SQL As Understood By SQLite".
     private static func tokens(of text: [Character]) -> [Token] {
         var found: [Token] = []
         var at = 0
@@ -74,7 +74,7 @@ enum IndexText {
                     let character = text[at]
                     at += 1
                     if character == close {
-                        // A doubled quote is one of the name.
+                        // A doubled quote stands for one quote in the name.
                         guard close != "]", at < text.count, text[at] == close else { break }
                         at += 1
                     }

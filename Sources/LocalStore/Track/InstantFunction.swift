@@ -4,8 +4,8 @@ import SnapshotModel
 import StrictText
 
 extension Database {
-    /// Lets SQL read timestamps as microseconds, NULL for what is no instant: `snapsync_instant(updatedAt)` for RFC 3339 text,
-    /// `snapsync_instant(changed, 'seconds')` for numbers of a ``TimestampUnit``.
+    /// Adds the SQL function `snapsync_instant`, which converts timestamps to microseconds: `snapsync_instant(updatedAt)` for RFC 3339 text,
+    /// `snapsync_instant(changed, 'seconds')` for numbers of a ``TimestampUnit``. It returns NULL for a value that is not an instant.
     func addInstantFunction() throws {
         let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC
         let code = sqlite3_create_function_v2(
@@ -27,7 +27,7 @@ private func instant(of value: OpaquePointer?, _ name: OpaquePointer?) -> Instan
     case SQLITE_INTEGER: return RowInstant.instant(of: .integer(sqlite3_value_int64(value)), unit)
     case SQLITE_FLOAT: return RowInstant.instant(of: .real(sqlite3_value_double(value)), unit)
     case SQLITE_TEXT:
-        // SAFETY: the pointer comes first, then its length; both hold while the function runs.
+        // SAFETY: the pointer is fetched before its length; both are valid while the function runs.
         let start = UnsafeRawPointer(sqlite3_value_text(value))
         return RowInstant.instant(of: .text(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))), unit)
     default: return nil

@@ -1,6 +1,7 @@
-/// Instants by the hashes of keys: a table of 21 bytes a slot.
+/// A hash table from keys to instants, with 21 bytes for each slot.
 ///
-/// The hash has 96 bits under a seed of the process, so two keys that share one are not to be expected in any number of rows. Used on one thread.
+/// The hash has 96 bits and a random seed for each process, so a collision of two keys is not to be expected with any number of rows. Not
+/// thread-safe.
 final class InstantTable {
     struct Hash: Hashable {
         let high: UInt64
@@ -17,7 +18,7 @@ final class InstantTable {
     private let highs: UnsafeMutablePointer<UInt64>
     private let lows: UnsafeMutablePointer<UInt32>
     private let instants: UnsafeMutablePointer<Int64>
-    /// 0 an empty slot, 1 an instant that the row's own timestamp says, 2 another; with 4, the row is there.
+    /// 0: empty; 1: the instant equals the row's own timestamp; 2: it differs. 4 is added when the table is known to have the row.
     private let states: UnsafeMutablePointer<UInt8>
 
     init(slotCount: Int) {
@@ -41,7 +42,7 @@ final class InstantTable {
         (count, plainCount, latest) = (0, 0, .min)
     }
 
-    /// The hash of a key in a column of a statement's row; nil for what is none.
+    /// The hash of a key in a column of a statement's row; nil if the value is not a key.
     func hash(_ row: KeyedStatement, _ column: Int32) -> Hash? {
         var (high, low) = seed
         func add(_ word: UInt64) {
@@ -67,7 +68,7 @@ final class InstantTable {
         return Hash(high: high, low: UInt32(truncatingIfNeeded: low >> 32))
     }
 
-    /// The slot of a key, or an empty one for it; nil where the table is full.
+    /// The slot of a key, or an empty slot for it; nil if the table is full.
     func slot(of hash: Hash) -> Int? {
         var slot = Int(truncatingIfNeeded: hash.high >> 8) & mask
         while states[slot] != 0 {
@@ -81,10 +82,10 @@ final class InstantTable {
 
     func at(_ slot: Int) -> Int64 { instants[slot] }
 
-    /// Whether the row's own timestamp says the instant of a slot.
+    /// Whether the instant in a slot equals the row's own timestamp.
     func isPlain(_ slot: Int) -> Bool { states[slot] & 1 != 0 }
 
-    /// Notes that the table has a row of a slot's key. Nothing is ``set(_:_:at:isPlain:)`` afterwards.
+    /// Records that the table has a row for a slot's key. Do not call ``set(_:_:at:isPlain:)`` afterwards.
     func setPresent(_ slot: Int) { states[slot] |= 4 }
 
     func set(_ slot: Int, _ hash: Hash, at: Int64, isPlain: Bool) {
@@ -105,12 +106,12 @@ final class InstantTable {
         for slot in 0...mask where states[slot] == 2 { body(Hash(high: highs[slot], low: lows[slot]), instants[slot]) }
     }
 
-    /// The instants of keys that no row has.
+    /// Calls `body` with the instants of keys that have no row.
     func forEachAbsent(_ body: (Hash, Int64) -> Void) {
         for slot in 0...mask where states[slot] == 1 || states[slot] == 2 { body(Hash(high: highs[slot], low: lows[slot]), instants[slot]) }
     }
 
-    /// The instant that more than half of the exceptions have; any where none has that many.
+    /// The instant that more than half of the exceptions have; an arbitrary one if no instant has a majority.
     func mostCommonException() -> Int64 {
         var found = Int64.min, votes = 0
         for slot in 0...mask where states[slot] == 2 {

@@ -2,9 +2,9 @@ import GRDB
 import SnapshotModel
 import StrictText
 
-/// Finds, for one log entry after another, the instants that its change must be later than.
+/// Looks up, for each log entry, the instants that its change must be later than.
 ///
-/// Used while the log entries of one dataset are consolidated, in one transaction.
+/// Used within one transaction, while the log entries of one dataset are consolidated.
 struct InstantsBefore {
     /// What an entry's change replaces, in microseconds.
     struct Known {
@@ -12,17 +12,17 @@ struct InstantsBefore {
         var isTracked = false
         /// The published instant.
         var seen: Int64?
-        /// The instant of an unpublished change, if it counts.
+        /// The instant of an unpublished change, if it must be taken into account.
         var own: Int64?
-        /// The instant of a message about the key that was sent, if it lies in the future.
+        /// The instant of a message about the key that was sent, if that instant is later than the clock.
         var sent: Int64?
     }
 
     private let id: Int64
     private let known: KeyedStatement
-    /// Nil where nothing was ever sent.
+    /// Nil if this database has no mailbox tables.
     private let sent: KeyedStatement?
-    /// The time of the applied version in microseconds; nil where the dataset was never in one.
+    /// The time of the applied version in microseconds; nil if no version has had the dataset yet.
     private let version: Int64?
 
     init(_ transaction: LocalTransaction, _ schema: DatasetSchema, id: Int64) throws {
@@ -47,9 +47,9 @@ struct InstantsBefore {
     /// Looks up what an entry's change replaces.
     ///
     /// - Parameters:
-    ///   - note: a statement whose present row is the entry, with the key in column 1.
+    ///   - note: a statement whose current row is the entry, with the key in column 1.
     ///   - old: the timestamp of the row that the statement found, in microseconds.
-    ///   - clock: when the statement ran: whole milliseconds, given in microseconds.
+    ///   - clock: when the statement ran: whole milliseconds, in microseconds.
     func look(_ note: KeyedStatement, replacing old: Int64?, clock: Int64) throws -> Known {
         guard try known.bind(.integer(id), .column(1, of: note)).step() else { return Known() }
         defer { known.end() }
@@ -57,21 +57,22 @@ struct InstantsBefore {
         guard !known.isNull(0) else { return Known(seen: published ?? readable(old, clock)) }
         let own = known.integer(0)
         let seen = [known.isNull(1) ? nil : known.integer(1), published].compactMap { $0 }.max()
-        // The log has clocks in whole milliseconds; of several statements in the same millisecond the later one is 1 us later.
+        // The log's clocks are whole milliseconds; of several statements within a millisecond, each is 1 us later than the one before.
         if own < clock + 1000 { return Known(isTracked: true, seen: seen, own: own) }
-        // What was sent may be published by now, whatever clock it came from, but for what no publisher takes. Later changes of the key,
-        // which were not sent, may lie between.
+        // Here the tracked change is later than the clock. What was sent may be published by now, whichever clock its instant came from, unless
+        // publishers refuse it. Later changes of the key that were not sent may follow it.
         let told = try latestSent(note, clock)
         return Known(isTracked: true, seen: seen, own: told, sent: told)
     }
 
-    /// The latest instant that a message about the entry's key was sent with, if a publisher takes it: no more than a day after the clock.
+    /// The latest instant of a sent message about the entry's key, if publishers accept it: at most a day after the clock.
     private func latestSent(_ note: KeyedStatement, _ clock: Int64) throws -> Int64? {
         guard let latest = try sent?.bind(.integer(id), .column(1, of: note), .column(3, of: known)).integer() else { return nil }
         return latest <= clock + 86_400_000_000 ? latest : nil
     }
 
-    /// A row's own timestamp is its published instant unless the version says otherwise, and no version says a later one than its own time.
+    /// The published instant of a row without a recorded one: its own timestamp, limited to the version's time, because a version limits later
+    /// ones.
     private func readable(_ old: Int64?, _ clock: Int64) -> Int64? {
         guard let version, let old else { return nil }
         return min(old, max(version, clock))

@@ -3,27 +3,27 @@ import GRDBSQLite
 import SnapshotModel
 import StrictText
 
-/// A statement on the tracking tables whose keys are bound and read byte for byte.
+/// A statement on the tracking tables that binds and reads keys byte for byte.
 ///
-/// A key is any UTF-8, a NUL within it, too, at which a text that is passed as a C string would end.
-/// Works inside the transaction that it came from.
+/// A key is any UTF-8 and may contain NUL, at which a text that is passed as a C string would end. Valid inside the transaction that it was made
+/// in.
 struct KeyedStatement {
     private let statement: Statement
     private let handle: OpaquePointer
     private let db: Database
 
-    /// Prepares SQL, or takes it from the connection's cache.
+    /// Prepares SQL, or takes the statement from the connection's cache.
     init(_ db: Database, _ sql: String) throws {
         self.db = db
         statement = try db.cachedStatement(sql: sql)
         handle = statement.sqliteStatement
     }
 
-    /// Starts again with these parameters, in their order.
+    /// Restarts the statement with these parameters, in order.
     @discardableResult
     func bind(_ parameters: Parameter...) throws -> KeyedStatement { try bind(parameters) }
 
-    /// Starts again with these parameters, in their order.
+    /// Restarts the statement with these parameters, in order.
     @discardableResult
     func bind(_ parameters: [Parameter]) throws -> KeyedStatement {
         sqlite3_reset(handle)
@@ -43,7 +43,7 @@ struct KeyedStatement {
                             : sqlite3_bind_blob64(
                                 handle, position, bytes.baseAddress, UInt64(bytes.count), unsafeBitCast(-1, to: sqlite3_destructor_type.self))
                     }
-                // SAFETY: the other statement stands on a row, whose value SQLite copies here.
+                // SAFETY: the other statement is at a row, and SQLite copies the value here.
                 case .column(let column, let other): sqlite3_bind_value(handle, position, sqlite3_column_value(other.handle, column))
                 }
             guard code == SQLITE_OK else { throw failure(code) }
@@ -51,7 +51,7 @@ struct KeyedStatement {
         return self
     }
 
-    /// Moves to the next row. Returns false after the last, when the statement is ready for other parameters.
+    /// Moves to the next row. Returns false after the last row; then the statement is reset and ready for other parameters.
     func step() throws -> Bool {
         let code = sqlite3_step(handle)
         if code == SQLITE_ROW { return true }
@@ -64,14 +64,14 @@ struct KeyedStatement {
     /// Runs a statement that returns no rows.
     func run() throws { while try step() {} }
 
-    /// The first row's first column as an integer; nil if there is no row, or NULL in it.
+    /// The first row's first column as an integer; nil if there is no row or the value is NULL.
     func integer() throws -> Int64? {
         guard try step() else { return nil }
         defer { sqlite3_reset(handle) }
         return isNull(0) ? nil : integer(0)
     }
 
-    /// The first column of all rows as keys, without those that can be none.
+    /// The first column of all rows as keys. Skips values that cannot be keys.
     func keys() throws -> [EntityKey] {
         var keys: [EntityKey] = []
         while try step() { if let key = key(0) { keys.append(key) } }
@@ -87,7 +87,7 @@ struct KeyedStatement {
 
     func instant(_ column: Int32) -> Instant { Instant(microseconds: integer(column)) }
 
-    /// A column as a key; nil for what can be none: another type, or text that is not UTF-8.
+    /// A column as a key; nil for a value that cannot be a key: another type, or text that is not UTF-8.
     func key(_ column: Int32) -> EntityKey? {
         switch sqlite3_column_type(handle, column) {
         case SQLITE_INTEGER: return .integer(integer(column))
@@ -98,7 +98,7 @@ struct KeyedStatement {
         }
     }
 
-    /// Lends a column that holds a key: its type, and its bytes or its integer. Returns false for what is no key.
+    /// Calls `body` with a column that holds a key: its type, and its bytes or its integer. Returns false if the value is not a key.
     func withKeyBytes(_ column: Int32, _ body: (_ type: Int32, UnsafeRawBufferPointer, Int64?) -> Void) -> Bool {
         let type = sqlite3_column_type(handle, column)
         let start: UnsafeRawPointer?
@@ -110,27 +110,27 @@ struct KeyedStatement {
         case SQLITE_BLOB: start = sqlite3_column_blob(handle, column)
         default: return false
         }
-        // SAFETY: the pointer comes first, then its length; both hold until the next step.
+        // SAFETY: the pointer is fetched before its length; both are valid until the next step.
         body(type, UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))), nil)
         return true
     }
 
-    /// The bytes of a column that holds an encoded key; nil for what is none.
+    /// The bytes of a column that holds an encoded key; nil if it does not.
     func encodedKey(_ column: Int32) -> [UInt8]? {
         guard sqlite3_column_type(handle, column) == SQLITE_BLOB else { return nil }
-        // SAFETY: the pointer comes first, then its length; both hold until the next step.
+        // SAFETY: the pointer is fetched before its length; both are valid until the next step.
         let bytes = Array(UnsafeRawBufferPointer(start: sqlite3_column_blob(handle, column), count: Int(sqlite3_column_bytes(handle, column))))
         return bytes.isEmpty ? nil : bytes
     }
 
-    /// A column's text, lent until the next step; nil for what is none.
+    /// A column's text, valid until the next step; nil if the value is not a text.
     func text(_ column: Int32) -> UnsafeRawBufferPointer? {
         guard sqlite3_column_type(handle, column) == SQLITE_TEXT else { return nil }
-        // SAFETY: the pointer comes first, then its length; both hold until the next step.
+        // SAFETY: the pointer is fetched before its length; both are valid until the next step.
         return UnsafeRawBufferPointer(start: sqlite3_column_text(handle, column), count: Int(sqlite3_column_bytes(handle, column)))
     }
 
-    /// A column as a timestamp column's value: text lent until the next step, or a number; NULL for anything else.
+    /// A column as a timestamp: text, valid until the next step, or a number; NULL for anything else.
     func timestamp(_ column: Int32) -> ColumnValue {
         switch sqlite3_column_type(handle, column) {
         case SQLITE_INTEGER: .integer(integer(column))
@@ -139,21 +139,21 @@ struct KeyedStatement {
         }
     }
 
-    /// A column's text as a string; nil for what is none.
+    /// A column's text as a string; nil if the value is not a text.
     func string(_ column: Int32) -> String? { text(column).map { String(decoding: $0, as: UTF8.self) } }
 
     private func failure(_ code: Int32) -> DatabaseError {
         DatabaseError(resultCode: ResultCode(rawValue: code), message: String(cString: sqlite3_errmsg(db.sqliteConnection)))
     }
 
-    /// What stands for a `?`.
+    /// A value for a `?`.
     enum Parameter {
         case integer(Int64)
         case key(EntityKey)
         case null
         case real(Double)
         case blob([UInt8])
-        /// The value of a column of another statement's present row, as it is.
+        /// The value of a column of another statement's current row, unchanged.
         case column(Int32, of: KeyedStatement)
 
         static func text(_ text: String) -> Parameter { .key(.text(Array(text.utf8))) }
@@ -172,7 +172,7 @@ struct KeyedStatement {
 }
 
 extension KeyValue {
-    /// Whether JSON has the value: a text must be UTF-8, a number finite.
+    /// Whether JSON can represent the value: a text must be UTF-8, a number finite.
     fileprivate var isReadable: Bool {
         switch self {
         case .text(let bytes): bytes.withUnsafeBytes { UTF8Check.firstFault(in: $0) } == nil

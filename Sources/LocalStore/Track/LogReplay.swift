@@ -2,9 +2,10 @@ import GRDB
 import SnapshotModel
 import StrictText
 
-/// Goes through the log entries of one dataset in their order and computes the instant of each row, as the consolidation does, without a table.
+/// Reads the log entries of one dataset in order and computes the instant of each row as consolidation does, but in memory, without writing
+/// `snapsync_changes`.
 struct LogReplay {
-    /// How many rows one pass over the log is for.
+    /// How many rows one pass over the log covers.
     private static let passSize = 690_000
 
     private let transaction: LocalTransaction
@@ -12,13 +13,13 @@ struct LogReplay {
     private let id: Int64
     private let entries: KeyedStatement
     private let unit: TimestampUnit?
-    /// How many rows may be exceptions.
+    /// The most rows that may be exceptions.
     private let limit: Int
-    /// The instant that the applied version gives a key; nil where no key has one but by its timestamp.
+    /// The query of the instant that the applied version records for a key; nil if it records none.
     private let published: KeyedStatement?
-    /// The latest instant that it gives any key in that way.
+    /// The latest of those recorded instants.
     private let latestPublished: Int64
-    /// The time of the applied version in microseconds; nil where the dataset was never in one.
+    /// The time of the applied version in microseconds; nil if no version has had the dataset yet.
     private let version: Int64?
 
     init(_ transaction: LocalTransaction, _ schema: DatasetSchema, id: Int64, limit: Int) throws {
@@ -45,7 +46,7 @@ struct LogReplay {
         version = try transaction.datasetStates.versionTime(of: schema)?.microseconds
     }
 
-    /// - Returns: nil where the log does not say it.
+    /// - Returns: nil if the log does not say enough to compute the instants.
     func run(rowCount: Int, last: Int64) throws -> RewrittenTable? {
         let passCount = (rowCount + Self.passSize - 1) / Self.passSize
         let table = InstantTable(slotCount: Self.slotCount(for: rowCount / passCount))
@@ -57,7 +58,8 @@ struct LogReplay {
             table.clear()
             guard try replay(pass, of: passCount, into: table) else { return nil }
             latest = max(latest, table.latest)
-            // Keys fall into passes at random, so the first one shows whether it was a statement that left the timestamps alone.
+            // Keys fall into passes at random, so the first pass shows whether the rows were written by a statement that left their timestamps
+            // alone.
             if pass == 0, table.count - table.plainCount > limit { common = CommonInstant(at: table.mostCommonException()) }
             if common != nil {
                 guard try compare(pass, of: passCount, with: table, &common!) else { return nil }
@@ -79,12 +81,12 @@ struct LogReplay {
         return RewrittenTable(sequence: last, latest: at, rowCount: rowCount, common: nil, instants: found.instants, deletions: found.deletions)
     }
 
-    /// The instant of nearly all rows, and what differs.
+    /// The instant of nearly all rows, and the exceptions.
     private struct CommonInstant {
         let at: Int64
         /// How many rows have it.
         var count = 0
-        /// The rows that have another one; nil for their own timestamp's.
+        /// The rows with another instant; nil stands for the row's own timestamp.
         var instants: [(key: EntityKey, at: Instant?)] = []
         /// The instants of deletions.
         var gone: [InstantTable.Hash: Int64] = [:]
@@ -92,9 +94,9 @@ struct LogReplay {
         init(at: Int64) { self.at = at }
     }
 
-    /// Goes through the table's rows: an entry without a timestamp does not say whether its row is still there.
+    /// Goes through the table's rows, because an entry without a timestamp does not say whether its row still exists.
     ///
-    /// - Returns: false for a row that has no entry, or where there are too many exceptions.
+    /// - Returns: false if a row has no entry, or if there are too many exceptions.
     private func compare(_ pass: Int, of passCount: Int, with table: InstantTable, _ common: inout CommonInstant) throws -> Bool {
         let key = schema.keySQL, name = schema.table.sqlIdentifier
         let keys = try KeyedStatement(transaction.db, "SELECT \(key.value(of: "t")) FROM \(name) t WHERE \(key.isNotNull("t")) ORDER BY \(key.list())").bind()
@@ -116,20 +118,21 @@ struct LogReplay {
         return common.gone.count + common.instants.count <= limit
     }
 
-    /// Whether a row's own timestamp says an instant.
+    /// Whether a row's own timestamp equals an instant.
     private func isOwn(_ at: Int64, of key: EntityKey) throws -> Bool {
         try KeyedStatement(transaction.db, "SELECT \(schema.ownInstantSQL) FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "?1"))")
             .bind(.key(key)).integer() == at
     }
 
-    /// Room for half as many again: keys fall into passes at random, and a third of the slots stays empty.
+    /// The number of slots for `count` keys, at least half as many again: keys fall into passes at random, and a third of the slots should stay
+    /// empty.
     private static func slotCount(for count: Int) -> Int {
         var slots = 1 << 10
         while slots < count + count / 2 { slots *= 2 }
         return slots
     }
 
-    /// Replays the entries of the keys of one pass. Returns false for an entry that this cannot replay.
+    /// Replays the entries of the keys of one pass. Returns false at an entry that cannot be replayed.
     private func replay(_ pass: Int, of passCount: Int, into table: InstantTable) throws -> Bool {
         try entries.bind(.integer(id))
         defer { entries.end() }
@@ -154,31 +157,31 @@ struct LogReplay {
             var at = wanted
             if table.isUsed(slot) {
                 let before = table.at(slot)
-                // A change from the future: what becomes of it depends on messages.
+                // The earlier change is later than the clock. Only the messages that were sent decide its instant.
                 guard before < clock + 1000 else { return false }
                 at = max(at, ChangeLog.next(before))
             } else {
                 let old = replacedInstant(isInsert: isInsert, under: under, clock: clock)
-                // Nothing that was published is as late, whatever was published for this key.
+                // If the wanted instant is later than everything that was published, the lookup for this key is unnecessary.
                 if wanted <= max(latestPublished, old ?? .min), let seen = try publishedInstant() ?? old { at = max(at, ChangeLog.next(seen)) }
             }
-            // Without a timestamp the entry says not whether the row is still there, nor with which one.
+            // An entry without a timestamp does not say whether the row still exists, nor which timestamp it has.
             table.set(slot, hash, at: at, isPlain: own == at)
         }
         return true
     }
 
-    /// The instant that the applied version gives the key of the present entry, where that is not the row's own timestamp.
+    /// The instant that the applied version records for the key of the current entry; nil if the version relies on the row's own timestamp.
     private func publishedInstant() throws -> Int64? { try published?.bind(.integer(id), .column(1, of: entries)).integer() }
 
-    /// The timestamp of the row that the first change of a key replaces, in microseconds, as far as a version can have said it.
+    /// The timestamp of the row that the first change of a key replaces, in microseconds, limited to what a version can have said.
     private func replacedInstant(isInsert: Bool, under: LoggedStamp?, clock: Int64) -> Int64? {
         guard let version else { return nil }
         let old = isInsert ? nil : ChangeLog.seen(entries.timestamp(4), unit)
         return [old, under?.instant(unit)].compactMap { $0?.microseconds }.max().map { min($0, max(version, clock)) }
     }
 
-    /// Finds the keys of the exceptions, and what became of their rows.
+    /// Finds the keys of the exceptions, and whether their rows still exist.
     private func resolve(_ exceptions: [InstantTable.Hash: Int64], _ table: InstantTable) throws -> (
         instants: [(key: EntityKey, at: Instant?)], deletions: [(EntityKey, Instant)], presentCount: Int
     )? {

@@ -2,27 +2,27 @@ import GRDB
 package import SnapshotModel
 package import StrictText
 
-/// What an import decides about the tracked changes: the columns `wins`, `isNew` and `base` of `snapsync_changes`.
+/// The decisions of an import about the tracked changes: the columns `wins`, `isNew` and `base` of `snapsync_changes`.
 ///
 ///     try transaction.merge.keep(of: key, in: schema)      // for each change that wins over the version
-///     …                                                    // the version's rows go in
-///     try transaction.merge.end(of: schema)                // the other changes are forgotten
+///     …                                                    // the import writes the version's rows
+///     try transaction.merge.end(of: schema)                // deletes the other changes
 package struct MergeTable: TransactionPart {
     let transaction: LocalTransaction
 
-    /// Says that a tracked change stays, for it wins over the version.
+    /// Records that a tracked change wins over the version and stays.
     package func keep(of key: EntityKey, in schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         try KeyedStatement(db, "UPDATE snapsync_changes SET wins = \(MergeDecision.kept) WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
     }
 
-    /// Says which instant of the version a tracked change has now been compared with.
+    /// Records the version's instant that a tracked change has now been compared with.
     package func setBase(_ instant: Instant, of key: EntityKey, in schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         try KeyedStatement(db, "UPDATE snapsync_changes SET base = ? WHERE dataset = ? AND key = ?").bind(.instant(instant), .integer(id), .key(key)).run()
     }
 
-    /// The keys that ``overlay(of:in:)`` marked in the merge that is under way.
+    /// The keys that ``overlay(of:in:)`` marked in the current merge.
     package func overlaidKeys(of schema: DatasetSchema) throws -> [EntityKey] {
         guard let id = try trackingID(schema) else { return [] }
         let statement = try KeyedStatement(db, "SELECT key FROM snapsync_changes WHERE dataset = ? AND wins = \(MergeDecision.overlaid)").bind(.integer(id))
@@ -31,17 +31,18 @@ package struct MergeTable: TransactionPart {
         return keys
     }
 
-    /// Says that the version's entity comes in, with a part of a tracked change on top, and that the change stays tracked.
+    /// Records that the import writes the version's entity with a part of a tracked change on top, and that the change stays tracked.
     package func overlay(of key: EntityKey, in schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         try KeyedStatement(db, "UPDATE snapsync_changes SET wins = \(MergeDecision.overlaid) WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
         try transaction.outbox.recordFullyCarried(key, in: schema)
     }
 
-    /// Ends a merge: what was not kept is forgotten, for the version has it or has something later.
+    /// Ends a merge: deletes the tracked changes that were not kept, because the version has them or later ones.
     ///
-    /// A deletion of what the version does not have stays, unless the version knows of one as late, or the publisher has applied its message: it
-    /// may have given it an earlier instant. One that lost to the version's entity goes: by now its row is there again.
+    /// A deletion of an entity that the version does not have stays, with two exceptions: the version has a tombstone that is as late, or the
+    /// publisher has applied the deletion's message (it may have given it an earlier instant). A deletion that lost to the version's entity is
+    /// deleted: its row exists again by now.
     package func end(of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         let table = schema.table.sqlIdentifier, key = schema.keySQL
@@ -65,17 +66,17 @@ package struct MergeTable: TransactionPart {
         try transaction.rowids.setCompared(schema)
     }
 
-    /// Ends the marks of kept changes that no merge of a whole dataset has ended.
+    /// Resets the decisions of kept changes that ``end(of:)`` has not reset.
     package func endKeeping() throws {
         guard try transaction.tracking.hasTables() else { return }
         try db.execute(
             sql: "UPDATE snapsync_changes SET isMark = \(Self.markAfterMerge), wins = \(MergeDecision.undecided) WHERE wins <> \(MergeDecision.undecided)")
     }
 
-    /// What stays as it is over another version may differ from it in more than a mark.
+    /// A kept change now stands on another version, so it may differ from that version in more than a mark.
     private static let markAfterMerge = "CASE WHEN wins = \(MergeDecision.kept) AND isMark = \(ChangeScope.mark) THEN 0 ELSE isMark END"
 
-    /// Says that a tracked change outlived a version that touched its entity, and whether the version lacks it.
+    /// Records that a tracked change survived a version that touched its entity, and whether that version lacks the entity.
     package func outlive(of key: EntityKey, in schema: DatasetSchema, isNew: Bool) throws {
         guard let id = try trackingID(schema) else { return }
         try KeyedStatement(db, "UPDATE snapsync_changes SET isNew = ? WHERE dataset = ? AND key = ?").bind(
@@ -83,19 +84,20 @@ package struct MergeTable: TransactionPart {
         ).run()
     }
 
-    /// Takes a row out of its table that had to give way, and tracks its deletion with the row's own instant: any later edit of the same
-    /// row, by whomever, wins over that.
+    /// Deletes a row that must give way to another, and tracks the deletion with the row's own instant, so that any later edit of the same row,
+    /// on any device, wins over it.
     package func displaceRow(_ key: EntityKey, of schema: DatasetSchema, at instant: Instant) throws {
         _ = try transaction.rows.deleteEntity(key, of: schema)
         try transaction.changeLog.track(of: key, in: schema, at: instant.forTombstone, isKept: true)
     }
 
-    /// Deletes the entities of datasets that came from the zone. Those that were touched here since the applied version stay, and stay tracked.
+    /// Deletes the entities of datasets that came from the zone. Entities that were changed here since the applied version stay, and their
+    /// changes stay tracked.
     ///
-    /// The log must have been consolidated. Foreign keys of tables that are not ours are kept as in an import.
+    /// The log must have been consolidated. Foreign keys of tables that are not synced are enforced as in an import.
     ///
     /// - Parameter all: all datasets of the database.
-    /// - Returns: how many entities went.
+    /// - Returns: how many entities were deleted.
     package func eraseApplied(of schemas: [DatasetSchema], among all: [DatasetSchema]) throws -> Int {
         let keeper = try ForeignKeyEnforcer(transaction, datasets: schemas)
         let count = try transaction.tracking.importing(all, then: keeper.enforce) {
@@ -111,7 +113,7 @@ package struct MergeTable: TransactionPart {
             }
             return count
         }
-        // The tables are no longer the applied version and what is tracked: should the zone come back, all rows are compared.
+        // The tables are no longer the applied version plus the tracked changes. If the zone comes back, all rows are compared.
         for schema in schemas { try transaction.tracking.setIncomplete(of: schema) }
         return count
     }

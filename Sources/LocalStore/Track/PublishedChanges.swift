@@ -2,17 +2,17 @@ import GRDB
 package import SnapshotModel
 package import StrictText
 
-/// What this device published and no other device has built on yet: the table `snapsync_published`.
+/// The changes that this device published and that no other device has built on yet: the table `snapsync_published`.
 ///
-/// If the commit turns out to have lost its number to another device's commit, these changes are tracked again, with the instants that they had.
+/// If the commit turns out to have lost its number to another device's commit, these changes are tracked again with the same instants.
 package struct PublishedChanges: TransactionPart {
     let transaction: LocalTransaction
 
     static let table = LocalTable.published.name
 
-    /// Keeps the tracked changes up to `sequence`, which version `version` is about to contain.
+    /// Copies the tracked changes up to `sequence`, which version `version` is about to contain.
     ///
-    /// Call before ``ChangeLog/acknowledge(of:upTo:)``, in its transaction. Memory on disk: a key and three numbers for each.
+    /// Call it before ``ChangeLog/acknowledge(of:upTo:)``, in the same transaction. Disk space: a key and three numbers for each change.
     package func keep(of schema: DatasetSchema, upTo sequence: Int64, version: Int, at clock: Instant) throws {
         guard let id = try trackingID(schema) else { return }
         try createTable()
@@ -23,11 +23,11 @@ package struct PublishedChanges: TransactionPart {
                 """, arguments: [version, clock.microseconds, id, sequence])
     }
 
-    /// Keeps that version `version` is about to contain every row of a table that was written whole: one row for the table, and one for each deletion.
+    /// Records that version `version` is about to contain every row of a rewritten table: one row for the table, and one for each deletion.
     package func keep(_ rewritten: RewrittenTable, of schema: DatasetSchema, version: Int, at clock: Instant) throws {
         guard let id = try trackingID(schema) else { return }
         try createTable()
-        // The row for the table stands for every row that is there, also those that earlier versions had.
+        // The row for the table stands for every row that exists, including rows that earlier versions had.
         try db.execute(sql: "DELETE FROM snapsync_published WHERE dataset = ? AND state <> \(TrackedState.deleted)", arguments: [id])
         let insert = { (key: String) in
             try KeyedStatement(db, "INSERT OR REPLACE INTO snapsync_published(dataset, at, state, version, clock, key) VALUES(?, ?, ?, ?, ?, \(key))")
@@ -39,13 +39,13 @@ package struct PublishedChanges: TransactionPart {
         }
     }
 
-    /// What stands in place of a key for all rows of a table. No key is an empty blob.
+    /// The key that stands for all rows of a table. No real key is an empty blob.
     private static let allRows = "x''"
 
-    /// Tracks again what this device published in versions after `version`, as far as its rows still are what it published.
+    /// Tracks again what this device published in versions after `version`, if the rows are still as it published them.
     ///
-    /// The log must have been consolidated, and the tail of the version that is here must still be in place: it says whose the present
-    /// state of an entity is. What was changed since is tracked anyway and stays as it is.
+    /// The log must have been consolidated, and the tombstones and instants of the version must still be in place: they tell whose the present
+    /// state of an entity is. Rows that were changed since are tracked anyway, and those changes stay as they are.
     ///
     /// - Returns: how many changes are tracked again.
     package func trackAgain(of schemas: [DatasetSchema], after version: Int) throws -> Int {
@@ -70,7 +70,7 @@ package struct PublishedChanges: TransactionPart {
         return count
     }
 
-    /// Tracks every row again, with the instants that they have, if a table was published whole after `version`.
+    /// Tracks every row again, with its instant, if the whole table was published after `version`.
     private func trackAllAgain(_ schema: DatasetSchema, id: Int64, after version: Int) throws -> Int {
         let key = schema.keySQL
         try db.execute(
@@ -83,8 +83,8 @@ package struct PublishedChanges: TransactionPart {
         return db.changesCount
     }
 
-    /// Forgets what need not be kept: changes of versions before `version`, which another device has built on, and what was
-    /// published before `instant`.
+    /// Deletes what is no longer needed: changes of versions before `version`, on which another device has built, and changes that were published
+    /// before `instant`.
     package func forget(before version: Int?, orAt instant: Instant) throws {
         guard try db.hasTable(Self.table) else { return }
         try db.execute(sql: "DELETE FROM snapsync_published WHERE version < ? OR clock < ?", arguments: [version ?? 0, instant.microseconds])

@@ -2,13 +2,13 @@ import GRDB
 package import SnapshotModel
 package import StrictText
 
-/// What the applied version says besides its rows: the tables `snapsync_tombstones` and `snapsync_instants`.
+/// What the applied version has besides its rows: the tables `snapsync_tombstones` and `snapsync_instants`.
 ///
-/// A tombstone says when an entity was deleted. An instant says when an entity was changed, where that is not its own timestamp.
+/// A tombstone says when an entity was deleted. An instant says when an entity was changed, if that differs from its own timestamp.
 package struct TombstonesAndInstants: TransactionPart {
     let transaction: LocalTransaction
 
-    /// The tombstones that the next version has, in key order: the applied version's and those of tracked deletions.
+    /// Calls `body` with the tombstones of the next version, in key order: those of the applied version and of tracked deletions.
     package func forEachTombstone(of schema: DatasetSchema, _ body: (EntityKey, Instant) throws -> Void) throws {
         guard let id = try trackingID(schema) else { return }
         let table = schema.table.sqlIdentifier, key = schema.keySQL
@@ -26,9 +26,9 @@ package struct TombstonesAndInstants: TransactionPart {
         }
     }
 
-    /// The instants that the next version has besides the entities' own timestamps, in key order.
+    /// Calls `body` with the instants of the next version that differ from the entities' own timestamps, in key order.
     ///
-    /// - Parameter body: returns whether it takes more; on false no further ones are read.
+    /// - Parameter body: returns false to stop.
     package func forEachInstant(of schema: DatasetSchema, while body: (EntityKey, Instant) throws -> Bool) throws {
         guard let id = try trackingID(schema) else { return }
         try forEach(instantsQuery(of: schema), id, while: body)
@@ -46,7 +46,7 @@ package struct TombstonesAndInstants: TransactionPart {
             """
     }
 
-    /// Each entity of the next version in key order, with its instant if that is not its own timestamp.
+    /// Calls `body` with each entity of the next version in key order, and its instant if that differs from its own timestamp.
     package func forEachEntity(of schema: DatasetSchema, _ body: (EntityKey, Instant?) throws -> Void) throws {
         guard let id = try trackingID(schema) else { return }
         let instants = try KeyedStatement(db, instantsQuery(of: schema)).bind(.integer(id))
@@ -63,7 +63,7 @@ package struct TombstonesAndInstants: TransactionPart {
         }
     }
 
-    /// Each entity of a table that was written whole, in key order, with its instant if that is not its own timestamp.
+    /// Calls `body` with each entity of a rewritten table in key order, and its instant if that differs from its own timestamp.
     package func forEachEntity(of schema: DatasetSchema, in rewritten: RewrittenTable, _ body: (EntityKey, Instant?) throws -> Void) throws {
         var others = rewritten.instants[...]
         try forEachKey(of: schema) { key in
@@ -76,7 +76,7 @@ package struct TombstonesAndInstants: TransactionPart {
         }
     }
 
-    /// The keys of a table's first and last row in the order of keys: two, or one where it has one row, or none.
+    /// The first and the last key of a table in key order; one key if the table has one row, none if it is empty.
     package func firstAndLastKey(of schema: DatasetSchema) throws -> [EntityKey] {
         let key = schema.keySQL
         func end(_ order: String) throws -> EntityKey? {
@@ -99,7 +99,7 @@ package struct TombstonesAndInstants: TransactionPart {
         while try keys.step() { if let entity = keys.key(0) { try body(entity) } }
     }
 
-    /// Whether the next version has tombstones from before an instant.
+    /// Whether the next version has tombstones older than an instant.
     package func hasTombstones(of schema: DatasetSchema, before horizon: Instant) throws -> Bool {
         guard let id = try trackingID(schema) else { return false }
         return try Bool.fetchOne(
@@ -109,7 +109,7 @@ package struct TombstonesAndInstants: TransactionPart {
             arguments: [id, horizon.microseconds]) ?? false
     }
 
-    /// The instant before which tombstones must go so that the others take no more than half of some bytes; nil if all fit into them.
+    /// The instant before which tombstones must be dropped so that the remaining ones take at most half of `limit`; nil if all fit into `limit`.
     ///
     /// - Parameters:
     ///   - limit: how many bytes of JSON the tombstones of the next version may take.
@@ -134,50 +134,50 @@ package struct TombstonesAndInstants: TransactionPart {
         return nil
     }
 
-    /// What a tombstone takes beside its key: `{"id":"","deletedAt":"2026-11-23T11:38:08.752Z"},`.
+    /// The JSON bytes of a tombstone besides its key: `{"id":"","deletedAt":"2026-11-23T11:38:08.752Z"},`.
     private static let tombstoneBytes = 50
 
-    /// Forgets the applied version's tombstones from before an instant, for the version has them no longer.
+    /// Deletes the applied version's tombstones older than an instant, because the version no longer has them.
     package func removeTombstones(of schema: DatasetSchema, before horizon: Instant) throws {
         guard let id = try trackingID(schema) else { return }
         try db.execute(sql: "DELETE FROM snapsync_tombstones WHERE dataset = ? AND at < ?", arguments: [id, horizon.microseconds])
     }
 
-    /// Forgets the applied version's tombstones and instants, for another version's are coming.
+    /// Deletes the applied version's tombstones and instants, before those of another version are stored.
     package func clear(of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         try db.execute(sql: "DELETE FROM snapsync_tombstones WHERE dataset = ?", arguments: [id])
         try db.execute(sql: "DELETE FROM snapsync_instants WHERE dataset = ?", arguments: [id])
     }
 
-    /// Takes a tombstone of the version that is being applied.
+    /// Stores a tombstone of the version that is being applied.
     package func addTombstone(of key: EntityKey, at instant: Instant, in schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         try KeyedStatement(db, "INSERT INTO snapsync_tombstones VALUES(?, ?, ?)").bind(.integer(id), .key(key), .instant(instant)).run()
     }
 
-    /// Takes an entity's instant of the version that is being applied.
+    /// Stores an entity's instant from the version that is being applied.
     package func addInstant(_ instant: Instant, of key: EntityKey, in schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         try KeyedStatement(db, "INSERT INTO snapsync_instants VALUES(?, ?, ?)").bind(.integer(id), .key(key), .instant(instant)).run()
     }
 
-    /// The instant of an entity of the version that is being applied, where it is not the entity's own timestamp.
+    /// The instant that the applied version records for an entity; nil if the version relies on the entity's own timestamp.
     package func appliedInstant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
         try lookUp("snapsync_instants", key, schema)
     }
 
-    /// When the version that is being applied says that an entity was deleted; nil if it does not.
+    /// When the applied version says that an entity was deleted; nil if it has no tombstone.
     package func tombstone(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
         try lookUp("snapsync_tombstones", key, schema)
     }
 
-    /// The instant that the version that is being applied gives the row that is there: not that of a change made here.
+    /// The instant that the applied version gives the present row, without regard to changes made here.
     package func versionInstant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant {
         try appliedInstant(of: key, in: schema) ?? transaction.rows.ownInstant(of: key, in: schema) ?? .distantPast
     }
 
-    /// Takes what a version says of an entity that it has: the instant, where that is not the entity's own timestamp.
+    /// Stores what a version says of an entity that it has: its instant, or nil if the entity's own timestamp is the instant.
     package func setPresent(_ key: EntityKey, at instant: Instant?, in schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         try KeyedStatement(db, "DELETE FROM snapsync_tombstones WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
@@ -188,9 +188,9 @@ package struct TombstonesAndInstants: TransactionPart {
         }
     }
 
-    /// Takes that the version that was published has every row at one instant.
+    /// Records that the published version has every row at one instant.
     ///
-    /// - Parameter sequence: the number of the last log entry that the version has. What changed later is not the version's.
+    /// - Parameter sequence: the sequence number of the last log entry that the version contains. Later changes are not in the version.
     func setAll(of schema: DatasetSchema, at instant: Instant, asOf sequence: Int64) throws {
         guard let id = try trackingID(schema) else { return }
         let key = schema.keySQL, arguments: StatementArguments = ["id": id, "at": instant.microseconds, "seq": sequence]
@@ -200,7 +200,7 @@ package struct TombstonesAndInstants: TransactionPart {
         } else {
             try db.execute(sql: "DELETE FROM snapsync_instants WHERE dataset = ?", arguments: [id])
         }
-        // The first later entry of a key says whether its row was there; so does a tracked change that another run has made of it.
+        // The first later entry of a key says whether its row existed. So does a tracked change that another run has made of that entry.
         let later = """
             SELECT key, min(seq), kind <> \(LogEntryKind.inserted) AS wasThere FROM (
                 SELECT \(key.unlogged("key")) AS key, seq, kind FROM snapsync_log WHERE dataset = :id AND seq > :seq) WHERE key IS NOT NULL GROUP BY key
@@ -215,7 +215,7 @@ package struct TombstonesAndInstants: TransactionPart {
             sql: "INSERT OR IGNORE INTO snapsync_instants(dataset, key, at) SELECT :id, key, :at FROM (\(later)) WHERE wasThere", arguments: arguments)
     }
 
-    /// Takes what a version says of an entity that it has no longer: when it was deleted.
+    /// Stores what a version says of an entity that it no longer has: when it was deleted.
     package func setDeleted(_ key: EntityKey, at instant: Instant, in schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         try KeyedStatement(db, "DELETE FROM snapsync_instants WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()

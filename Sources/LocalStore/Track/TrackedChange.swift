@@ -3,11 +3,11 @@ import GRDBSQLite
 package import SnapshotModel
 package import StrictText
 
-/// What is known of the changes of one dataset since the applied version.
+/// A summary of the changes of one dataset since the applied version.
 package struct TrackedChanges: Sendable, Hashable {
     /// Whether every change since the applied version is tracked: local data = the applied version + the tracked changes.
     package let isComplete: Bool
-    /// How many entities were touched.
+    /// How many entities were changed.
     package let count: Int
     /// The last change's sequence number, of any dataset; 0 if there is none.
     package let lastSequence: Int64
@@ -18,21 +18,21 @@ package struct TrackedChange: Sendable, Hashable {
     package let key: EntityKey
     package let instant: Instant
     package let isDeletion: Bool
-    /// Whether the row is there and its own timestamp is not the change's instant.
+    /// Whether the row exists and its own timestamp differs from the change's instant.
     package let isStamped: Bool
     /// Whether the applied version has the key; nil if that is not known.
     package let isInVersion: Bool?
     /// Whether the applied version may lack the key.
     package var isNew: Bool { isInVersion != true }
-    /// Whether at most columns were changed that a message changes by themselves, as a read mark.
+    /// Whether the change touched at most columns that a message changes by themselves, such as a read mark.
     package let isMark: Bool
-    /// Whether nothing was edited, and the row has values in columns that the version does not describe.
+    /// Whether nothing was edited, but the row has values in columns that the version does not describe.
     package let isCarried: Bool
-    /// The instant of the version's entity or tombstone that the change was made on; nil where there was none, or where
-    /// that is not known. A version's edit that is later than this was made by somebody who had not seen this change, nor this one that.
+    /// The instant of the version's entity or tombstone that the change was made on; nil if there was none or it is not known. If a version's
+    /// edit is later than this, neither author had seen the other's change.
     package let base: Instant?
 
-    /// What `isMark` says of a carried change. An edit on top of it says 0.
+    /// The value of `isMark` for a carried change. An edit on top of it sets 0.
     static let carriedMark: Int64 = 2
 
     static let columns = "key, at, state, isNew, isMark, base"

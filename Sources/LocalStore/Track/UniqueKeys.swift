@@ -1,32 +1,32 @@
 import GRDB
 import SnapshotModel
 
-/// What no two rows of a table have in common, other than the dataset's key: columns, or expressions of an index.
+/// A UNIQUE constraint of a table other than the dataset's key: columns, or expressions of an index.
 ///
-/// `INSERT OR REPLACE` removes a row that has the same ones without telling any delete trigger.
+/// `INSERT OR REPLACE` removes a row with the same values without running a delete trigger.
 struct UniqueKey {
-    /// A column, or an expression, with the collation that the index compares it by.
+    /// A column or an expression, with the collation that the index uses.
     struct Part {
         /// The column's name; nil for an expression.
         let name: String?
-        /// The expression as the index has it, with the names of the table's columns.
+        /// The expression as the index has it, with the table's column names.
         let expression: String
-        /// The table's columns that the expression names; the column itself for a column.
+        /// The table's columns that the expression mentions; for a column, the column itself.
         let columns: [String]
         let collation: String
     }
 
     let parts: [Part]
 
-    /// The table's columns on which it depends.
+    /// The table's columns that the constraint depends on.
     var columns: [String] {
         var seen: Set<String> = []
         return parts.flatMap(\.columns).filter { seen.insert($0.asciiLowercased).inserted }
     }
 
-    /// The unique keys of a dataset's table besides its key.
+    /// The UNIQUE constraints of a dataset's table other than its key.
     ///
-    /// - Returns: nil if one of them is an index on expressions whose text is not understood, which a trigger cannot follow.
+    /// - Returns: nil if one is an index on expressions that cannot be parsed. A trigger cannot follow such an index.
     static func others(_ db: Database, _ schema: DatasetSchema) throws -> [UniqueKey]? {
         var found: [UniqueKey] = []
         let key = Set(schema.keyColumns.map { $0.column.asciiLowercased })
@@ -58,11 +58,11 @@ struct UniqueKey {
         return found
     }
 
-    /// The condition that the row named `t` has what the new row has.
+    /// The condition that row `t` has the values of the new row.
     var isTakenFrom: String {
         parts.map { part in
             if let name = part.name { return "t.\(name.sqlIdentifier) = NEW.\(name.sqlIdentifier) COLLATE \(part.collation.sqlIdentifier)" }
-            // The expression's names are those of the row from which it selects.
+            // Names in the expression refer to the row that the inner SELECT returns.
             let row = part.columns.map { "NEW.\($0.sqlIdentifier) AS \($0.sqlIdentifier)" }.joined(separator: ", ")
             return "(\(part.expression)) = (SELECT (\(part.expression)) FROM (SELECT \(row))) COLLATE \(part.collation.sqlIdentifier)"
         }
