@@ -1,14 +1,14 @@
 import SnapshotModel
 
-/// What SQLite turns values into that are stored in a column or compared with it.
+/// How SQLite converts values that are stored in a column or compared with it.
 ///
 /// Source: "Determination Of Column Affinity" in SQLite's documentation of datatypes.
 enum ColumnAffinity {
     case integer, text, blob, real, numeric
 
-    /// The affinity of a column that was declared with that type.
+    /// The affinity of a column with this declared type.
     ///
-    /// - Parameter isStrict: whether the table is STRICT, where `ANY` keeps every value as it is; elsewhere it is numeric.
+    /// - Parameter isStrict: whether the table is STRICT. There, `ANY` keeps every value unchanged; in other tables it is numeric.
     init(declared type: String, isStrict: Bool) {
         if isStrict, type.asciiLowercased == "any" {
             self = .blob
@@ -35,17 +35,17 @@ enum ColumnAffinity {
 }
 
 extension ColumnAffinity {
-    /// Whether no value of that kind can stay as it is in the column: numbers become text, or integers reals.
+    /// Whether the column changes every value of that kind: numbers become text, or integers become reals.
     func spoils(_ kind: ColumnKind) -> Bool {
         switch kind {
         case .integer, .boolean: self == .text || self == .real
         case .real: self == .text
-        // Each affinity keeps values of some storage classes; EntityApplier looks at the values.
+        // Each affinity keeps values of some storage classes. EntityApplier checks the values.
         case .text, .json, .blob, .any: false
         }
     }
 
-    /// What a column of this affinity makes of a value that it does not store as it is; nil if it keeps the value.
+    /// What a column of this affinity turns a value into, in words; nil if it keeps the value unchanged.
     func changed(_ value: ColumnValue) -> String? {
         switch (self, value) {
         case (.blob, _), (_, .null), (_, .blob): nil
@@ -53,14 +53,14 @@ extension ColumnAffinity {
         case (.text, _): nil
         case (.real, .integer): "a real number"
         case (.integer, .integer), (.numeric, .integer): nil
-        // SQLite stores a number without fraction as an integer, where that loses nothing; it takes -0.0 for one.
+        // SQLite stores a real without a fraction as an integer if that loses nothing, and treats -0.0 as 0.
         case (_, .real(let real)):
             self == .real ? (real == 0 && real.sign == .minus ? "0.0" : nil) : Int64(exactly: real).map { $0 > .min && $0 < .max } == true ? "an integer" : nil
         case (_, .text(let bytes)), (_, .json(let bytes)): NumericText.isNumber(bytes) ? "a number" : nil
         }
     }
 
-    /// A declared type that has this affinity in a table that is not STRICT.
+    /// A declared type with this affinity, for a table that is not STRICT.
     var name: String {
         switch self {
         case .integer: "INTEGER"
@@ -71,6 +71,6 @@ extension ColumnAffinity {
         }
     }
 
-    /// Whether text that reads as a number becomes one.
+    /// Whether text that looks like a number becomes one.
     var turnsTextIntoNumbers: Bool { self == .integer || self == .real || self == .numeric }
 }

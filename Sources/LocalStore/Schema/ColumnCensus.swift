@@ -2,10 +2,11 @@ import GRDB
 import SnapshotModel
 import StrictText
 
-/// What the rows of a table hold in each column.
+/// Counts what the rows of a table hold in each column.
 ///
-/// One SELECT reads the table once; tables of more than ``columnsOfOneSelect`` columns need one for each that many. It counts only what a column's affinity permits, and reads values only of columns that are declared as JSON or BOOLEAN, or
-/// that may be the timestamp.
+/// One SELECT reads the table once; a table of more than ``columnsOfOneSelect`` columns needs one SELECT for each group of that many. The census
+/// counts only the storage classes that a column's affinity permits. It reads values only of columns that are declared as JSON or BOOLEAN, that
+/// may belong to the key, or that may be the timestamp.
 struct ColumnCensus {
     /// How many rows the table has.
     let rowCount: Int64
@@ -19,28 +20,28 @@ struct ColumnCensus {
         var blobs: Int64 = 0
         /// How many values of a column that is declared as BOOLEAN are neither 0 nor 1.
         var otherThanBooleans: Int64 = 0
-        /// How many texts of a column that is declared as JSON are no JSON.
+        /// How many texts of a column that is declared as JSON are not JSON.
         var otherThanJSON: Int64 = 0
 
-        /// The length of the longest text or BLOB in bytes, in a column that may be of the key.
+        /// The length of the longest text or BLOB in bytes, in a column that may belong to the key.
         var mostBytes: Int64 = 0
-        /// Whether a number is infinite, in a column that may be of the key.
+        /// Whether a number is infinite, in a column that may belong to the key.
         var hasInfinite = false
 
-        /// The least and the greatest number, in a column of which they were asked for and that holds numbers.
+        /// The least and the greatest number; nil if they were not requested or the column holds no numbers.
         var least: Double?
         var greatest: Double?
 
-        /// Whether a row has a value in it.
+        /// Whether a row has a value in the column.
         var hasValues: Bool { integers > 0 || reals > 0 || texts > 0 || blobs > 0 }
     }
 
-    /// Counts.
+    /// Reads the table and counts.
     ///
-    /// - Parameter isRanged: the columns of which the least and the greatest number are wanted.
+    /// - Parameter isRanged: returns whether the least and the greatest number of a column are wanted.
     init(_ db: Database, _ table: TableColumns, ranging isRanged: (TableColumns.Column) -> Bool = { _ in false }) throws {
         let wanted = table.columns.filter { !$0.isGenerated }
-        // What may be a key: columns of the PRIMARY KEY and of UNIQUE indexes.
+        // Columns that may belong to the key: those of the PRIMARY KEY and of UNIQUE indexes.
         let inIndexes = Set(try UniqueIndex.all(db, of: table.name).flatMap { $0.columns.compactMap { $0?.asciiLowercased } })
         func mayBeKey(_ column: TableColumns.Column) -> Bool { column.keyPlace > 0 || inIndexes.contains(column.name.asciiLowercased) }
         db.add(function: Self.strictJSON)
@@ -58,14 +59,14 @@ struct ColumnCensus {
                 type("real", where: affinity != .text), type("text", where: true), type("blob", where: true),
                 column.isDeclaredBoolean ? total("typeof(\(name)) = 'integer' AND \(name) NOT IN (0, 1)") : "0",
                 column.isDeclaredJSON ? total("typeof(\(name)) = 'text' AND NOT snapsync_strict_json(\(name))") : "0",
-                // The column's own collation may be one that only the application has.
+                // The column's own collation may exist only in the application.
                 mayBeKey(column)
                     ? "ifnull(max(CASE WHEN typeof(\(name)) IN ('text', 'blob') THEN length(CAST(\(name) AS BLOB)) END COLLATE BINARY), 0)" : "0",
                 mayBeKey(column) ? total("typeof(\(name)) = 'real' AND \(name) COLLATE BINARY IN (9e999, -9e999)") : "0",
                 isRanged(column) ? range("min", name) : "''", isRanged(column) ? range("max", name) : "''",
             ].joined(separator: " || ',' || ")
         }
-        // SQLite counts at most 2,000 things in one SELECT.
+        // SQLite permits at most 2,000 aggregates in one SELECT.
         var count: Int64 = 0
         for start in stride(from: 0, to: max(counts.count, 1), by: Self.columnsOfOneSelect) {
             let some = start..<min(start + Self.columnsOfOneSelect, counts.count)

@@ -1,23 +1,24 @@
 import SnapshotModel
 
-/// Chooses the type of a dataset's column from what the table declares and from what its rows hold.
+/// Chooses the type of a dataset's column from the declared type and from the values of its rows.
 ///
-/// The declaration decides as long as the rows agree with it, because the application will write such values tomorrow. Where they do not, the rows decide.
+/// The declared type is used if all values fit it, because the application will write such values in future. Otherwise the values decide.
 struct ColumnKindFinder {
     let column: TableColumns.Column
     let counts: ColumnCensus.Counts
 
-    /// Chooses; `any`, which keeps each value's storage class, where no other type carries all values.
+    /// The type of the column. It is `any`, which keeps each value's storage class, if no other type can carry all values.
     ///
-    /// - Parameter isKey: whether the column is of the key, which cannot be of type `any`: then the values decide where the declaration permits everything.
+    /// - Parameter isKey: whether the column belongs to the key. A key column cannot be of type `any`, so the values decide even if the
+    ///   declaration permits everything.
     func find(isKey: Bool) -> ColumnKind {
         if let declared, fits(declared) { return declared }
-        // A column that is not declared as BLOB holds blobs by chance.
+        // A column that is not declared as BLOB may hold only blobs by chance.
         if let found, fits(found), isKey || !isOpen && found != .blob { return found }
         return .any
     }
 
-    /// The type that the declaration stands for; nil where it leaves that open.
+    /// The type that the declaration implies; nil if it implies none.
     private var declared: ColumnKind? {
         if column.isDeclaredBoolean { return .boolean }
         if column.isDeclaredJSON { return .json }
@@ -31,17 +32,17 @@ struct ColumnKindFinder {
         }
     }
 
-    /// Whether the declaration permits everything, so that the values of today say nothing about those of tomorrow.
+    /// Whether the declaration permits everything, or there are no values: then the present values say nothing about future ones.
     private var isOpen: Bool { column.affinity == .blob && declared == nil || !counts.hasValues }
 
-    /// The type that the values have in common; nil for values of several, or for none.
+    /// The type that all values have in common; nil if there are several types or no values.
     private var found: ColumnKind? {
         switch (counts.integers > 0, counts.reals > 0, counts.texts > 0, counts.blobs > 0) {
         case (true, false, false, false): .integer
         case (_, true, false, false): .real
         case (false, false, true, false): .text
         case (false, false, false, true): .blob
-        // Without a value: a date is most often text, and so is a type that SQLite does not know.
+        // Without values: a date is most often text, and so is a type that SQLite does not know.
         case (false, false, false, false): column.affinity == .numeric ? .text : nil
         default: nil
         }

@@ -1,9 +1,9 @@
 import GRDB
 
 extension Database {
-    /// Whether there is a table of that name, in this transaction's eyes.
+    /// Whether a table of that name exists, as this transaction sees the database.
     ///
-    /// GRDB's `tableExists` remembers what it saw until this connection itself changes the schema; other programs change it, too.
+    /// GRDB's `tableExists` caches its answer until this connection changes the schema, but other programs change it too.
     func hasTable(_ name: String) throws -> Bool {
         try KeyedStatement(self, "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE)").bind(.text(name))
             .integer() == 1

@@ -1,11 +1,11 @@
 package import SnapshotModel
 
-/// What ``TableDescriber`` found: the datasets of a database, and the tables that none was made of.
+/// What ``TableDescriber`` found: the datasets of a database, and the tables that cannot be datasets.
 package struct DatabaseDescription: Sendable {
-    /// A table of which no dataset can be made.
+    /// A table that cannot be a dataset.
     package struct UnfitTable: Sendable, Hashable {
         package let table: String
-        /// Each reason, in words.
+        /// The reasons, in words.
         package let reasons: [String]
 
         package init(table: String, reasons: [String]) {
@@ -17,7 +17,7 @@ package struct DatabaseDescription: Sendable {
     /// A table or column that was left out on purpose.
     package struct LeftOut: Sendable, Hashable {
         package let table: String
-        /// The column; nil where it is the whole table.
+        /// The column; nil if the whole table is left out.
         package let column: String?
         package let reason: String
     }
@@ -31,7 +31,7 @@ package struct DatabaseDescription: Sendable {
         package let unit: TimestampUnit?
         /// Whether the caller named the column, or said that there is none.
         package let isGiven: Bool
-        /// Columns with a fitting name that were not taken.
+        /// Other columns whose names fit.
         package let others: [String]
     }
 
@@ -40,14 +40,14 @@ package struct DatabaseDescription: Sendable {
     package internal(set) var timestamps: [Timestamp] = []
     package internal(set) var unfit: [UnfitTable] = []
     package internal(set) var leftOut: [LeftOut] = []
-    /// What deserves attention, in words.
+    /// Notes for the user, in words.
     package internal(set) var notes: [String] = []
     /// Tables without a key.
     var carriedByRowid: [String] = []
-    /// Columns of numbers whose names are those of timestamps, and whose numbers say no unit.
+    /// Numeric columns whose names suggest a timestamp, but whose values do not tell the unit.
     var unclearTimestamps: [(table: String, column: String)] = []
 
-    /// Says what there is to say of many tables in one sentence.
+    /// Adds the notes about tables. More than three tables of one kind share one sentence.
     mutating func noteTables() {
         if carriedByRowid.count > 3 {
             notes.append(
@@ -67,7 +67,7 @@ package struct DatabaseDescription: Sendable {
         }
     }
 
-    /// Moves a dataset to the tables that cannot travel.
+    /// Moves a dataset to the tables that cannot be datasets.
     package mutating func refuse(_ dataset: DatasetSchema, _ reason: String) {
         datasets.removeAll { $0.name == dataset.name }
         timestamps.removeAll { $0.table == dataset.table }
@@ -75,13 +75,13 @@ package struct DatabaseDescription: Sendable {
     }
 }
 
-/// Which tables are to be described, and what the caller decided about them.
+/// Which tables to describe, and what the caller decided about them.
 package struct DescriptionRequest: Sendable {
     /// The tables; nil for all.
     package var tables: [String]?
-    /// Tables that are to be left out.
+    /// Tables to leave out.
     package var skipped: [String]
-    /// The timestamp column (``GivenTimestamp``) of each table for which the caller chose one; nil as the value: none.
+    /// The timestamp column (``GivenTimestamp``) of each table for which the caller chose one; nil if the caller chose none.
     package var timestamps: [(table: String, column: String?)]
 
     package init(tables: [String]? = nil, skipped: [String] = [], timestamps: [(table: String, column: String?)] = []) {

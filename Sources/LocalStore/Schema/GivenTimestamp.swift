@@ -2,7 +2,7 @@ import SnapshotModel
 
 /// The timestamp column that the caller named for a table: `COLUMN`, or `COLUMN:UNIT` for a column of numbers.
 struct GivenTimestamp {
-    /// The column's name as the table has it.
+    /// The name of the column, spelled as in the table.
     let column: String
     /// What its numbers count; nil if the caller did not say.
     let unit: TimestampUnit?

@@ -3,12 +3,12 @@ import GRDBSQLite
 import SnapshotModel
 
 extension Database {
-    /// Lets SQL make encoded keys, and take them apart.
+    /// Adds SQL functions that make and decode encoded keys.
     ///
-    /// - `snapsync_key(spec, value, …)`: the encoded key of these values; NULL if one of them is. `spec` has a letter for each value: how its text
-    ///   is folded (`b`, `n`, `r`).
+    /// - `snapsync_key(spec, value, …)`: the encoded key of these values; NULL if one of them is NULL. `spec` has a letter for each value, which
+    ///   is the collation of its text (`b`, `n`, `r`).
     /// - `snapsync_key_value(key, n)`: the value at position `n`.
-    /// - `snapsync_logged_key(spec, text)`: the encoded key of what a trigger has logged (``KeySQL/logged(of:)``).
+    /// - `snapsync_logged_key(spec, text)`: the encoded key of a text that a trigger has logged (``KeySQL/logged(of:)``).
     func addKeyFunctions() throws {
         try add("snapsync_key") { context, count, arguments in
             guard let arguments, count > 1, let spec = bytes(of: arguments[0]), spec.count == count - 1 else { return sqlite3_result_null(context) }
@@ -39,7 +39,7 @@ extension Database {
         }
         try add("snapsync_logged_key") { context, count, arguments in
             guard let arguments, count == 2, let spec = bytes(of: arguments[0]) else { return sqlite3_result_null(context) }
-            // What the toolkit itself has logged is encoded already.
+            // The toolkit itself logs keys that are encoded already.
             if sqlite3_value_type(arguments[1]) == SQLITE_BLOB { return sqlite3_result_value(context, arguments[1]) }
             guard sqlite3_value_type(arguments[1]) == SQLITE_TEXT, let text = bytes(of: arguments[1]), let key = LoggedKey.encoded(text, spec) else {
                 return sqlite3_result_null(context)
@@ -58,7 +58,7 @@ extension Database {
 }
 
 extension KeyCollation {
-    /// The collation that a letter of a function's first argument stands for.
+    /// The collation for a letter of a function's first argument.
     fileprivate init?(letter: UInt8) {
         switch letter {
         case UInt8(ascii: "b"): self = .binary
@@ -69,14 +69,14 @@ extension KeyCollation {
     }
 }
 
-/// SQLITE_TRANSIENT: SQLite copies what it is given.
+/// SQLITE_TRANSIENT: SQLite copies the bytes.
 private var transient: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 
-/// The bytes of a text or blob, lent while the function runs; nil for other values.
+/// The bytes of a text or blob, valid while the function runs; nil for other values.
 private func bytes(of value: OpaquePointer?) -> UnsafeRawBufferPointer? {
     let type = sqlite3_value_type(value)
     guard type == SQLITE_TEXT || type == SQLITE_BLOB else { return nil }
-    // SAFETY: the pointer comes first, then its length; both hold while the function runs.
+    // SAFETY: the pointer is fetched before its length; both are valid while the function runs.
     let start: UnsafeRawPointer? = type == SQLITE_TEXT ? UnsafeRawPointer(sqlite3_value_text(value)) : sqlite3_value_blob(value)
     return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
 }
@@ -116,7 +116,7 @@ enum LoggedKey {
                 guard let number = Int64(String(decoding: digits, as: UTF8.self)) else { return nil }
                 EncodedKey.append(.integer(number), collation, to: &key)
             case UInt8(ascii: "r"):
-                // SQLite says Inf; no version can hold such a key.
+                // SQLite writes `Inf` for an infinite number. No version can contain such a key.
                 guard let number = Double(String(decoding: digits, as: UTF8.self)) else { return nil }
                 EncodedKey.append(.real(number), collation, to: &key)
             case UInt8(ascii: "t"), UInt8(ascii: "b"):

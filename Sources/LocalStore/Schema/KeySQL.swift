@@ -1,16 +1,16 @@
 import SnapshotModel
 
-/// The SQL of a dataset's key: how statements find rows by a key, and how they make the key of a row.
+/// The SQL of a dataset's key: conditions that find rows by key, and expressions for the key of a row.
 ///
 ///     "SELECT 1 FROM \(table) t WHERE \(key.matches("t", "c.key"))"     // uses the index of the table's key
 ///     "SELECT 1 FROM snapsync_changes c WHERE c.key = \(key.value(of: "t"))"
 ///
-/// The toolkit's tables hold a simple key as its value, and any other as the bytes of an encoded key. The functions that go from one to the other
-/// (``GRDB/Database/addKeyFunctions()``) exist on the toolkit's own connections alone: what triggers run says ``logged(of:)`` instead.
+/// The toolkit's tables store a simple key as its value, and any other key as the bytes of an encoded key. The functions that convert between the
+/// two (``GRDB/Database/addKeyFunctions()``) exist only on the toolkit's own connections; triggers use ``logged(of:)`` instead.
 struct KeySQL {
     private let columns: [(name: String, part: KeyShape.Part)]
     private let isSimple: Bool
-    /// A letter for each column: how its texts are folded.
+    /// A letter for each column: the collation of its texts.
     private let spec: String
 
     init(_ schema: DatasetSchema) {
@@ -19,26 +19,27 @@ struct KeySQL {
         spec = "'" + schema.keyShape.parts.map { String($0.collation.rawValue.prefix(1)) }.joined() + "'"
     }
 
-    /// The key's columns of a row, with commas between them.
+    /// The key's columns of a row, separated by commas.
     ///
-    /// - Parameter row: the name by which the statement knows the row; nil where it needs none.
+    /// - Parameter row: the alias of the row in the statement; nil if the statement needs none.
     func list(_ row: String? = nil) -> String { names(row).joined(separator: ", ") }
 
-    /// The key's columns for an order from the last row to the first.
+    /// The key's columns in descending order, for ORDER BY.
     var descending: String { names(nil).map { $0 + " DESC" }.joined(separator: ", ") }
 
-    /// The columns of a unique index of the key on a table that was made by `CREATE TABLE … AS SELECT`, which drops the collations.
+    /// The columns of a unique index of the key, with their collations: for a table made by `CREATE TABLE … AS SELECT`, which drops the
+    /// collations.
     var indexed: String { columns.map { $0.name + Self.collate($0.part) }.joined(separator: ", ") }
 
-    /// The key of a row as the toolkit's tables hold it; NULL where one of its columns is.
+    /// The key of a row as the toolkit's tables store it; NULL if one of its columns is NULL.
     func value(of row: String? = nil) -> String { value(of: names(row)) }
 
-    /// The key whose columns have the values of these expressions, as the toolkit's tables hold it; NULL where one of them is.
+    /// The key whose columns have the values of these expressions, as the toolkit's tables store it; NULL if one of them is NULL.
     func value(of expressions: [String]) -> String { isSimple ? expressions[0] : "snapsync_key(\(spec), \(expressions.joined(separator: ", ")))" }
 
-    /// The condition that a row has a key.
+    /// The condition that a row has a given key.
     ///
-    /// - Parameter key: an expression for a key as the toolkit's tables hold it.
+    /// - Parameter key: an expression for a key as the toolkit's tables store it.
     func matches(_ row: String? = nil, _ key: String) -> String {
         guard !isSimple else { return "\(names(row)[0]) = \(key)" }
         return "("
@@ -46,26 +47,26 @@ struct KeySQL {
             + ")"
     }
 
-    /// The condition that two rows have the same key, as the table compares them. NULL is no key.
+    /// The condition that two rows have the same key by the table's collations. NULL equals nothing.
     func isSame(_ row: String, _ other: String) -> String {
         let pairs = zip(zip(names(row), names(other)), columns).map { "\($0.0)\(Self.collate($1.part)) = \($0.1)" }
         return pairs.count == 1 ? pairs[0] : "(" + pairs.joined(separator: " AND ") + ")"
     }
 
-    /// The condition, in a trigger, that two rows do not have the same key; NULL counts as a value.
+    /// The condition, in a trigger, that the keys of two rows differ. NULL counts as a value.
     func differs(_ row: String, _ other: String) -> String {
         let pairs = zip(names(row), names(other)).map { "\($0) IS NOT \($1)" }
         return pairs.count == 1 ? pairs[0] : "(" + pairs.joined(separator: " OR ") + ")"
     }
 
-    /// The condition that the key of a row is among those of a table that has its columns under the same names.
+    /// The condition that the key of a row is among those of a table with the same column names.
     func isIn(_ row: String? = nil, table: String) -> String {
         columns.count == 1 ? "\(names(row)[0]) IN (SELECT \(list()) FROM \(table))" : "(\(list(row))) IN (SELECT \(list()) FROM \(table))"
     }
 
-    /// The condition that a row has one of the keys that a table holds.
+    /// The condition that a row has one of the keys that a table stores.
     ///
-    /// - Parameter column: the table's column of keys as the toolkit's tables hold them.
+    /// - Parameter column: the column with the keys, as the toolkit's tables store them.
     func isIn(keys column: String, of table: String) -> String {
         if isSimple { return "\(columns[0].name) IN (SELECT \(column) FROM \(table))" }
         let values = columns.indices.map { "snapsync_key_value(\(column), \($0))" }.joined(separator: ", ")
@@ -81,23 +82,23 @@ struct KeySQL {
     /// The condition that no column of the key is NULL.
     func isNotNull(_ row: String? = nil) -> String { names(row).map { "\($0) IS NOT NULL" }.joined(separator: " AND ") }
 
-    /// `WHERE` with the condition for the rows of a range of keys, whose bounds are the parameters 1 and 2; empty for all rows.
+    /// `WHERE` with the condition for a range of keys, whose bounds are the parameters 1 and 2; empty for all rows.
     func condition(_ range: KeyRange) -> String {
         let bounds = [range.first == nil ? nil : compared(">=", "?1"), range.next == nil ? nil : compared("<", "?2")].compactMap { $0 }
         return bounds.isEmpty ? "" : "WHERE " + bounds.joined(separator: " AND ")
     }
 
-    /// In the table's own collations, so that the index of the key serves.
+    /// Compares by the table's own collations, so that SQLite can use the index of the key.
     private func compared(_ comparison: String, _ key: String) -> String {
         if isSimple { return "\(columns[0].name) \(comparison) \(key)" }
         let values = columns.indices.map { "snapsync_key_value(\(key), \($0))" }
         return columns.count == 1 ? "\(list()) \(comparison) \(values[0])" : "(\(list())) \(comparison) (\(values.joined(separator: ", ")))"
     }
 
-    /// The key of a row as a trigger logs it, in SQL that every program's SQLite knows.
+    /// The key of a row as a trigger logs it, in SQL that the SQLite of every program understands.
     ///
-    /// Of an encoded key a text: each value as a letter and its digits, hexadecimal for texts and blobs, with commas behind them. Exact for
-    /// every value. Source: docs/local-tables.md, "snapsync_log".
+    /// A key that is not simple is logged as a text: for each value a letter, its digits (hexadecimal for texts and blobs) and a comma. The text
+    /// is exact for every value. Source: docs/local-tables.md, "snapsync_log".
     func logged(of row: String) -> String {
         guard !isSimple else { return names(row)[0] }
         return names(row).map { name in
@@ -105,7 +106,7 @@ struct KeySQL {
         }.joined(separator: " || ")
     }
 
-    /// The key of a log entry as the toolkit's other tables hold it.
+    /// The key of a log entry as the toolkit's other tables store it.
     func unlogged(_ key: String) -> String { isSimple ? key : "snapsync_logged_key(\(spec), \(key))" }
 
     private func names(_ row: String?) -> [String] { columns.map { (row.map { $0 + "." } ?? "") + $0.name } }

@@ -2,12 +2,12 @@ import GRDB
 
 /// A column that a later version of the toolkit added to one of its tables.
 ///
-/// ``all`` is the whole list, in the order in which versions came. A migration is pending where its table is there and its column is not: the schema
-/// itself says which version created a table. A stored version number would not: an earlier version creates some tables when it first needs
-/// them, and it may do so after a later version has stored its number.
+/// ``all`` lists the migrations in the order of the versions that added them. A migration is pending if its table exists without its column: the
+/// schema itself shows which version created a table. A stored version number would not show it, because an earlier version creates some tables
+/// when it first needs them, perhaps after a later version has stored its number.
 ///
-/// GRDB's `DatabaseMigrator` is not used because it records what it did in a table named `grdb_migrations`, and that name is fixed. The toolkit promises
-/// that its tables in a user's database begin with `snapsync_`, and an application may have a migrator, and with it that table, of its own.
+/// GRDB's `DatabaseMigrator` is not used because it records its migrations in a table that is always named `grdb_migrations`. The toolkit
+/// promises that its tables in a user's database begin with `snapsync_`, and an application may have its own migrator, and with it that table.
 struct LocalMigration: Sendable {
     let table: LocalTable
     let column: String
@@ -22,11 +22,11 @@ struct LocalMigration: Sendable {
         limitedInstants,
     ]
 
-    /// Instants of the version that lie after the version itself are limited to it. Whoever adds the column limits those that are there
-    /// (``TombstonesAndInstants/limitKnown(of:)``).
+    /// Limits instants of the version that are later than the version itself. The code that adds the column also limits the existing instants
+    /// (``FutureInstants/limitKnown(of:)``).
     static let limitedInstants = LocalMigration(table: .tracking, column: "limited", definition: "INTEGER NOT NULL DEFAULT 1")
 
-    /// The migrations that this database lacks. One query, whatever the number of migrations.
+    /// The migrations that this database needs. Runs one query, whatever the number of migrations.
     static func pending(_ db: Database) throws -> [LocalMigration] {
         let columns = try KeyedStatement(db, pendingQuery)
         defer { columns.end() }
@@ -35,10 +35,10 @@ struct LocalMigration: Sendable {
         return pending
     }
 
-    /// Whether this database lacks a migration.
+    /// Whether this database needs a migration.
     static func isPending(_ db: Database) throws -> Bool { try !pending(db).isEmpty }
 
-    /// The numbers of the pending migrations: tables that are there without the column.
+    /// The numbers of the pending migrations: tables that exist without the column.
     private static let pendingQuery = """
         SELECT m.number FROM (\(all.enumerated().map { "SELECT \($0) AS number, '\($1.table.name)' AS tableName, '\($1.column)' AS columnName" }.joined(separator: " UNION ALL "))) m
         WHERE EXISTS (SELECT 1 FROM main.sqlite_schema s WHERE s.type = 'table' AND s.name = m.tableName)

@@ -2,7 +2,7 @@ import GRDB
 
 /// One of the toolkit's tables in the user's database.
 ///
-/// Every table that outlives a run is listed here, and docs/local-tables.md describes each. Their names begin with `snapsync_`.
+/// Every table that exists beyond a run is listed here and described in docs/local-tables.md. The names begin with `snapsync_`.
 struct LocalTable: Sendable {
     let name: String
     /// What follows the name in `CREATE TABLE`.
@@ -10,13 +10,13 @@ struct LocalTable: Sendable {
     /// The table's indexes: each name with what follows it in `CREATE INDEX`.
     var indexes: [(name: String, definition: String)] = []
 
-    /// Creates the table and its indexes where they are missing.
+    /// Creates the table and its indexes if they are missing.
     func create(in db: Database) throws {
         try db.execute(sql: "CREATE TABLE IF NOT EXISTS \(name)\(definition)")
         for index in indexes { try db.execute(sql: "CREATE INDEX IF NOT EXISTS \(index.name) ON \(name)\(index.definition)") }
     }
 
-    /// Drops the table if it is there.
+    /// Drops the table if it exists.
     func drop(in db: Database) throws { try db.execute(sql: "DROP TABLE IF EXISTS \(name)") }
 }
 
@@ -107,7 +107,7 @@ extension LocalTable {
 
     /// The tables that `init` creates with the settings.
     static let settingsTables = [settings, state, datasets]
-    /// The tables of the change tracking. Tracking is whole only with all of them.
+    /// The tables of change tracking. Tracking works only with all of them.
     static let trackingTables = [tracking, importing, log, changes, tombstones, instants]
     /// The tables of the messages.
     static let mailboxTables = [outbox, inbox]

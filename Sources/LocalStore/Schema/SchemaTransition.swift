@@ -1,18 +1,18 @@
 import GRDB
 package import SnapshotModel
 
-/// Takes another description of a dataset over in the toolkit's tables, in one transaction, without losing a tracked change.
+/// Switches the toolkit's tables to another description of a dataset, in one transaction, without losing a tracked change.
 package struct SchemaTransition: TransactionPart {
     let transaction: LocalTransaction
 
-    /// Goes over from one description to another of the same dataset and the same key.
+    /// Switches from one description to another of the same dataset with the same key.
     ///
-    /// Log entries are consolidated first. If the triggers were as they should be, the new ones take their place and the tracking stays complete. Rows that
-    /// have values in new columns count as changed here, as they do after an import that knows nothing of the columns.
+    /// Consolidates the log first. If the triggers were as expected, replaces them and keeps the tracking complete. Rows with values in new
+    /// columns count as changed here, as they do after an import of a version without the columns.
     ///
     /// - Parameters:
-    ///   - before: how the dataset was described, with the names that the table and its columns have now.
-    ///   - after: how it is described from now on.
+    ///   - before: the previous description, with the names that the table and its columns have now.
+    ///   - after: the new description.
     ///   - publishes: whether this device publishes.
     package func take(_ before: DatasetSchema, as after: DatasetSchema, publishes: Bool) throws {
         let names = Set(before.columns.map(\.name)), added = after.columns.filter { !names.contains($0.name) }
@@ -24,17 +24,18 @@ package struct SchemaTransition: TransactionPart {
         }
         let gone = Set(try transaction.state.removedColumns(of: after)).union(removed).subtracting(added.map(\.name))
         try transaction.state.setRemovedColumns(Array(gone), of: after)
-        // A column that is still there was taken out elsewhere; one that the application drops and adds again is a new one.
+        // A removed column that still exists here was removed on another device. One that the application dropped and later adds again counts as
+        // new.
         let here = Set(try transaction.tables.differences(from: after).newColumns)
         let left = Set(try transaction.state.leftColumns(of: after)).union(before.columns.filter { removed.contains($0.name) }.map(\.column))
         try transaction.state.setLeftColumns(Array(left.intersection(here)), of: after)
         guard try transaction.state.applied() != nil, let state = try transaction.datasetStates.all().first(where: { $0.name == after.name }) else { return }
         let unseen = Set(added.map(\.name)).intersection(state.unknownFields)
         let known = Set(try transaction.state.missingColumns(of: after))
-        // A change asset says nothing of types: the next version is written whole.
+        // A change asset does not record column types, so after a type change the next version is written as a snapshot asset.
         let kinds = Dictionary(uniqueKeysWithValues: before.columns.map { ($0.name, $0.kind) })
         let retyped = after.columns.filter { column in kinds[column.name].map { $0 != column.kind } ?? false }.map(\.name)
-        // A column that no version has had is not missed by anybody.
+        // No reader misses a column that no version has had.
         let missing = known.union(added.map(\.name)).subtracting(unseen).union(removed).subtracting(known.intersection(removed))
             .union(publishes ? retyped : [])
         try transaction.state.setMissingColumns(missing.sorted(), of: after)
@@ -48,7 +49,7 @@ package struct SchemaTransition: TransactionPart {
         try CarriedColumns.track(added.filter { !unseen.contains($0.name) }, of: after, in: transaction, order: publishes ? .after : .same)
     }
 
-    /// Ends the tracking of a dataset that no longer travels from here. Its rows stay.
+    /// Ends the tracking of a dataset that this device no longer syncs. Its rows stay.
     package func end(_ schema: DatasetSchema) throws {
         try transaction.tracking.remove(schema)
         try transaction.state.setMissingColumns([], of: schema)

@@ -1,4 +1,4 @@
-/// A number that a column of the toolkit's tables uses as a code. In SQL text it stands as the number: `"kind <> \(LogEntryKind.overwritten)"`.
+/// A number that a column of the toolkit's tables uses as a code. In SQL text it becomes the number: `"kind <> \(LogEntryKind.overwritten)"`.
 ///
 /// Source: docs/local-tables.md.
 protocol TableCode: RawRepresentable<Int64>, CaseIterable, Sendable, CustomStringConvertible {}
@@ -11,33 +11,33 @@ extension TableCode {
 package enum LogEntryKind: Int64, TableCode {
     /// A row that existed was updated or deleted.
     case touched = 0
-    /// `REPLACE` may remove the row because of another UNIQUE value. If the row is still there, the entry counts for nothing.
+    /// `REPLACE` may remove the row because of another UNIQUE value. If the row still exists at consolidation, the entry is ignored.
     case mayBeReplaced = 1
     /// A row was inserted, or an update gave it this key.
     case inserted = 2
     /// Before an insert, a row was already stored under the key. Belongs to the next entry of the key.
     case overwritten = 3
-    /// A comparison of all rows found the difference. Whether the version has the entity is not known.
+    /// A comparison of all rows found the difference. It is not known whether the version has the entity.
     case compared = 4
     /// The statement changed at most columns that a message changes by themselves, and the timestamp.
     case marked = 5
 }
 
-/// Numbers that stand for no dataset: the column `dataset` of `snapsync_log`.
+/// Numbers that are not datasets: the column `dataset` of `snapsync_log`.
 enum ReservedDataset: Int64, TableCode {
-    /// The flag of an import that is under way, in entry number 0.
+    /// The flag that an import is under way, in entry number 0.
     case importFlag = -1
-    /// An entry that only keeps the last number used, so that no number is used twice.
+    /// An entry that only keeps the last sequence number, so that no number is reused.
     case none = 0
 }
 
-/// What became of a tracked entity: the column `state` of `snapsync_changes` and `snapsync_published`.
+/// What happened to a tracked entity: the column `state` of `snapsync_changes` and `snapsync_published`.
 package enum TrackedState: Int64, TableCode {
-    /// The row is there, and its own timestamp is the change's instant.
+    /// The row exists, and its own timestamp is the change's instant.
     case plain = 0
-    /// The row is there, and the change's instant is another than its timestamp.
+    /// The row exists, and its own timestamp differs from the change's instant.
     case stamped = 1
-    /// The row is gone.
+    /// The row was deleted.
     case deleted = 2
 }
 
@@ -49,13 +49,13 @@ enum TrackedOrigin: Int64, TableCode {
     case new = 2
 }
 
-/// What the import that is under way decided about a tracked change: the column `wins` of `snapsync_changes`.
+/// What the current import decided about a tracked change: the column `wins` of `snapsync_changes`.
 enum MergeDecision: Int64, TableCode {
-    /// Nothing yet, or the version's state.
+    /// No decision yet, or the version's state wins.
     case undecided = 0
-    /// The change stays.
+    /// The change wins and stays.
     case kept = 1
-    /// The version's row comes in, and the part of the change that a message carries goes on top of it.
+    /// The import writes the version's row, and on top of it the part of the change that a message carries.
     case overlaid = 2
 }
 

@@ -13,14 +13,14 @@ struct TableColumns {
         /// The declared type as it was written; empty if there is none.
         let declared: String
         let isNotNull: Bool
-        /// The place in the PRIMARY KEY, from 1; 0 for a column outside of it.
+        /// The position in the PRIMARY KEY, from 1; 0 for other columns.
         let keyPlace: Int
         let isGenerated: Bool
-        /// In upper case; `BINARY` unless the column is declared with another.
+        /// In upper case; `BINARY` if none is declared.
         let collation: String
         let affinity: ColumnAffinity
 
-        /// The declared type without its length, in lower case: `decimal` of `DECIMAL(10,2)`.
+        /// The declared type without its length, in lower case: `decimal` for `DECIMAL(10,2)`.
         var declaredName: String {
             let name = declared.asciiLowercased.prefix { $0 != "(" }
             return name.split(separator: " ").joined(separator: " ")
@@ -35,13 +35,13 @@ struct TableColumns {
     /// The columns of the PRIMARY KEY, in its order.
     var primaryKey: [Column] { columns.filter { $0.keyPlace > 0 }.sorted { $0.keyPlace < $1.keyPlace } }
 
-    /// The column that is the rowid under another name; nil if none is.
+    /// The column that is an alias of the rowid; nil if there is none.
     var rowidColumn: Column? {
         guard !isWithoutRowid, primaryKey.count == 1, primaryKey[0].declared.asciiLowercased == "integer" else { return nil }
         return primaryKey[0]
     }
 
-    /// The same table, as if it had these columns alone.
+    /// The same table with only these columns.
     func only(_ names: [String]) -> TableColumns {
         let wanted = Set(names.map(\.asciiLowercased))
         return TableColumns(
@@ -79,17 +79,17 @@ struct TableColumns {
 /// A UNIQUE constraint or index of a table.
 struct UniqueIndex {
     let name: String
-    /// The columns; nil in the place of an expression.
+    /// The columns; nil for an expression.
     let columns: [String?]
     /// In upper case.
     let collations: [String]
     let isPartial: Bool
-    /// Whether it is the PRIMARY KEY's.
+    /// Whether the index belongs to the PRIMARY KEY.
     let isPrimary: Bool
 
     var isPlain: Bool { !isPartial && !columns.contains { $0 == nil } }
 
-    /// The unique indexes of a table, the PRIMARY KEY's first.
+    /// The unique indexes of a table, the index of the PRIMARY KEY first.
     static func all(_ db: Database, of table: String) throws -> [UniqueIndex] {
         try Row.fetchAll(
             db.cachedStatement(sql: "SELECT name, partial, origin FROM pragma_index_list(?) WHERE \"unique\" = 1 ORDER BY origin <> 'pk', seq DESC"),

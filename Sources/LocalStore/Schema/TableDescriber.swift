@@ -3,17 +3,17 @@ import GRDB
 package import SnapshotModel
 import StrictText
 
-/// Makes the description of datasets from a database: keys, types, NOT NULL, the order of the tables, the timestamp columns.
+/// Derives the descriptions of datasets from a database: keys, types, NOT NULL, the order of the tables, the timestamp columns.
 ///
 ///     let description = try transaction.describer.describe(DescriptionRequest(skipped: ["cache"]))
 ///
-/// Each table is read once at most. Nothing is written.
+/// Writes nothing. Reads each table once, and again only to count rows whose keys cannot be carried.
 package struct TableDescriber: TransactionPart {
     let transaction: LocalTransaction
 
     /// Describes tables.
     ///
-    /// - Throws: ``LocalStoreError`` with `.schemaMismatch` if the request names a table or column that is not there.
+    /// - Throws: ``LocalStoreError`` with `.schemaMismatch` if the request names a table or column that does not exist.
     package func describe(_ request: DescriptionRequest) throws -> DatabaseDescription {
         let catalog = try Catalog(db)
         var description = DatabaseDescription()
@@ -36,11 +36,11 @@ package struct TableDescriber: TransactionPart {
         return description
     }
 
-    /// Describes columns that a dataset's table has got. They are optional, for earlier versions have no values of them.
+    /// Describes columns that were added to a dataset's table. They are optional, because earlier versions have no values for them.
     ///
     /// - Parameters:
     ///   - names: the table's columns.
-    ///   - kinds: the types that the zone gives some of them, by their names in lower case.
+    ///   - kinds: the types that the zone gives some of them, by column name in lower case.
     package func columns(_ names: [String], of schema: DatasetSchema, kinds: [String: ColumnKind] = [:]) throws -> [DatasetColumn] {
         guard !names.isEmpty, let table = try TableColumns(db, schema.table)?.only(names) else { return [] }
         let census = try ColumnCensus(db, table)
@@ -58,12 +58,12 @@ package struct TableDescriber: TransactionPart {
         }
     }
 
-    /// The application's own tables, in the order in which they were made.
+    /// The application's own tables, in the order in which they were created.
     package func applicationTables() throws -> [String] { try Catalog(db).tables }
 }
 
 extension TableDescriber {
-    /// The tables of the database, by what they are.
+    /// The tables of the database by kind.
     private struct Catalog {
         var tables: [String] = []
         var virtual: [String] = []
@@ -81,7 +81,7 @@ extension TableDescriber {
                 case "virtual": break
                 case "shadow": shadows[name] = owner(of: name) ?? name
                 default:
-                    // The tables of a virtual table whose module only the application has look like any other.
+                    // If only the application has the module of a virtual table, SQLite reports its shadow tables as ordinary tables.
                     if let owner = owner(of: name), Self.isShadowName(name.dropFirst(owner.count + 1)) { shadows[name] = owner } else { tables.append(name) }
                 }
             }
@@ -100,7 +100,7 @@ extension TableDescriber {
         }
     }
 
-    /// The tables that are to be described; notes those that are left out.
+    /// The tables to describe. Records those that are left out.
     private func choose(_ request: DescriptionRequest, _ catalog: Catalog, _ description: inout DatabaseDescription) throws -> [String] {
         func find(_ name: String, _ option: String) throws -> String {
             if let table = catalog.tables.first(where: { $0.asciiLowercased == name.asciiLowercased }) { return table }
@@ -120,7 +120,7 @@ extension TableDescriber {
         }
         let skipped = Set(
             try request.skipped.compactMap { name -> String? in
-                // A virtual table is left out anyhow; its name in the list does no harm.
+                // Virtual tables are left out anyway, so naming one is not an error.
                 if catalog.virtual.contains(where: { $0.asciiLowercased == name.asciiLowercased }) { return nil }
                 return try find(name, "--skip")
             })
@@ -158,7 +158,7 @@ extension TableDescriber {
         if stored.count > 1000 { reasons.append("it has \(stored.count) columns; a dataset has at most 1000") }
         guard reasons.isEmpty else { return .unfit(reasons) }
 
-        // Without its collation, the rows of such a table cannot even be read where they lie in the key's order.
+        // Without the collation of its key, SQLite cannot read the rows of such a table in key order.
         for column in table.primaryKey where KeyCollation(rawValue: column.collation.lowercased()) == nil && column.affinity != .integer {
             reasons.append("the key column \(column.name) is compared by the collation \(column.collation), which is not SQLite's own")
         }
@@ -168,7 +168,7 @@ extension TableDescriber {
         do {
             census = try ColumnCensus(db, table) { TimestampColumn.isName($0.name) || $0.name == wanted?.column }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
-            // One table that SQLite cannot read without the application says nothing of the others.
+            // SQLite cannot read this table without the application's functions. Other tables may be readable.
             return .unfit(["its rows cannot be read: \(error.message ?? error.description)"])
         }
         let key = try findKey(of: table, census)
@@ -180,7 +180,7 @@ extension TableDescriber {
             let isKey = key.columns.contains { $0.name == column.name }
             let counts = census.columns[column.name] ?? ColumnCensus.Counts()
             var kind = ColumnKindFinder(column: column, counts: counts).find(isKey: isKey)
-            // A date and time that nobody has set yet: the name says what it will hold, and it is most often text.
+            // No row has a date yet. The name says what the column will hold, which is most often text.
             if kind == .any, !counts.hasValues, column.isDeclaredAsTime, TimestampColumn.isName(column.name) { kind = .text }
             kinds[column.name] = kind
             guard isKey else {
@@ -239,7 +239,7 @@ extension TableDescriber {
         }
     }
 
-    /// The columns that identify a row: the PRIMARY KEY, else UNIQUE columns that are never NULL, else the rowid.
+    /// The columns that identify a row: the PRIMARY KEY, else NOT NULL columns with a UNIQUE index, else the rowid.
     private func findKey(of table: TableColumns, _ census: ColumnCensus) throws -> Key {
         let primary = table.primaryKey
         for column in primary {
@@ -261,7 +261,7 @@ extension TableDescriber {
         return .rowid(name)
     }
 
-    /// What no key of a dataset may be, and some row's is: longer than the limit, or infinite. The rows are counted only where there is one.
+    /// The reasons why rows have keys that a dataset cannot have: longer than the limit, or infinite. Counts the rows only if there is one.
     private func keyFaults(of key: Key, _ table: TableColumns, _ census: ColumnCensus) throws -> [String] {
         let columns = key.columns, name = table.name.sqlIdentifier
         func count(_ condition: String) throws -> Int64 { try Int64.fetchOne(db, sql: "SELECT count(*) FROM \(name) WHERE \(condition)") ?? 0 }
@@ -278,7 +278,7 @@ extension TableDescriber {
         return faults
     }
 
-    /// The longest key that travels, in bytes: docs/format.md, "Limits".
+    /// The longest key that can be carried, in bytes: docs/format.md, "Limits".
     private static let longestKey: Int64 = 1024
 
     private func findTimestamp(of finder: TimestampColumn, given: GivenTimestamp??) throws -> DatabaseDescription.Timestamp {
@@ -300,7 +300,7 @@ extension TableDescriber {
         return found(column, try unit(of: wanted, finder), isGiven: true)
     }
 
-    /// What the numbers of a column that the caller named count; nil for a column of text.
+    /// The unit of the numbers in a column that the caller named; nil for a column of text.
     private func unit(of wanted: GivenTimestamp, _ finder: TimestampColumn) throws -> TimestampUnit? {
         let column = wanted.column, place = "\(path), table \(finder.table.name)", kind = finder.kinds[column] ?? .text
         let names = TimestampUnit.allCases.filter { $0.columnKinds.contains(kind) }.map(\.rawValue)
@@ -326,14 +326,14 @@ extension TableDescriber {
             hint: "say the unit, one of \(names.joined(separator: ", ")): --timestamp \(finder.table.name)=\(column):UNIT")
     }
 
-    /// Says which columns of numbers could be the timestamp if the unit were known.
+    /// Records which numeric columns could be the timestamp if their unit were known.
     private func noteOnNumbers(_ candidates: [String], of table: String, _ kinds: [String: ColumnKind], _ description: inout DatabaseDescription) {
         for column in candidates where kinds[column] == .integer || kinds[column] == .real {
             description.unclearTimestamps.append((table, column))
         }
     }
 
-    /// Parents before children; tables that refer to one another in a circle keep the order in which they were made.
+    /// The datasets with parents before children. Tables that refer to one another in a cycle keep the order in which they were created.
     package func sorted(_ datasets: [DatasetSchema]) throws -> [DatasetSchema] {
         let byTable = Dictionary(datasets.map { ($0.table.asciiLowercased, $0) }, uniquingKeysWith: { first, _ in first })
         var parents: [String: [String]] = [:]
@@ -349,7 +349,7 @@ extension TableDescriber {
         return sorted
     }
 
-    /// Says which tables refer to tables that do not travel: a reader does not have those rows.
+    /// Adds a note for each table that refers to a table that is not synced, because a reader does not have those parent rows.
     private func notesOnParents(_ description: inout DatabaseDescription, _ catalog: Catalog) throws {
         let travelling = Set(description.datasets.map { $0.table.asciiLowercased })
         var said: Set<[String]> = []
@@ -362,11 +362,11 @@ extension TableDescriber {
     }
 }
 
-/// Names for datasets, made of the names of tables.
+/// Makes dataset names from table names.
 private struct DatasetNames {
     private var taken: Set<String> = []
 
-    /// The name that a table's dataset would get: letters, digits and `_`, a letter first, unlike all others in any case.
+    /// The name that a table's dataset would get: letters, digits and `_`, beginning with a letter, unique without regard to case.
     func peek(_ table: String) -> String {
         var name = ""
         for scalar in table.decomposedStringWithCanonicalMapping.unicodeScalars {
@@ -377,7 +377,7 @@ private struct DatasetNames {
             }
         }
         if name.first?.isLetter != true { name = "t" + (name.hasPrefix("_") ? "" : "_") + name }
-        // The record's name has five characters more.
+        // The record's name is five characters longer.
         name = String(name.prefix(55))
         if ["syncTimestamp", "deletions", "instants"].contains(name) { name += "_" }
         var unique = name

@@ -8,22 +8,22 @@ package struct TableDifferences: Sendable {
     package let schema: DatasetSchema
     /// The table's name now; nil if it is gone.
     package var table: String?
-    /// Described columns that have another name now, each with that name.
+    /// Described columns that were renamed, each with its new name.
     package var renamedColumns: [(column: DatasetColumn, name: String)] = []
-    /// Described columns that are gone.
+    /// Described columns that no longer exist.
     package var lostColumns: [DatasetColumn] = []
-    /// Columns that are not described and not generated.
+    /// Columns that are neither described nor generated.
     package var newColumns: [String] = []
-    /// Those of them that no row can be inserted without: NOT NULL, without a default.
+    /// The new columns without which no row can be inserted: NOT NULL, without a default.
     package var unfillableColumns: Set<String> = []
 
-    /// Whether the table has another name now.
+    /// Whether the table was renamed.
     package var isRenamed: Bool { table.map { $0.asciiLowercased != schema.table.asciiLowercased } ?? false }
 
-    /// Whether something that is described is not there any longer under its name.
+    /// Whether the table or a described column no longer exists under its name.
     package var isBreaking: Bool { table == nil || isRenamed || !renamedColumns.isEmpty || !lostColumns.isEmpty }
 
-    /// The description with the new names, and with the lost columns still in it.
+    /// The description with the new names. It still contains the lost columns.
     package func renamed() throws -> DatasetSchema {
         let names = Dictionary(uniqueKeysWithValues: renamedColumns.map { ($0.column.name, $0.name) })
         return try schema.with(
@@ -36,15 +36,15 @@ package struct TableDifferences: Sendable {
 extension TableInspector {
     /// Compares a dataset's table with its description.
     ///
-    /// SQLite changes the names in triggers when it renames a table or a column. So the toolkit's triggers tell a column that was renamed from one that was
-    /// dropped beside one that was added.
+    /// When SQLite renames a table or a column, it also changes the name in triggers. So the toolkit's triggers distinguish a renamed column from
+    /// a dropped column beside an added one.
     package func differences(from schema: DatasetSchema) throws -> TableDifferences {
         var found = TableDifferences(schema: schema)
         let trigger = try Row.fetchOne(
             db, sql: "SELECT tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?", arguments: ["snapsync_\(schema.name)_update"])
         let type = try String.fetchOne(
             db, sql: "SELECT type FROM main.sqlite_schema WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE", arguments: [schema.table])
-        // A view in the table's place is refused by name when the table is checked.
+        // A view in place of the table is reported when the table is checked.
         if type == "view" {
             found.table = schema.table
             return found
@@ -57,7 +57,7 @@ extension TableInspector {
         found.newColumns = table.columns.filter { !$0.isGenerated && !described.contains($0.name.asciiLowercased) }.map(\.name)
         let lost = schema.columns.indices.filter { table.column(schema.columns[$0].column) == nil && !(isHidden && schema.keyIndices == [$0]) }
         var names = trigger.flatMap { ($0[0] as String).asciiLowercased == name.asciiLowercased ? Self.updatedColumns($0[1]) : nil } ?? []
-        // The trigger names the rowid by all of its names.
+        // The trigger lists the rowid under all three of its names.
         if isHidden, names.count == schema.columns.count + RowidName.all.count - 1, let key = schema.keyIndices.first {
             names.removeSubrange(key..<key + RowidName.all.count - 1)
         }
@@ -75,7 +75,7 @@ extension TableInspector {
         return found
     }
 
-    /// The columns that `AFTER UPDATE OF` of a trigger names, in its order.
+    /// The columns in `AFTER UPDATE OF` of a trigger, in order.
     private static func updatedColumns(_ sql: String) -> [String] {
         guard let start = sql.range(of: " UPDATE OF ") else { return [] }
         var names: [String] = [], name = "", isQuoted = false
@@ -98,9 +98,9 @@ extension TableInspector {
         return []
     }
 
-    /// Adds columns of a description that a table lacks. A column is added without NOT NULL, for the rows that are there have no values.
+    /// Adds columns of a description that a table lacks. They are added without NOT NULL, because existing rows have no values for them.
     ///
-    /// The statements are built from names, which are quoted, and from the words of ``TableStructure``; no SQL text comes from elsewhere.
+    /// The statements consist only of quoted names and of the words of ``TableStructure``, never of SQL text from elsewhere.
     package func addColumns(_ names: [String], of description: DatasetDescription, to table: String) throws {
         for name in names {
             guard let column = description.structure.column(name) else { continue }

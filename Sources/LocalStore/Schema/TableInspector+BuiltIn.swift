@@ -1,9 +1,9 @@
 import GRDB
 
 extension TableInspector {
-    /// Makes the tables of the built-in datasets, where they are not there yet. Returns the names of those it made.
+    /// Creates the tables of the built-in datasets that are missing. Returns the names of those it created.
     ///
-    /// - Parameter wanted: the tables that are meant; nil for all.
+    /// - Parameter wanted: the tables to create; nil for all.
     package func createBuiltIn(_ wanted: [String]? = nil) throws -> [String] {
         var made: [String] = []
         for (table, sql) in Self.builtInTables where try wanted?.contains(table) != false && !db.hasTable(table) {

@@ -1,28 +1,28 @@
 import GRDB
 package import SnapshotModel
 
-// New keys where SQLite gives them: a table whose key is INTEGER PRIMARY KEY.
+// Tables whose new keys SQLite generates: the key is INTEGER PRIMARY KEY.
 extension TableInspector {
-    /// Whether SQLite gives new rows their keys: the key is the table's rowid under another name.
+    /// Whether SQLite generates the keys of new rows: the key is an alias of the table's rowid.
     package func hasRowidKey(_ schema: DatasetSchema) throws -> Bool {
         guard schema.hasSimpleKey, !schema.keyShape.isText else { return false }
         let primary = try Row.fetchAll(db, sql: "SELECT name, type FROM pragma_table_info(?) WHERE pk > 0", arguments: [schema.table])
         guard primary.count == 1, (primary[0][0] as String).asciiLowercased == schema.keyColumns[0].column.asciiLowercased else { return false }
-        // A table without rowid has an index of its primary key.
+        // A table without rowid has an index for its primary key.
         return try (primary[0][1] as String).asciiLowercased == "integer"
             && Int.fetchOne(db, sql: "SELECT count(*) FROM pragma_index_list(?) WHERE origin = 'pk'", arguments: [schema.table]) == 0
     }
 
-    /// Whether a table never gives a key twice (AUTOINCREMENT).
+    /// Whether the table never reuses a key (AUTOINCREMENT).
     package func hasAutoincrement(_ schema: DatasetSchema) throws -> Bool {
         guard try db.hasTable("sqlite_sequence"), try hasRowidKey(schema) else { return false }
         let sql = try String.fetchOne(db, sql: "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE", arguments: [schema.table])
         return sql?.asciiLowercased.contains("autoincrement") ?? false
     }
 
-    /// A key that no row has, and that none had in a table with AUTOINCREMENT.
+    /// A key that no row has, and that no row ever had in a table with AUTOINCREMENT.
     ///
-    /// - Throws: ``LocalStoreError`` with `.badRow` if the keys are used up.
+    /// - Throws: ``LocalStoreError`` with `.badRow` if the largest possible key is taken.
     package func unusedKey(in schema: DatasetSchema) throws -> EntityKey {
         var last = try Int64.fetchOne(db, sql: "SELECT max(\(schema.keyColumns[0].column.sqlIdentifier)) FROM \(schema.table.sqlIdentifier)") ?? 0
         if try db.hasTable("sqlite_sequence") {

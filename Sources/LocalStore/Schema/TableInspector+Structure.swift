@@ -1,11 +1,11 @@
 import GRDB
 package import SnapshotModel
 
-// The structure of a dataset's table: read from this database, or made here from a zone's description.
+// The structure of a dataset's table: read from this database, or created here from a zone's description.
 extension TableInspector {
-    /// How the table of a dataset is built.
+    /// The structure of a dataset's table.
     ///
-    /// - Parameter datasets: the datasets that travel. Foreign keys to other tables are left out.
+    /// - Parameter datasets: the datasets that are synced. Foreign keys to other tables are left out.
     package func structure(of schema: DatasetSchema, among datasets: [DatasetSchema]) throws -> TableStructure {
         guard let table = try TableColumns(db, schema.table) else {
             throw LocalStoreError(.schemaMismatch, at: "\(path), table \(schema.table)", "dataset \(schema.name): there is no such table")
@@ -22,7 +22,7 @@ extension TableInspector {
             guard let parent = datasets.first(where: { $0.table.asciiLowercased == key.parent.asciiLowercased }), areDescribed(key.columns.map(\.child)) else {
                 return nil
             }
-            // A key that names no unique columns of its parent is SQLite's "foreign key mismatch"; no table is made with one.
+            // A foreign key to columns that are not unique in the parent is SQLite's "foreign key mismatch". Do not create tables with one.
             let parentColumns = Set(parent.columns.map { $0.column.asciiLowercased }), named = Set(key.columns.map(\.parent.asciiLowercased))
             guard parentColumns.isSuperset(of: named), try isUnique(named, in: parent.table) else { return nil }
             return TableStructure.Reference(
@@ -46,27 +46,27 @@ extension TableInspector {
         return try UniqueIndex.all(db, of: table).contains { $0.isPlain && Set($0.columns.compactMap { $0?.asciiLowercased }) == columns }
     }
 
-    /// A number that changes with every change of the database's schema, whoever makes it.
+    /// A number that changes with every change of the database's schema by any program.
     package func schemaVersion() throws -> Int64 { try Int64.fetchOne(db, sql: "PRAGMA schema_version") ?? 0 }
 
-    /// Whether there is a table of that name.
+    /// Whether a table of that name exists.
     package func exists(_ table: String) throws -> Bool { try db.hasTable(table) }
 
     private func action(_ text: String) -> TableStructure.Action {
         TableStructure.Action.allCases.first { $0.sql == text.uppercased() } ?? .noAction
     }
 
-    /// Makes the tables of descriptions that are missing here. Returns their names.
+    /// Creates the tables of descriptions that are missing here. Returns their names.
     ///
-    /// The statements are built from names, which are quoted, and from the words of ``TableStructure``; no SQL text comes from elsewhere.
+    /// The statements consist only of quoted names and of the words of ``TableStructure``, never of SQL text from elsewhere.
     ///
-    /// - Parameter parents: datasets that are here already, and that the tables may refer to.
+    /// - Parameter parents: datasets that exist here already, and that the tables may refer to.
     package func create(_ descriptions: [DatasetDescription], besides parents: [DatasetSchema] = []) throws -> [String] {
         let known = descriptions.map(\.schema) + parents
         let tables = Dictionary(known.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
         var made: [String] = []
         for one in descriptions {
-            // What is no table is for the check of the table to name.
+            // A view of that name is reported when the table is checked.
             let isThere = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE)")
                 .bind(.text(one.schema.table)).integer()
             if isThere == 1 { continue }
@@ -76,14 +76,14 @@ extension TableInspector {
         return made
     }
 
-    /// Checks that a table can hold what a description lets its rows be.
+    /// Checks that a table can hold every row that a description permits.
     ///
     /// - Throws: ``LocalStoreError`` with `.schemaMismatch`, naming the column.
     package func check(_ description: DatasetDescription) throws {
         let schema = description.schema
         guard let table = try TableColumns(db, schema.table) else { return }
         for column in schema.columns where column.isOptional {
-            // A column that was added with a default is optional in the dataset, for earlier versions have no values of it.
+            // A column that was added with a default is optional in the dataset, because earlier versions have no values for it.
             guard let own = table.column(column.column), own.isNotNull, description.structure.column(column.column)?.notNull != true else { continue }
             throw LocalStoreError(
                 .schemaMismatch, at: "\(path), table \(table.name)",
@@ -94,7 +94,7 @@ extension TableInspector {
 }
 
 extension TableColumns.Column {
-    /// The type to declare the column with where the table is made elsewhere.
+    /// The type to declare for the column when another device creates the table.
     fileprivate func structureType(isStrict: Bool) -> TableStructure.DeclaredType {
         switch affinity {
         case .integer: declaredName == "integer" ? .integer : .int
@@ -111,7 +111,7 @@ extension TableColumns.Column {
 extension TableStructure {
     /// The `CREATE TABLE` statement.
     ///
-    /// - Parameter tables: all datasets, by their names. A foreign key to columns that a dataset's table has under other names here is left out.
+    /// - Parameter tables: all datasets by name. Foreign keys to columns that have other names here are left out.
     fileprivate func definition(of table: String, tables: [String: DatasetSchema]) -> String {
         func list(_ names: [String]) -> String { names.map(\.sqlIdentifier).joined(separator: ", ") }
         let rowid = primaryKey.count == 1 && !withoutRowid ? column(primaryKey[0]).flatMap { $0.declared == .integer ? $0 : nil } : nil

@@ -2,13 +2,14 @@ import GRDB
 package import SnapshotModel
 import StrictText
 
-/// What a dataset's table is like, as far as reading and writing it depend on that.
+/// The properties of a dataset's table that reading and writing depend on.
 package struct TableShape: Sendable {
-    /// Whether reading ranges of keys side by side is worth it: a text key, whose order is not the order of the rows.
+    /// Whether several connections can read ranges of keys side by side efficiently: the table has an index in key order that is not the order of
+    /// the rows.
     package let hasRangeableKey: Bool
-    /// Columns of the table that the dataset does not describe and that are not computed.
+    /// Columns of the table that are neither described by the dataset nor generated.
     package let undescribedColumns: [String]
-    /// Those of them that are NOT NULL and have no default: no row can be inserted without them.
+    /// The undescribed columns without which no row can be inserted: NOT NULL, without a default.
     package let unfillableColumns: [String]
 }
 
@@ -16,7 +17,7 @@ package struct TableShape: Sendable {
 package struct TableInspector: TransactionPart {
     let transaction: LocalTransaction
 
-    /// Checks that a dataset's table is there and matches its description.
+    /// Checks that a dataset's table exists and matches its description.
     ///
     /// - Throws: ``LocalStoreError`` with `.schemaMismatch`, naming dataset, table and column.
     package func check(of schema: DatasetSchema) throws -> TableShape {
@@ -65,7 +66,7 @@ package struct TableInspector: TransactionPart {
         }
         if !isHidden { try checkKey(of: schema, refuse: refuse) }
 
-        // With another affinity a text is stored as it is only if it is no number; one connection reads such a table.
+        // With another affinity, SQLite stores a text unchanged only if it does not look like a number. One connection reads such a table.
         let affinity = ColumnAffinity(declared: columns[schema.keyColumns[0].column.asciiLowercased]?.declared ?? "", isStrict: isStrict)
         let described = Set(schema.columns.map { $0.column.asciiLowercased })
         let undescribed = names.filter { !described.contains($0.asciiLowercased) }
@@ -80,7 +81,8 @@ package struct TableInspector: TransactionPart {
         try KeyedStatement(db, "SELECT strict FROM pragma_table_list(?) WHERE schema = 'main'").bind(.text(table)).integer() == 1
     }
 
-    /// The key must be unique by itself, and the dataset must compare it as the table does, or versions would not mean one thing everywhere.
+    /// The key must be unique by itself, and the dataset must compare it as the table does. Otherwise a version would contain different entities
+    /// on different devices.
     private func checkKey(of schema: DatasetSchema, refuse: (String, String) -> LocalStoreError) throws {
         let names = schema.keyColumns.map(\.column)
         let key = names.joined(separator: ", ")
@@ -119,7 +121,7 @@ package struct TableInspector: TransactionPart {
             "declare the columns and the index with the same collations")
     }
 
-    /// The columns and collations of the table's unique indexes that cover all rows; a column's name is nil for an expression.
+    /// The columns and collations of the unique indexes that cover all rows; the name is nil for an expression.
     private func uniqueIndexes(of schema: DatasetSchema) throws -> [[(name: String?, collation: String, isDescending: Bool)]] {
         try Row.fetchAll(
             db.cachedStatement(sql: "SELECT name FROM pragma_index_list(?) WHERE \"unique\" = 1 AND partial = 0"), arguments: [schema.table]
@@ -130,13 +132,13 @@ package struct TableInspector: TransactionPart {
         }
     }
 
-    /// Whether a unique index has the key's columns in the key's order, all ascending: then keys are read without the rows.
+    /// Whether a unique index has the key's columns in order, all ascending. Then SQLite reads the keys from the index alone.
     private func hasIndexInKeyOrder(_ schema: DatasetSchema) throws -> Bool {
         let names = schema.keyColumns.map(\.column.asciiLowercased)
         return try uniqueIndexes(of: schema).contains { index in index.map { $0.name?.asciiLowercased ?? "" } == names && !index.contains { $0.isDescending } }
     }
 
-    /// Whether the key is the rowid under the name of a column: INTEGER PRIMARY KEY.
+    /// Whether the key is a column that is an alias of the rowid: INTEGER PRIMARY KEY.
     private func hasRowidColumn(_ schema: DatasetSchema) throws -> Bool {
         guard schema.keyIndices.count == 1 else { return false }
         return try Bool.fetchOne(
@@ -148,14 +150,14 @@ package struct TableInspector: TransactionPart {
     }
 }
 
-/// The names by which SQL knows a row's number where no column has them.
+/// SQLite's names of the rowid, for tables without a column of that name.
 enum RowidName {
     static let all = ["rowid", "_rowid_", "oid"]
 }
 
 // Tables whose only key is the rowid.
 extension TableInspector {
-    /// The name of the rowid where it is the dataset's key and no column of the table; nil for any other key.
+    /// The name of the rowid if the dataset's key is the rowid and not a column of the table; nil for any other key.
     func hiddenKey(of schema: DatasetSchema) throws -> String? { try Self.hiddenKey(of: schema, db) }
 
     static func hiddenKey(of schema: DatasetSchema, _ db: Database) throws -> String? {
@@ -165,7 +167,7 @@ extension TableInspector {
             try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM pragma_table_xinfo(?) WHERE name = ? COLLATE NOCASE)")
             .bind(.text(schema.table), .text(name)).integer() == 1
         let hasRowid = try KeyedStatement(db, "SELECT wr = 0 FROM pragma_table_list(?) WHERE schema = 'main'").bind(.text(schema.table)).integer() == 1
-        // Where a column is the rowid, that column is the key.
+        // If a column is an alias of the rowid, that column is the key.
         let hasAlias =
             try KeyedStatement(
                 db, "SELECT count(*) = 1 AND max(type = 'INTEGER' COLLATE NOCASE) FROM pragma_table_info(?) WHERE pk > 0"
@@ -173,6 +175,6 @@ extension TableInspector {
         return !isColumn && hasRowid && !hasAlias ? name : nil
     }
 
-    /// Whether the dataset's key is the rowid of a table that has no column for it: VACUUM may number such rows anew.
+    /// Whether the dataset's key is a rowid without a column. VACUUM may renumber such rows.
     package func hasHiddenKey(_ schema: DatasetSchema) throws -> Bool { try hiddenKey(of: schema) != nil }
 }

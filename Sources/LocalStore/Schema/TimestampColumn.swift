@@ -2,10 +2,11 @@ import GRDB
 import SnapshotModel
 import StrictText
 
-/// Recognises the column that says when a row was last changed.
+/// Finds the column that says when a row was last changed.
 ///
-/// A name is taken only if it says *changed*, not if it says *created* or names a date of the business: last write wins would then go by a date that no
-/// edit changes. The values must be instants, too: RFC 3339 text, or numbers of one unit (``TimestampUnitFinder``). A foreign key is none.
+/// A name counts only if it says *changed*. A column that says *created*, or a date of the business, does not change with an edit, so last write
+/// wins would go by the wrong date. The values must be instants, too: RFC 3339 text, or numbers of one unit (``TimestampUnitFinder``). A foreign
+/// key is never the timestamp.
 struct TimestampColumn {
     let table: TableColumns
     let kinds: [String: ColumnKind]
@@ -21,7 +22,7 @@ struct TimestampColumn {
         self.references = references
     }
 
-    /// Names without `_`, spaces and `-`, in lower case; the first one that a table has is taken.
+    /// Names without `_`, spaces and `-`, in lower case, the best first.
     private static let names = [
         "updatedat", "updatedon", "updated", "updatedate", "dateupdated", "updatetime", "timeupdated", "updatedts", "updatedtime", "lastupdated",
         "lastupdatedat", "lastupdate", "lastupdatedts", "modifiedat", "modifiedon", "modified", "modifieddate", "datemodified", "modifiedtime", "timemodified",
@@ -33,7 +34,7 @@ struct TimestampColumn {
     /// Whether a column's name says that it holds the time of the last change.
     static func isName(_ name: String) -> Bool { names.contains(plain(name)) }
 
-    /// Core Data writes a Z in front of each name, in upper case.
+    /// The name in lower case, without separators and without the `Z` that Core Data puts before its upper-case names.
     private static func plain(_ name: String) -> String {
         let plain = name.asciiLowercased.filter { $0 != "_" && $0 != " " && $0 != "-" }
         return name.hasPrefix("Z") && name == name.uppercased() ? String(plain.dropFirst()) : plain
@@ -44,9 +45,9 @@ struct TimestampColumn {
         Self.names.flatMap { name in table.columns.filter { !$0.isGenerated && $0.keyPlace == 0 && Self.plain($0.name) == name }.map(\.name) }
     }
 
-    /// Why a column cannot be the timestamp; nil if it can.
+    /// Why a column cannot be the timestamp, in words; nil if it can.
     ///
-    /// - Parameter checksValues: whether to look at values, too: as many as ``sampleSize``.
+    /// - Parameter checksValues: whether to check values too, at most ``sampleSize`` of them.
     func refusal(of column: String, _ db: Database, checksValues: Bool = true) throws -> String? {
         guard let kind = kinds[column] else { return "does not travel" }
         guard !references.contains(column.asciiLowercased) else { return "refers to another table" }
@@ -67,13 +68,13 @@ struct TimestampColumn {
         return (bad ?? 0) > 0 ? "holds text that is no RFC 3339 date and time" : nil
     }
 
-    /// What the numbers of a column count; nil for a column of text, and where the values do not say it.
+    /// The unit of a column's numbers; nil for a column of text, or if the values do not tell it.
     func unit(of column: String) -> TimestampUnit? {
         let units = units(of: column)
         return units.count == 1 ? units[0] : nil
     }
 
-    /// The units that the numbers of a column may count.
+    /// The units that fit the numbers of a column.
     func units(of column: String) -> [TimestampUnit] {
         guard let kind = kinds[column], let counts = census.columns[column] else { return [] }
         return finder.units(of: kind, counts)
