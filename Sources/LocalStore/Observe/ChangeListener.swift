@@ -1,15 +1,15 @@
 package import SnapshotModel
 import Synchronization
 
-/// Holds what one listener has not fetched yet: the union of it, of each dataset at most so many keys.
+/// Collects the changes that one listener has not fetched yet, merged for each dataset, with a limited number of keys.
 package final class ChangeListener: Sendable {
     let keyLimit: Int
     private let waiting = Mutex<[String: DatasetChanges]>([:])
     private let wake: AsyncStream<Void>.Continuation
-    /// Gives an element after something came; one stands for all before it.
+    /// Yields an element after changes arrived. One element may stand for several arrivals.
     package let wakes: AsyncStream<Void>
 
-    /// - Parameter keyLimit: how many keys of a dataset are held; with more of them everything counts as changed.
+    /// - Parameter keyLimit: how many keys of a dataset are stored. With more changed keys, the whole dataset counts as changed.
     package init(keyLimit: Int) {
         self.keyLimit = max(0, keyLimit)
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -27,7 +27,7 @@ package final class ChangeListener: Sendable {
         wake.yield()
     }
 
-    /// Returns what has come since the last call, in the order of the datasets' names.
+    /// Returns the changes since the last call, ordered by dataset name.
     package func fetch() -> [DatasetChanges] {
         waiting.withLock { waiting in
             defer { waiting = [:] }

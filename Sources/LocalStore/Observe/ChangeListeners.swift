@@ -1,7 +1,7 @@
 import SnapshotModel
 import Synchronization
 
-/// Those who are told which rows the toolkit's transactions on a database have changed.
+/// The listeners that are notified of the rows that the toolkit's transactions on a database changed.
 package final class ChangeListeners: Sendable {
     private struct Entry: Sendable {
         weak var listener: ChangeListener?
@@ -11,7 +11,7 @@ package final class ChangeListeners: Sendable {
 
     package init() {}
 
-    /// Adds one who is told from now on, until the last reference to it goes.
+    /// Adds a listener. It is notified until the last reference to it is released.
     package func add(_ listener: ChangeListener) {
         entries.withLock { entries in
             entries.removeAll { $0.listener == nil }
@@ -19,7 +19,7 @@ package final class ChangeListeners: Sendable {
         }
     }
 
-    /// How many keys of a dataset are asked for; nil where nobody listens.
+    /// The largest number of keys of a dataset that a listener wants; nil if there are no listeners.
     var keyLimit: Int? { present.map(\.keyLimit).max() }
 
     func tell(_ changes: [DatasetChanges]) {

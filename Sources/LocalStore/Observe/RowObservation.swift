@@ -1,28 +1,28 @@
 import GRDB
 import SnapshotModel
 
-/// Finds out which rows of the datasets a transaction changes, from what they were before it and are at its end.
+/// Finds the rows of the datasets that a transaction changes, by comparing the rows before and after.
 ///
-/// Costs a copy on disk of each row that is touched, up to ``touchLimit`` of a dataset. Nothing of it is left behind.
+/// It copies each row that is changed to disk, up to ``touchLimit`` rows of a dataset, and removes the copies at the end.
 struct RowObservation {
-    /// Of a dataset of which more rows are touched, any row may have changed.
+    /// If more rows of a dataset are touched, the whole dataset counts as changed.
     static let touchLimit = 100_000
 
     private let images: [TableImage]
     private let keyLimit: Int
 
-    /// Begins, in a transaction that has not changed these rows yet.
+    /// Starts observing. The transaction must not have changed these rows yet.
     ///
-    /// - Parameter keyLimit: how many keys of a dataset are named; of one with more of them everything counts as changed.
+    /// - Parameter keyLimit: how many keys of a dataset are reported. With more changed keys, the whole dataset counts as changed.
     init(_ db: Database, _ schemas: [DatasetSchema], keyLimit: Int) throws {
         self.keyLimit = keyLimit
         images = try schemas.enumerated().compactMap { number, schema in
-            // An import gives most rows of a table another rowid; that is no change of theirs.
+            // An import gives most rows of a table other rowids, which is not a change of the rows.
             try db.hasTable(schema.table) ? TableImage(db, schema, name: "observed_\(number)", comparesRowids: false, limit: Self.touchLimit) : nil
         }
     }
 
-    /// Ends, and returns the datasets that were changed.
+    /// Ends observing and returns the datasets that changed.
     func end() throws -> [DatasetChanges] {
         try images.compactMap { image in
             let isFull = try image.isFull()

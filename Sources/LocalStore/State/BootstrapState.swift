@@ -1,19 +1,19 @@
 import GRDB
 package import StrictText
 
-/// How a database came to its zone: what `init` recorded, in the transaction that wrote the settings.
+/// How a database joined its zone. `init` records it in the transaction that writes the settings.
 package struct BootstrapNote: Hashable, Sendable, Codable {
-    /// Whether the zone was not there before this database made it: then its first version may be this database's.
+    /// Whether this database created the zone. If so, the zone's first version may be this database's.
     package let madeZone: Bool
 
     package init(madeZone: Bool) { self.madeZone = madeZone }
 }
 
-/// The nonces under which a database may have reported: the one that was last seen in the cloud, and the one that comes next.
+/// The nonces that this database's reports may carry: the last one seen in the cloud, and the next one.
 package struct ReportNonces: Hashable, Sendable, Codable {
     package let seen: String?
     package let next: String
-    /// When the next one was made, after all reports with earlier ones; nil where that is not known.
+    /// When the next nonce was made, which is after all reports with earlier ones; nil if unknown.
     package let since: Instant?
 
     package init(seen: String?, next: String, since: Instant? = nil) {
@@ -22,7 +22,7 @@ package struct ReportNonces: Hashable, Sendable, Codable {
         self.since = since
     }
 
-    /// Whether a report with that nonce is this database's.
+    /// Whether a report with that nonce is from this database.
     package func include(_ nonce: String) -> Bool { nonce == seen || nonce == next }
 }
 

@@ -2,13 +2,13 @@ import GRDB
 package import SnapshotModel
 package import StrictText
 
-/// What is known of each dataset's version in this database: the table `snapsync_datasets`.
+/// The applied version of each dataset: the table `snapsync_datasets`.
 package struct DatasetStateTable: TransactionPart {
     let transaction: LocalTransaction
 
     static let name = LocalTable.datasets.name
 
-    /// What is known of each dataset, in the order of names.
+    /// The state of each dataset, ordered by name.
     package func all() throws -> [DatasetState] {
         try Row.fetchAll(db, sql: "SELECT name, syncTimestamp, recordCount, unknownFields FROM snapsync_datasets ORDER BY name").map { row in
             do {
@@ -22,14 +22,14 @@ package struct DatasetStateTable: TransactionPart {
         }
     }
 
-    /// Records what is now known of a dataset.
+    /// Stores the state of a dataset.
     package func set(_ state: DatasetState) throws {
         try db.execute(
             sql: "INSERT OR REPLACE INTO snapsync_datasets(name, syncTimestamp, recordCount, unknownFields) VALUES(?, ?, ?, ?)",
             arguments: [state.name, state.syncTimestamp.description, state.recordCount, try StrictJSON.text(state.unknownFields)])
     }
 
-    /// When the dataset's version that is here was made; nil if it was never in one.
+    /// When the applied version of the dataset was made; nil if no version has had the dataset yet.
     package func versionTime(of schema: DatasetSchema) throws -> Instant? {
         guard try db.hasTable(Self.name) else { return nil }
         let statement = try KeyedStatement(db, "SELECT syncTimestamp FROM snapsync_datasets WHERE name = ?").bind(.text(schema.name))

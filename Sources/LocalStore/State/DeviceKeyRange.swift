@@ -1,7 +1,7 @@
-/// The keys that one device of a zone gives to new rows of tables with AUTOINCREMENT.
+/// The keys that one device of a zone uses for new rows of tables with AUTOINCREMENT.
 ///
-/// The keys from 0 on are divided into blocks of ``blockSize``, and of every ``count`` blocks in a row each device has one. So two devices never give one
-/// key to two rows, however often a device moves on to its next block.
+/// The keys from 0 on are divided into blocks of ``blockSize``. Of every ``count`` consecutive blocks each device has one. So two devices never
+/// use the same key for two rows, however often a device continues in its next block.
 package struct DeviceKeyRange: Sendable, Hashable {
     /// How many keys a block has.
     package static let blockSize: Int64 = 1 << 20
@@ -11,17 +11,17 @@ package struct DeviceKeyRange: Sendable, Hashable {
     /// The device's number among those of its zone that have a range, from 0.
     package let index: Int
 
-    /// Nil for a number beyond what there is.
+    /// Nil if there is no such range.
     package init?(index: Int) {
         guard (0..<Self.count).contains(index) else { return nil }
         self.index = index
     }
 
-    /// The block among every ``count``: the bits of the number in reverse, so that the blocks of few devices lie far apart. A device that fills its
-    /// block before it imports anything then goes on in blocks that are nobody's.
+    /// The device's block among every ``count`` blocks: the index with its bits reversed. So the blocks of a few devices lie far apart, and a
+    /// device that fills its block before it imports anything continues in blocks that no device has.
     private var place: Int64 { Int64(UInt8(index).bitReversed) }
 
-    /// Whether the device may give a key.
+    /// Whether a key is in the device's range.
     package func contains(_ key: Int64) -> Bool { key >= 0 && key / Self.blockSize % Int64(Self.count) == place }
 
     /// The first key of the device's next block in which all keys are greater than `last`; nil if there is none.

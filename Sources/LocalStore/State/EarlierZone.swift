@@ -1,15 +1,15 @@
 import GRDB
 
-/// A zone that this database has left, because it was signed or sealed and goes on in another one.
+/// A zone that this database has left for its successor, because the zone was signed or sealed.
 package struct EarlierZone: Hashable, Sendable, Codable {
     package let zone: String
-    /// The last version of it that was here; nil if there was none.
+    /// The last version of the zone that this database had; nil if there was none.
     package let version: AppliedVersion?
-    /// Whether this database made the zone in which it goes on.
+    /// Whether this database created the successor zone.
     package let madeNext: Bool
-    /// Whether its members are still to be made members of the next one, by this database.
+    /// Whether this database must still admit the zone's members to the successor zone.
     package var mustAdmit: Bool
-    /// Whether its old versions were removed by this database.
+    /// Whether this database has removed the zone's old versions.
     package var isPruned: Bool
 
     package init(zone: String, version: AppliedVersion?, madeNext: Bool, mustAdmit: Bool = false) {
@@ -24,16 +24,16 @@ extension StateTable {
     /// Records the zones that this database has left.
     package func setEarlierZones(_ zones: [EarlierZone]) throws { try setValue("earlierZones", zones.isEmpty ? nil : zones) }
 
-    /// Where the zone goes on, as JSON, at a device that cannot follow yet. From then on nothing that the zone holds counts.
+    /// The successor of the zone, as JSON, while the device waits to be approved there. Meanwhile the device ignores the present zone.
     package func nextZone() throws -> String? { try table.text(of: "nextZone") }
 
-    /// Records, or forgets, where the zone goes on.
+    /// Records or deletes the successor of the zone.
     package func setNextZone(_ text: String?) throws { try table.setText(text, of: "nextZone") }
 
-    /// Whether a version is one of the zone that was left last: then nothing was imported from the present one.
+    /// Whether a version belongs to the zone that was left last. Then nothing was imported from the present zone yet.
     package func isOfEarlierZone(_ version: AppliedVersion?) throws -> Bool { try version != nil && earlierZones().last?.version == version }
 
-    /// The applied version as far as it is one of the zone of the settings; nil before the first import after the zone was left for another.
+    /// The applied version if it belongs to the present zone; nil between leaving a zone and the first import from its successor.
     package func appliedHere() throws -> AppliedVersion? {
         let applied = try applied()
         return try isOfEarlierZone(applied) ? nil : applied
@@ -41,10 +41,10 @@ extension StateTable {
 }
 
 extension LocalTransaction {
-    /// Makes `name` the zone of this database. What was tracked here, and what was tombstoned, stays as it is; what names versions of the zone
-    /// that is left is forgotten.
+    /// Makes `name` the zone of this database. Tracked changes and tombstones stay; everything that refers to versions of the previous zone is
+    /// deleted.
     ///
-    /// - Parameter earlier: what is kept of that zone. At the database that makes the next one there is no applied version from here on.
+    /// - Parameter earlier: what to keep about the previous zone. If this database created the successor, it has no applied version from here on.
     package func enterZone(_ name: String, after earlier: EarlierZone) throws {
         let schemas = try settings.read().datasets
         try settings.setZone(name)

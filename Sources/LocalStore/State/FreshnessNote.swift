@@ -1,8 +1,8 @@
 package import StrictText
 
-/// What a database knows of the promise that its zone has a new version at least so often.
+/// The promise that the zone gets a new version at least every so often, and when the newest was made.
 package struct FreshnessNote: Hashable, Sendable {
-    /// At least how often the publishers make a version, in seconds.
+    /// The longest time between two versions, in seconds.
     package let interval: Int
     /// The publisher's clock in the newest commit that was read or made here; nil before the first.
     package let newest: Instant?
@@ -12,10 +12,11 @@ package struct FreshnessNote: Hashable, Sendable {
         self.newest = newest
     }
 
-    /// Whether a publisher is to make a version although it has nothing new. Where no commit is known yet, the publisher has to look at its newest.
+    /// Whether a publisher must make a version although it has no changes. True if no commit is known yet: the publisher then looks at the newest
+    /// commit.
     package func isDue(at now: Instant) -> Bool { newest.map { now.microseconds - $0.microseconds >= Int64(interval) * 1_000_000 } ?? true }
 
-    /// For how long nothing new has come, in seconds, if that is more than three intervals; else nil.
+    /// The time since the newest commit in seconds, if it is more than three intervals; else nil.
     package func silence(at now: Instant) -> Int? {
         guard let newest else { return nil }
         let age = Int((now.microseconds - newest.microseconds) / 1_000_000)
@@ -33,9 +34,9 @@ extension FreshnessNote: JSONNodeDecodable, JSONNodeEncodable {
 }
 
 extension StateTable {
-    /// What is known of how often the zone has a new version; nil if nobody has promised anything.
+    /// The promise about new versions; nil if no publisher has made one.
     package func freshness() throws -> FreshnessNote? { try plainValue("freshness") }
 
-    /// Records it, or that the promise was taken back.
+    /// Records the promise, or nil after it was withdrawn.
     package func setFreshness(_ note: FreshnessNote?) throws { try setPlainValue("freshness", note) }
 }

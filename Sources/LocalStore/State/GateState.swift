@@ -5,7 +5,7 @@ public import StrictText
 /// Whether the user wants this database to be synced, and since when.
 public struct SyncPreference: Hashable, Sendable {
     public let choice: SyncChoice
-    /// When it was set; nil where nothing was chosen yet, or an earlier version set the database up, which knew no such choice.
+    /// When it was set; nil if nothing was chosen yet, or if an earlier version of snapsync, without this setting, set the database up.
     public let changedAt: Instant?
 
     public init(_ choice: SyncChoice, changedAt: Instant?) {
@@ -14,7 +14,7 @@ public struct SyncPreference: Hashable, Sendable {
     }
 }
 
-/// The file that a database's preference is bound to, and what both last agreed on.
+/// The file that a database's preference is bound to, and the key in that file.
 package struct PreferenceFileSetting: Hashable, Sendable {
     package let path: String
     package let key: String
@@ -25,7 +25,7 @@ package struct PreferenceFileSetting: Hashable, Sendable {
     }
 }
 
-/// What the preference and the store that is bound to it last agreed on.
+/// The value on which the preference and its bound store last agreed.
 package struct PreferenceAgreement: Hashable, Sendable, Codable {
     package let isOn: Bool
     /// Microseconds since 1970.
@@ -37,11 +37,11 @@ package struct PreferenceAgreement: Hashable, Sendable, Codable {
     }
 }
 
-/// The last answer to the question whether the user may sync, and why the last attempt to ask failed.
+/// The last answer about whether the user may sync, and why the last query failed.
 package struct EntitlementRecord: Hashable, Sendable, Codable {
     package struct Answer: Hashable, Sendable, Codable {
         package let isEntitled: Bool
-        /// Until when the answer holds, in microseconds since 1970; nil if it does not end.
+        /// Until when the answer is valid, in microseconds since 1970; nil if it does not expire.
         package let validUntil: Int64?
         /// When it was given, in microseconds since 1970.
         package let givenAt: Int64
@@ -54,7 +54,7 @@ package struct EntitlementRecord: Hashable, Sendable, Codable {
     }
 
     package let answer: Answer?
-    /// Why the last question had no answer; nil if it had one.
+    /// Why the last query had no answer; nil if it had one.
     package let failure: String?
 
     package init(answer: Answer?, failure: String?) {

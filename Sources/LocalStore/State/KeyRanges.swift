@@ -1,15 +1,15 @@
 import GRDB
 package import SnapshotModel
 
-/// Keeps the keys of new rows in this device's range: moves the counters in `sqlite_sequence` on.
+/// Keeps the keys of new rows in this device's range by moving the counters in `sqlite_sequence`.
 ///
-/// SQLite gives a new row of a table with AUTOINCREMENT a key above the table's highest one and above the table's counter. Rows of other devices
-/// come in with keys of other ranges; then the counter is set to just before the device's next block. It is never set back.
+/// SQLite gives a new row of a table with AUTOINCREMENT a key above the table's highest key and above the table's counter. An import brings rows
+/// of other devices with keys of other ranges. The counter is then set to just before the device's next block. It is never decreased.
 package struct KeyRanges: TransactionPart {
     let transaction: LocalTransaction
     private var table: KeyValueTable { transaction.settings.table }
 
-    /// The range and the device that it was given to; nil if this database uses none.
+    /// The range and the device that it belongs to; nil if this database has none.
     package func current() throws -> (range: DeviceKeyRange, device: String)? {
         guard try transaction.settings.exists(), let device = try table.text(of: "keyRangeDevice"),
             let range = try table.text(of: "keyRange").flatMap(Int.init).flatMap(DeviceKeyRange.init)
@@ -17,15 +17,15 @@ package struct KeyRanges: TransactionPart {
         return (range, device)
     }
 
-    /// Records the range that the zone has given to a device.
+    /// Stores the range that the zone assigned to a device.
     package func set(_ range: DeviceKeyRange, of device: String) throws {
         try table.setText(String(range.index), of: "keyRange")
         try table.setText(device, of: "keyRangeDevice")
     }
 
-    /// Sees that the next new row of each table gets a key of the device's range.
+    /// Moves the counters so that the next new row of each table gets a key of the device's range.
     ///
-    /// A database that has taken another device name since, because it is a copy, has no range until the zone gives it one.
+    /// A copy of a database that has taken another device name has no range until the zone assigns one.
     ///
     /// - Throws: ``LocalStoreError`` with `.badRow` if the keys are used up.
     package func advance(_ schemas: [DatasetSchema]) throws {
@@ -33,7 +33,7 @@ package struct KeyRanges: TransactionPart {
         for schema in schemas where try transaction.tables.hasAutoincrement(schema) { try advance(schema, range) }
     }
 
-    /// Whether the tables show that this database has used the range: the last key of each that has one, or the key that comes next, is in it.
+    /// Whether the tables show that this database has used the range: in each table with keys, the last key or the one after it is in the range.
     package func isUsed(_ range: DeviceKeyRange, by schemas: [DatasetSchema]) throws -> Bool {
         let last = try schemas.map { try lastKey(of: $0) }.filter { $0 > 0 }
         return !last.isEmpty && last.allSatisfy { range.contains($0) || $0 < .max && range.contains($0 + 1) }
@@ -54,7 +54,7 @@ package struct KeyRanges: TransactionPart {
             arguments: [first - 1, schema.table])
     }
 
-    /// The key above which SQLite gives the next one; for tables with AUTOINCREMENT, whose key is one integer column.
+    /// The key above which SQLite chooses the next one. For tables with AUTOINCREMENT, whose key is one integer column.
     private func lastKey(of schema: DatasetSchema) throws -> Int64 {
         let key = schema.keyColumns[0].column.sqlIdentifier
         let highest = try Int64.fetchOne(db, sql: "SELECT max(\(key)) FROM main.\(schema.table.sqlIdentifier)") ?? 0

@@ -5,9 +5,9 @@ struct KeyValueTable: TransactionPart {
     let transaction: LocalTransaction
     let name: String
 
-    /// The text under a key; nil if there is none.
+    /// The text stored under a key; nil if there is none.
     ///
-    /// Every run reads a dozen keys within a few milliseconds, so the connection prepares the statement once.
+    /// Every run reads a dozen keys within a few milliseconds, so the connection caches the statement.
     ///
     /// - Throws: ``LocalStoreError`` with `.damaged` if the value is not UTF-8 text.
     func text(of key: String) throws -> String? {
@@ -20,7 +20,7 @@ struct KeyValueTable: TransactionPart {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Replaces the text under a key; nil removes the key.
+    /// Stores a text under a key; nil deletes the key.
     func setText(_ text: String?, of key: String) throws {
         guard let text else { return try KeyedStatement(db, "DELETE FROM \(name) WHERE key = ?").bind(.text(key)).run() }
         try KeyedStatement(db, "INSERT OR REPLACE INTO \(name) VALUES(?, ?)").bind(.text(key), .text(text)).run()

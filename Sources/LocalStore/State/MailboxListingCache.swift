@@ -1,10 +1,10 @@
 package import StrictText
 
-/// What a publisher's last listing of the mailbox saw, so that it need not be listed again as long as it is the same.
+/// What a publisher's last listing of the mailbox found. While the mailbox's mark is unchanged, the publisher need not list again.
 package struct MailboxListingCache: Hashable, Sendable, Codable {
-    /// The mailbox's mark, as a document whose form is its owner's.
+    /// The mailbox's mark, as a document in a format that the caller defines.
     package let mark: String
-    /// When that mark was seen first, by this device's clock.
+    /// When this device first saw that mark, by its own clock.
     package let since: Instant
 
     package init(mark: String, since: Instant) {

@@ -1,26 +1,26 @@
 import GRDB
 import StrictText
 
-/// What an operator has decided about a database, beside what `init` needs to know.
+/// What an operator decided about a database, besides what `init` requires.
 package struct OperatorSettings: Hashable, Sendable {
-    /// How large an asset may be, in bytes, unless somebody has said otherwise: CloudKit's limit.
+    /// The default limit of an asset's size, in bytes: CloudKit's limit.
     package static let standardAssetLimit = 250_000_000
 
-    /// How large an asset may be, in bytes.
+    /// The largest size of an asset, in bytes.
     package let assetLimit: Int
-    /// How often a scheduler runs a sync, in seconds; nil if none was set up.
+    /// How often a scheduler runs a sync, in seconds; nil if there is no schedule.
     package let interval: Int?
-    /// Whether `init` was told that a tool replicates the cloud's folder.
+    /// Whether the operator told `init` that a tool replicates the cloud's folder.
     package let isReplicated: Bool
-    /// Which versions a publisher keeps by itself; nil if it removes none unasked.
+    /// Which versions a publisher keeps when it removes versions automatically; nil if it removes none.
     package let retention: RetentionSetting?
 }
 
-/// Which versions a publisher keeps by itself, besides the newest and the pinned ones.
+/// Which versions a publisher keeps when it removes versions automatically, besides the newest and the pinned ones.
 package struct RetentionSetting: Hashable, Sendable {
-    /// How many states of the data; nil asks for no number.
+    /// How many states of the data to keep; nil for no such rule.
     package let keepLast: Int?
-    /// How old a version may be, in seconds; nil asks for no age.
+    /// The greatest age of versions to keep, in seconds; nil for no such rule.
     package let keepWithin: Int?
 
     package init(keepLast: Int?, keepWithin: Int?) {

@@ -1,6 +1,6 @@
 package import StrictText
 
-/// A trial restore that was done: of which version, and whether it found anything wrong.
+/// A trial restore: of which version, and how many problems it found.
 package struct RestoreCheckRecord: Hashable, Sendable, Codable {
     package let at: Instant
     package let version: Int

@@ -2,7 +2,7 @@ import GRDB
 package import SnapshotModel
 package import StrictText
 
-/// What went wrong in the last run, for people who look later.
+/// Why the last run failed, for reports.
 package struct RunFailure: Hashable, Sendable, Codable {
     package let at: Instant
     /// The engine's name for the kind of error.
@@ -28,7 +28,7 @@ package enum RunKind: String, Sendable {
     case `import` = "lastImport"
 }
 
-/// When a run ended well, and how long it took.
+/// When a run succeeded, and how long it took.
 package struct RunRecord: Hashable, Sendable, Codable {
     package let at: Instant
     package let microseconds: Int64
@@ -40,14 +40,14 @@ package struct RunRecord: Hashable, Sendable, Codable {
 }
 
 extension RunKind {
-    /// The direction of a role's own work; the other one is done on request.
+    /// The direction of a role's regular runs. The other direction runs only on request.
     package init(of role: SyncRole) { self = role.publishes ? .export : .import }
 }
 
 extension LocalDatabase {
-    /// Records what went wrong, unless another program holds the database: a failure is not worth a wait of ten seconds more.
+    /// Records a failure, unless another program holds the database's lock: recording is not worth another wait of ten seconds.
     ///
-    /// - Throws: ``LocalStoreError`` if it could not be written.
+    /// - Throws: ``LocalStoreError`` if the record could not be written.
     package func note(_ failure: RunFailure) throws {
         try withoutWaiting { try $0.state.setLastFailure(failure) }
     }

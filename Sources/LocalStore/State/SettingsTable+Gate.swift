@@ -3,7 +3,7 @@ import SnapshotModel
 import StrictText
 
 extension SettingsTable {
-    /// Whether the user wants this database to be synced. One that an earlier version set up counts as on: `init` was the wish.
+    /// Whether the user wants this database to be synced. A database that an earlier version set up counts as on, because its user ran `init`.
     package func preference() throws -> SyncPreference {
         guard let choice = try SyncChoice(rawValue: table.text(of: "preference") ?? SyncChoice.on.rawValue) else {
             throw damaged("snapsync_settings", "the setting 'preference' is none of on, off and undecided")
@@ -11,19 +11,19 @@ extension SettingsTable {
         return SyncPreference(choice, changedAt: try table.text(of: "preferenceChangedAt").flatMap { try? Instant(parsing: $0) })
     }
 
-    /// Writes the preference; nothing else anywhere decides.
+    /// Stores the preference. It is stored nowhere else.
     package func setPreference(_ preference: SyncPreference) throws {
         try table.setText(preference.choice.rawValue, of: "preference")
         try table.setText(preference.changedAt?.description, of: "preferenceChangedAt")
     }
 
-    /// The file that the preference is bound to; nil if to none.
+    /// The file that the preference is bound to; nil if it is not bound.
     package func preferenceFile() throws -> PreferenceFileSetting? {
         guard let path = try table.text(of: "preferenceFile"), let key = try table.text(of: "preferenceKey") else { return nil }
         return PreferenceFileSetting(path: path, key: key)
     }
 
-    /// Binds the preference to a file, or to none. What was agreed on with another file means nothing for this one.
+    /// Binds the preference to a file, or unbinds it with nil. An agreement with another file is deleted.
     package func setPreferenceFile(_ file: PreferenceFileSetting?) throws {
         if try file != preferenceFile() { try transaction.state.setPreferenceAgreement(nil) }
         try table.setText(file?.path, of: "preferenceFile")
@@ -33,23 +33,24 @@ extension SettingsTable {
     /// The file that says whether the user may sync; nil if nothing restricts that.
     package func entitlementFile() throws -> String? { try table.text(of: "entitlementFile") }
 
-    /// The public key that has to have signed that file; nil for a plain one.
+    /// The public key whose signature that file needs; nil if it needs none.
     package func entitlementKey() throws -> String? { try table.text(of: "entitlementKey") }
 
-    /// Names the file that says whether the user may sync, and the key that has to have signed it, or none. An answer of another file is forgotten.
+    /// Sets the file that says whether the user may sync, and the key whose signature it needs, or removes both. An answer from another file is
+    /// deleted.
     package func setEntitlementFile(_ path: String?, key: String?) throws {
         if try path != entitlementFile() || key != entitlementKey() { try transaction.state.setEntitlementRecord(nil) }
         try table.setText(path, of: "entitlementFile")
         try table.setText(key, of: "entitlementKey")
     }
 
-    /// Whether the database stands in, in memory, for one that could not be opened.
+    /// Whether this database is in memory, in place of one that could not be opened.
     package func isInMemory() throws -> Bool {
         guard try exists() else { return false }
         return try table.text(of: "inMemory") != nil
     }
 
-    /// Makes the flag that marks a database in memory; it can never be set up for syncing.
+    /// Marks this database as one in memory, which can never be set up for syncing.
     package func markInMemory() throws {
         try LocalTable.settings.create(in: db)
         try table.setText("1", of: "inMemory")

@@ -2,7 +2,7 @@ import GRDB
 package import SnapshotModel
 
 extension SettingsTable {
-    /// Reads what the operator decided, with the defaults for everything else.
+    /// Reads the operator's settings, with defaults for those that are not set.
     package func operatorSettings() throws -> OperatorSettings {
         func number(_ key: String) throws -> Int? {
             guard let text = try table.text(of: key) else { return nil }
@@ -36,14 +36,14 @@ extension SettingsTable {
         try table.setText("\(value)", of: key)
     }
 
-    /// What is to be done when the zone was deleted; `keep` in a database whose settings do not say.
+    /// What to do if the zone was deleted; `keep` if the settings do not say.
     package func zoneDeletionPolicy() throws -> ZoneDeletionPolicy {
         guard let text = try table.text(of: "zoneDeletion") else { return .keep }
         guard let policy = ZoneDeletionPolicy(rawValue: text) else { throw damaged("snapsync_settings", "the setting 'zoneDeletion' is not known") }
         return policy
     }
 
-    /// Sets what to do when the zone was deleted.
+    /// Sets what to do if the zone was deleted.
     package func setZoneDeletionPolicy(_ policy: ZoneDeletionPolicy) throws {
         try table.setText(policy.rawValue, of: "zoneDeletion")
     }

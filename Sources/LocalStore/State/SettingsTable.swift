@@ -1,9 +1,9 @@
 import GRDB
 package import SnapshotModel
 
-/// Where a database's descriptions of its datasets come from.
+/// The origin of a database's dataset descriptions.
 package enum DescriptionSource: String, Sendable {
-    /// A dataset file, or the built-in ones: only a person changes them.
+    /// A dataset file, or the built-in descriptions: only a person changes them.
     case file
     /// The database's own tables (`init --tables`).
     case database
@@ -11,7 +11,7 @@ package enum DescriptionSource: String, Sendable {
     case zone
 }
 
-/// What `init` and the operator decided: the table `snapsync_settings`. It exists only in a database that is set up for syncing.
+/// What `init` and the operator decided: the table `snapsync_settings`. It exists only if the database is set up for syncing.
 package struct SettingsTable: TransactionPart {
     let transaction: LocalTransaction
 
@@ -57,28 +57,28 @@ package struct SettingsTable: TransactionPart {
         try db.hasTable("snapsync_settings")
     }
 
-    /// Stores other descriptions of the datasets.
+    /// Stores new descriptions of the datasets.
     package func setDatasets(_ datasets: [DatasetSchema]) throws {
         try table.setText(String(decoding: try DatasetFile.encode(datasets), as: UTF8.self), of: "datasets")
     }
 
-    /// Where the descriptions come from; a dataset file unless `init` wrote something else.
+    /// The origin of the descriptions; `file` unless `init` stored another.
     package func descriptionSource() throws -> DescriptionSource { try table.text(of: "descriptionSource").flatMap(DescriptionSource.init) ?? .file }
 
-    /// Stores where the descriptions come from.
+    /// Stores the origin of the descriptions.
     package func setDescriptionSource(_ source: DescriptionSource) throws { try table.setText(source.rawValue, of: "descriptionSource") }
 
-    /// Stores another path of the cloud directory.
+    /// Changes the path of the cloud directory.
     package func setCloud(_ path: String) throws {
         try db.execute(sql: "UPDATE snapsync_settings SET value = ? WHERE key = 'cloud'", arguments: [path])
     }
 
-    /// Stores another zone.
+    /// Changes the zone.
     func setZone(_ name: String) throws {
         try db.execute(sql: "UPDATE snapsync_settings SET value = ? WHERE key = 'zone'", arguments: [name])
     }
 
-    /// Gives the device another name.
+    /// Changes the device's name.
     package func setDevice(_ name: String) throws {
         try db.execute(sql: "UPDATE snapsync_settings SET value = ? WHERE key = 'device'", arguments: [name])
     }

@@ -2,34 +2,34 @@ package import SnapshotModel
 package import StrictText
 
 extension StateTable {
-    /// When the last run of the role's work ended well.
+    /// When the role's regular run last succeeded.
     package func lastSuccess() throws -> Instant? { try plainValue("lastSuccess") }
 
-    /// Records that the role's work has ended well, and forgets what went wrong before.
+    /// Records that the role's regular run succeeded, and deletes the last failure.
     package func setLastSuccess(_ instant: Instant) throws {
         try setPlainValue("lastSuccess", instant)
         try setLastFailure(nil)
     }
 
-    /// Since when this reader's messages cannot be sent; nil if they can.
+    /// Since when this reader's messages cannot be sent; nil if they can be sent.
     package func unsentSince() throws -> Instant? { try plainValue("unsentSince") }
 
     /// Records since when messages cannot be sent.
     package func setUnsentSince(_ instant: Instant?) throws { try setPlainValue("unsentSince", instant) }
 
-    /// What went wrong in the last run; nil if it ended well.
+    /// Why the last run failed; nil if it succeeded.
     package func lastFailure() throws -> RunFailure? { try value("lastFailure") }
 
-    /// Records, or forgets, what went wrong.
+    /// Stores or deletes the failure of the last run.
     package func setLastFailure(_ failure: RunFailure?) throws { try setValue("lastFailure", failure) }
 
-    /// The last run of a kind that ended well; nil before the first.
+    /// The last successful run of a kind; nil before the first.
     package func lastRun(_ kind: RunKind) throws -> RunRecord? { try plainValue(kind.rawValue) }
 
-    /// Records a run that ended well.
+    /// Records a successful run.
     package func setLastRun(_ kind: RunKind, _ run: RunRecord) throws { try setPlainValue(kind.rawValue, run) }
 
-    /// The last run of the role's own work that had nothing to do and left its marker on the lock file; nil if a run recorded here came later.
+    /// The role's last regular run that had nothing to do, from its marker on the lock file; nil if the database has a later run.
     package func lastIdleRun(of role: SyncRole) throws -> (at: Instant, microseconds: Int64?)? {
         let kind = RunKind(of: role)
         guard let version = try applied(), let idle = NoOpRunMarker(database: path, version: version, kind: kind).read() else { return nil }
@@ -37,10 +37,10 @@ extension StateTable {
         return idle
     }
 
-    /// When versions were last removed automatically, or that was tried; nil before the first time.
+    /// When the last automatic removal of versions was attempted; nil before the first.
     package func lastRetention() throws -> Instant? { try plainValue("lastRetention") }
 
-    /// Records when versions were last removed automatically.
+    /// Records when the last automatic removal of versions was attempted.
     package func setLastRetention(_ instant: Instant) throws { try setPlainValue("lastRetention", instant) }
 }
 

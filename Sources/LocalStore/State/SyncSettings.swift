@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 public import SnapshotModel
 
-/// What `init` wrote into the database: the one source of truth for every later command.
+/// What `init` stored in the database. Every later command reads its settings from here.
 public struct SyncSettings: Sendable, Hashable {
     /// The cloud directory's absolute path.
     public var cloud: String
@@ -13,13 +13,13 @@ public struct SyncSettings: Sendable, Hashable {
     public var zone: String
     public var role: SyncRole
     public var device: String
-    /// The datasets that travel, parents before children.
+    /// The datasets that are synced, parents before children.
     public var datasets: [DatasetSchema]
-    /// Whether the first import may replace rows that were there before it.
+    /// Whether the first import may replace rows that existed before it.
     public var replacesOwnRows: Bool
-    /// Whether the first import keeps those rows that the cloud knows nothing of; a publisher's always does.
+    /// Whether the first import keeps existing rows that the zone does not have. A publisher's first import always does.
     public var adoptsOwnRows: Bool
-    /// The container identifier that the cloud must have; nil in a database that an earlier version set up.
+    /// The container identifier that the cloud must have; nil if an earlier version set the database up.
     public var container: String?
 
     public init(

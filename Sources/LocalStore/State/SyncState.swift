@@ -3,7 +3,7 @@ import GRDB
 import SnapshotModel
 public import StrictText
 
-/// A zone's version that is in this database: a commit's number and hash.
+/// A version of the zone that this database has: a commit's number and hash.
 public struct AppliedVersion: Hashable, Sendable, Codable {
     public let number: Int
     /// SHA-256 of the commit's bytes, in lower-case hexadecimal.
@@ -15,16 +15,16 @@ public struct AppliedVersion: Hashable, Sendable, Codable {
     }
 }
 
-/// A commit that is about to be put in place, and the tracked changes that it has.
+/// A commit that is about to be published, and the tracked changes that it contains.
 package struct IntendedVersion: Hashable, Sendable {
     package let version: AppliedVersion
-    /// The last tracked change that the commit has, by the dataset's name.
+    /// The sequence number of the last tracked change in the commit, by dataset name.
     package let sequences: [String: Int64]
-    /// Commits for the same number that earlier runs were about to put in place: a store may yet carry out a request whose answer was lost.
-    /// The oldest first, none with others in it; nil without any, as in a database that an earlier version of snapsync wrote.
+    /// Earlier attempts to publish a commit under the same number: a store may still carry out a request whose answer was lost. Oldest first;
+    /// their own `earlier` is nil. Nil if there are none, and in a database that an earlier version of snapsync wrote.
     private var earlier: [IntendedVersion]?
 
-    /// How many earlier ones are kept. A store takes no request whose signature is older than a quarter of an hour.
+    /// How many earlier attempts are kept. A store accepts no request whose signature is older than a quarter of an hour.
     static let earlierLimit = 256
 
     package init(version: AppliedVersion, sequences: [String: Int64]) {
@@ -32,10 +32,10 @@ package struct IntendedVersion: Hashable, Sendable {
         self.sequences = sequences
     }
 
-    /// The intended commit with this number and hash, this one or an earlier one; nil if none was intended.
+    /// This commit or the earlier attempt with this number and hash; nil if there is none.
     package func attempt(_ version: AppliedVersion) -> IntendedVersion? { ([self] + (earlier ?? [])).first { $0.version == version } }
 
-    /// This one, knowing what was intended for its number before.
+    /// A copy that also knows the earlier attempts for its number.
     func after(_ last: IntendedVersion?) -> IntendedVersion {
         guard var before = last, before.version.number == version.number else { return self }
         let older = before.earlier ?? []
@@ -47,9 +47,8 @@ package struct IntendedVersion: Hashable, Sendable {
     }
 }
 
-/// A dataset's record in the cloud as of one version, as a document whose form is its owner's.
+/// A dataset's record in the cloud as of one version, as a document in a format that the caller defines.
 package struct KnownRecord: Hashable, Sendable, Codable {
-    /// The version.
     package let version: AppliedVersion
     package let document: String
 
@@ -59,13 +58,13 @@ package struct KnownRecord: Hashable, Sendable, Codable {
     }
 }
 
-/// What is known of a dataset's last import or export.
+/// What the database records about the applied version of a dataset.
 public struct DatasetState: Hashable, Sendable {
     public let name: String
     /// The container's `syncTimestamp`, as an instant.
     public let syncTimestamp: Instant
     public let recordCount: Int
-    /// Fields of the container that this device's dataset file does not know.
+    /// Fields of the container that this device's dataset file does not describe.
     public let unknownFields: [String]
 
     public init(name: String, syncTimestamp: Instant, recordCount: Int, unknownFields: [String]) {

@@ -1,13 +1,13 @@
 package import StrictText
 
-/// What `undo` would bring back: the state of the data before they were replaced on purpose.
+/// What `undo` would restore: the state of the data before a command replaced it.
 package struct UndoPoint: Hashable, Sendable, Codable {
-    /// What was done, in words: `restore of version 4`.
+    /// What the command did, in words: `restore of version 4`.
     package let act: String
     package let at: Instant
-    /// The number of the copy beside the database that holds the state; nil if it is exactly a version.
+    /// The number of the local backup that holds the state; nil if the state is exactly a version.
     package let copy: Int?
-    /// The version that is the state, or that it was based on; nil if there was none.
+    /// The version that is the state, or that the state was based on; nil if there was none.
     package let version: Int?
 
     package init(act: String, at: Instant, copy: Int?, version: Int?) {
@@ -18,7 +18,7 @@ package struct UndoPoint: Hashable, Sendable, Codable {
     }
 }
 
-/// A version that the next commit of this device is to pin.
+/// A version that this device's next commit will pin.
 package struct PendingPin: Hashable, Sendable, Codable {
     package let version: Int
     package let name: String

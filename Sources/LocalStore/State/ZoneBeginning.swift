@@ -10,7 +10,7 @@ package struct ZoneBeginning: Hashable, Sendable {
     private let zone: String
     private let device: String
 
-    /// The making of that zone, in that cloud, under that device's name.
+    /// The creation of that zone, in that cloud, by that device.
     package init(of zone: String, inCloud cloudUUID: String, as device: String) {
         self.cloudUUID = cloudUUID
         self.zone = zone

@@ -1,12 +1,12 @@
 import GRDB
 
-/// The zone that `init` is about to create: the table `snapsync_beginning`, which exists only meanwhile.
+/// The zone that `init` is about to create: the table `snapsync_beginning`, which exists only until `init` has finished.
 package struct ZoneBeginningTable: TransactionPart {
     let transaction: LocalTransaction
 
     static let table = LocalTable.beginning.name
 
-    /// Whether this database was about to make that zone.
+    /// Whether this database was about to create that zone.
     package func contains(_ beginning: ZoneBeginning) throws -> Bool {
         guard try db.hasTable("\(Self.table)") else { return false }
         return try Row.fetchOne(
@@ -20,6 +20,6 @@ package struct ZoneBeginningTable: TransactionPart {
         try db.execute(sql: "INSERT INTO \(Self.table) VALUES(?, ?, ?)", arguments: beginning.arguments)
     }
 
-    /// Drops the table: the zone exists, or was given up.
+    /// Drops the table, after the zone was created or given up.
     package func clear() throws { try db.execute(sql: "DROP TABLE IF EXISTS \(Self.table)") }
 }
