@@ -1,8 +1,8 @@
 import GRDB
 
-/// What went wrong at the local database, in words for people and in a code for programs.
+/// A failure of the local database, in words for people and with a code for programs.
 public struct LocalStoreError: Error, Sendable, CustomStringConvertible {
-    /// The kind of failure. A struct, so that a new code breaks nobody's switch.
+    /// The kind of failure. It is a struct so that a new code does not break a switch in other code.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let name: String
 
@@ -21,9 +21,9 @@ public struct LocalStoreError: Error, Sendable, CustomStringConvertible {
         public static let notInitialized = Code(name: "notInitialized")
         /// A table does not match its dataset's description.
         public static let schemaMismatch = Code(name: "schemaMismatch")
-        /// A row cannot travel or cannot be stored.
+        /// A row cannot be synced or cannot be stored.
         public static let badRow = Code(name: "badRow")
-        /// The new rows break a foreign key that the database had kept.
+        /// The new rows violate a foreign key that the database satisfied before.
         public static let foreignKeyViolated = Code(name: "foreignKeyViolated")
 
         public init(name: String) { self.name = name }
@@ -31,13 +31,13 @@ public struct LocalStoreError: Error, Sendable, CustomStringConvertible {
     }
 
     public let code: Code
-    /// What it happened to: a database, a table, a row's number.
+    /// Where it failed: a database, a table, a row's number.
     public let place: String
     /// What happened and why.
     public let reason: String
-    /// What to do next; nil if nothing can be said.
+    /// What to do next; nil if there is nothing to suggest.
     public let hint: String?
-    /// Whether trying again later, with nothing changed, may succeed.
+    /// Whether the same attempt may succeed later without any change.
     public let isRetryable: Bool
 
     public init(_ code: Code, at place: String, _ reason: String, hint: String? = nil, isRetryable: Bool = false) {
@@ -63,15 +63,15 @@ extension LocalStoreError {
         }
     }
 
-    /// The same failure as an error of this module, if `error` is one of SQLite's.
+    /// Translates `error` if it is an error of SQLite's; nil for other errors.
     package init?(ofSQLite error: any Error, at place: String) {
         guard let error = error as? DatabaseError else { return nil }
         self.init(error, at: place, isFile: false)
     }
 
-    /// - Parameter isFile: whether `place` is the database's path, which can be looked at where SQLite says little.
+    /// - Parameter isFile: whether `place` is the database's path. Then the file can be examined if SQLite's error says little.
     init(_ error: DatabaseError, at place: String, isFile: Bool = true) {
-        // SQLite's message may hold the text of a statement, never values: the hot statements bind them.
+        // SQLite's message may contain the text of a statement but never values, because statements with values bind them.
         let message = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
         switch error.resultCode {
         case .SQLITE_BUSY, .SQLITE_LOCKED:
@@ -105,7 +105,7 @@ extension LocalStoreError {
         }
     }
 
-    /// What SQLite could not run because of the schema: the file is sound, and a trigger, an index or a table has to be put right.
+    /// The error for a statement that SQLite cannot run because of the schema. The file is sound; a trigger, an index or a table must be fixed.
     private static func schemaFailure(_ message: String, at place: String) -> LocalStoreError {
         let reason = "SQLite cannot run a statement: \(message)"
         for (beginning, what) in [

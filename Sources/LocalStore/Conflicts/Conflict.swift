@@ -27,7 +27,7 @@ package struct ConflictSide: Hashable, Sendable {
     package let entity: String?
     /// When the edit or deletion was made.
     package let instant: Instant
-    /// The device that made it; nil where that is not known.
+    /// The device that made it; nil if unknown.
     package let device: String?
 
     package init(entity: String?, instant: Instant, device: String?) {
@@ -37,7 +37,7 @@ package struct ConflictSide: Hashable, Sendable {
     }
 }
 
-/// An edit or deletion that lost against another one of the same entity, as the caller found it.
+/// An edit or deletion that lost to another one of the same entity.
 package struct Conflict: Hashable, Sendable {
     /// The dataset's name.
     package let dataset: String
@@ -45,7 +45,7 @@ package struct Conflict: Hashable, Sendable {
     package let reason: ConflictReason
     package let loser: ConflictSide
     package let winner: ConflictSide
-    /// More about the reason, for people; nil where the reason says it all.
+    /// More about the reason, for people; nil if the reason is sufficient.
     package let detail: String?
 
     package init(dataset: String, key: EntityKey, reason: ConflictReason, loser: ConflictSide, winner: ConflictSide, detail: String? = nil) {
@@ -66,11 +66,11 @@ package struct ConflictEntry: Hashable, Sendable {
         case open
         /// The losing edit was brought back as a new edit.
         case taken
-        /// The user has seen it and leaves it.
+        /// The user has seen it and accepts the loss.
         case cleared
     }
 
-    /// Ascending in the order of recording; never given twice.
+    /// Ascending in the order of recording; never reused.
     package let id: Int64
     package let conflict: Conflict
     /// When this device recorded it.

@@ -2,23 +2,23 @@ import GRDB
 import SnapshotModel
 package import StrictText
 
-/// The conflict journal: the table `snapsync_conflicts`, which keeps every edit that lost.
+/// The conflict journal: the table `snapsync_conflicts`, which stores every edit that lost.
 ///
 ///     try transaction.conflictJournal.record(Conflict(dataset: schema.name, key: key, reason: .laterEdit, loser: mine, winner: theirs), at: now)
 ///
-/// Record an edit in the transaction that makes it lose. The table is created with the first entry.
+/// Record an edit in the transaction in which it loses. The table is created with the first entry.
 package struct ConflictJournal: TransactionPart {
     let transaction: LocalTransaction
 
     static let table = LocalTable.conflicts.name
     /// Entries older than this are removed. In microseconds.
     package static let retention: Int64 = 90 * 86_400_000_000
-    /// How many bytes of entities the journal holds; the oldest entries go first.
+    /// How many bytes of entities the journal may hold; the oldest entries are removed first.
     package static let byteLimit: Int64 = 16 * 1_048_576
 
-    /// Adds an entry. Returns its id.
+    /// Adds an entry and returns its id.
     ///
-    /// Does nothing, and returns nil, where both sides are the same entity or both are deletions: nothing is lost then.
+    /// Returns nil without adding one if both sides are the same entity or both are deletions, because then nothing is lost.
     @discardableResult
     package func record(_ conflict: Conflict, at now: Instant) throws -> Int64? {
         guard conflict.loser.entity != conflict.winner.entity else { return nil }
@@ -42,7 +42,7 @@ package struct ConflictJournal: TransactionPart {
         return id
     }
 
-    /// The entries in the order of their ids, oldest first.
+    /// The entries in order of their ids, oldest first.
     ///
     /// - Parameter state: only entries in that state; nil for all.
     package func entries(in state: ConflictEntry.State? = nil) throws -> [ConflictEntry] {
@@ -52,33 +52,33 @@ package struct ConflictJournal: TransactionPart {
     /// The entry with that id; nil if there is none.
     package func entry(_ id: Int64) throws -> ConflictEntry? { try entries(where: "id = ?1", .integer(id)).first }
 
-    /// How many entries wait for the user. Cheap.
+    /// How many entries are open. Cheap.
     package func openCount() throws -> Int {
         guard try db.hasTable(Self.table) else { return 0 }
         return Int(try KeyedStatement(db, "SELECT count(*) FROM snapsync_conflicts WHERE state = 'open'").bind().integer() ?? 0)
     }
 
-    /// How many entries wait for the user that were recorded after the entry with that id.
+    /// How many open entries were recorded after the entry with that id.
     package func openCount(after id: Int64) throws -> Int {
         guard try db.hasTable(Self.table) else { return 0 }
         return Int(try KeyedStatement(db, "SELECT count(*) FROM snapsync_conflicts WHERE state = 'open' AND id > ?").bind(.integer(id)).integer() ?? 0)
     }
 
-    /// The id of the last entry that was recorded; 0 before the first.
+    /// The id of the last recorded entry; 0 before the first.
     package func lastID() throws -> Int64 {
         guard try db.hasTable(Self.table) else { return 0 }
         let last = try KeyedStatement(db, "SELECT max(id) FROM snapsync_conflicts").bind().integer() ?? 0
         return max(last, try removed().lastID)
     }
 
-    /// Says what the user did about an entry. Returns whether there is one with that id.
+    /// Stores what the user did about an entry. Returns whether there is an entry with that id.
     package func set(_ id: Int64, to state: ConflictEntry.State) throws -> Bool {
         guard try db.hasTable(Self.table) else { return false }
         try KeyedStatement(db, "UPDATE snapsync_conflicts SET state = ? WHERE id = ?").bind(.text(state.rawValue), .integer(id)).run()
         return db.changesCount > 0
     }
 
-    /// Says that the user has seen every entry that is still open. Returns how many there were.
+    /// Marks all open entries as seen. Returns how many there were.
     package func clear() throws -> Int {
         guard try db.hasTable(Self.table) else { return 0 }
         try db.execute(sql: "UPDATE snapsync_conflicts SET state = 'cleared' WHERE state = 'open'")
@@ -97,7 +97,7 @@ package struct ConflictJournal: TransactionPart {
 
     private func removeBeyondLimit(keeping newest: Int64) throws {
         guard let total = transaction.conflictBytes, total > Self.byteLimit else { return }
-        // Remove a sixteenth more than needed, so that the next entries do not each remove one.
+        // Remove a sixteenth more than needed, so that not every new entry has to remove an old one.
         var excess = total - Self.byteLimit + Self.byteLimit / 16
         var last: Int64 = 0
         let oldest = try KeyedStatement(db, "SELECT id, bytes FROM snapsync_conflicts WHERE id < ? ORDER BY id").bind(.integer(newest))
@@ -147,7 +147,7 @@ package struct ConflictJournal: TransactionPart {
     }
 }
 
-/// What is still known of entries that were removed.
+/// What is still known about removed entries.
 private struct RemovedConflicts: JSONNodeDecodable, JSONNodeEncodable {
     /// How many of them were open.
     let count: Int

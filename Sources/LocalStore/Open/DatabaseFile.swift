@@ -1,13 +1,13 @@
 import Foundation
 import Platform
 
-/// A look at a database's file and its folder, for what SQLite and Foundation keep to themselves.
+/// Looks at a database's file and folder to find out why it cannot be opened, which SQLite and Foundation do not report.
 ///
-/// SQLite opens for reading alone what the system will not let it write, calls every other failure CANTOPEN, and drops the reason;
-/// Foundation takes a look that failed for a file that is not there. Whether a database is missing, forbidden or out of reach
-/// decides what the user does next.
+/// If the system does not permit writing, SQLite opens the file read-only. It reports every other failure as CANTOPEN, without the reason.
+/// Foundation reports a file as missing if it cannot be looked at. The user has to know whether the database is missing, forbidden or out of
+/// reach.
 enum DatabaseFile {
-    /// Sees that a database can be read, or, if `creating`, is missing for sure.
+    /// Checks that a database can be read or, if `creating`, is certainly missing.
     ///
     /// - Throws: ``LocalStoreError`` with `.notFound`, `.permissionDenied` or `.inputOutput`.
     static func verify(_ path: String, creating: Bool) throws(LocalStoreError) {
@@ -22,7 +22,7 @@ enum DatabaseFile {
 
     /// Why SQLite could not open the database or a file beside it.
     ///
-    /// - Parameter path: the database's file; nil if only that it was open before is known.
+    /// - Parameter path: the database's file; nil if it is not known.
     static func unopened(_ path: String?) -> LocalStoreError {
         let reason = "the database cannot be opened"
         guard let path else { return passing(at: "the database", reason) }
@@ -30,7 +30,7 @@ enum DatabaseFile {
         if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory.boolValue {
             return LocalStoreError(.notFound, at: path, "\(reason): it is a directory", hint: "check the path given with --db")
         }
-        // A database that is to be made is opened, too: then its folder says why not.
+        // Also called for a database that is about to be created: then its folder tells the reason.
         for (place, access) in [(folder(of: path), FileAccess([.write, .search])), (path, FileAccess([.read, .write]))] {
             guard let fault = access.refusal(place) else { continue }
             if fault.isMissing {
@@ -41,14 +41,14 @@ enum DatabaseFile {
         return passing(at: path, reason)
     }
 
-    /// Why SQLite opened a database for reading alone.
+    /// Why SQLite opened a database read-only.
     static func unwritable(_ path: String, _ message: String) -> LocalStoreError {
         obstacle(path, message) ?? passing(at: path, "the database cannot be opened for writing")
     }
 
-    /// Why this user may not write a database: the file, its folder, or what SQLite keeps beside it; nil if modes and mounts allow it.
+    /// Why this user may not write a database: its file, its folder, or a file that SQLite keeps beside it. Nil if modes and mounts permit it.
     ///
-    /// - Parameter message: what SQLite says; nil if nobody has tried.
+    /// - Parameter message: SQLite's message; nil if no write was attempted.
     static func obstacle(_ path: String, _ message: String? = nil) -> LocalStoreError? {
         let said = message.map { " (\($0))" } ?? ""
         guard FileAccess.write.refusal(path) == nil, FileAccess([.write, .search]).refusal(folder(of: path)) == nil else {
@@ -66,7 +66,7 @@ enum DatabaseFile {
         return nil
     }
 
-    /// All may be well by now: too many open files, a server that was away.
+    /// The cause may be gone by now: too many open files, or a server that was unreachable.
     private static func passing(at place: String, _ reason: String) -> LocalStoreError {
         LocalStoreError(
             .inputOutput, at: place, "\(reason); nothing was changed",

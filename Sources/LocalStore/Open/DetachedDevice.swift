@@ -2,19 +2,19 @@ import Foundation
 import Platform
 import StrictText
 
-/// Which device a database was before `detach`: the file `FILE.snapsync-device` beside it, which the next `init` reads and removes.
+/// The device that a database was before `detach`: the file `FILE.snapsync-device` beside it, which the next `init` reads and removes.
 ///
-/// It is kept outside of the database because a detached database has nothing of the toolkit's left. The file names the database by the number that the
-/// file system gives it, so a copy of both files is not taken for the device.
+/// It is stored outside of the database because `detach` leaves nothing of the toolkit's in it. The file names the database by its inode, so a
+/// copy of both files does not count as the same device.
 package struct DetachedDevice: Hashable, Sendable, Codable {
     /// The UUID of the cloud that the database belonged to.
     package let cloudUUID: String
     package let zone: String
     /// The device's name in the zone.
     package let device: String
-    /// The nonces under which the device may have reported to the zone; nil if it never has.
+    /// The nonces that the device's reports in the zone may carry; nil if it never reported.
     package let nonces: ReportNonces?
-    /// The number of the database's file (its inode).
+    /// The inode of the database's file.
     let fileNumber: UInt64
 
     /// Describes the device of a database that is about to be detached.
@@ -27,13 +27,13 @@ package struct DetachedDevice: Hashable, Sendable, Codable {
         fileNumber = times.fileNumber
     }
 
-    /// Whether this is what the database's own `detach` wrote: false beside a copy of that database.
+    /// Whether `detach` of this very database wrote the file. False beside a copy of the database.
     package func isOf(database: String) -> Bool { FileTimes(ofFile: database)?.fileNumber == fileNumber }
 
-    /// The file beside a database, or beside the file that a link to it names.
+    /// The file beside a database. If `database` is a link, it is beside the link's target.
     package static func path(for database: String) -> String { (System.destination(ofLink: database) ?? database) + ".snapsync-device" }
 
-    /// Reads the file of a database; nil if there is none, or if it cannot be understood.
+    /// Reads the file of a database; nil if there is none, or if it cannot be read.
     package init?(besides database: String) {
         guard let data = FileManager.default.contents(atPath: Self.path(for: database)), let value = try? StrictJSON.decodeAny(Self.self, from: data) else {
             return nil
@@ -43,7 +43,7 @@ package struct DetachedDevice: Hashable, Sendable, Codable {
 
     /// Writes the file beside a database.
     ///
-    /// - Throws: ``LocalStoreError`` with `.permissionDenied` or `.inputOutput`; nothing is left beside the database then.
+    /// - Throws: ``LocalStoreError`` with `.permissionDenied` or `.inputOutput`; no file is left behind then.
     package func write(besides database: String) throws {
         let path = Self.path(for: database), temporary = path + "-" + String(UInt64.random(in: 0 ... .max), radix: 16)
         do {

@@ -3,7 +3,7 @@ import GRDBSQLite
 import SnapshotModel
 import Synchronization
 
-/// An application's connection while the toolkit works on it: set up for each transaction of the toolkit, and put back after it.
+/// Prepares an application's connection for each of the toolkit's transactions, and restores its settings afterwards.
 ///
 /// The toolkit's SQL relies on its functions, on foreign keys and recursive triggers that are off, and on `synchronous = EXTRA` (see ``LocalDatabase``).
 final class LentConnection: Sendable {
@@ -12,7 +12,7 @@ final class LentConnection: Sendable {
 
     init(_ wait: LockWait) { self.wait = wait }
 
-    /// Refuses a database that has no file: further connections read what this one has committed.
+    /// Throws if the database has no file, because the toolkit's other connections must read what this one has committed.
     static func verifyFile(_ path: String) throws(LocalStoreError) {
         guard !path.isEmpty, !path.hasPrefix(":memory:"), !path.hasPrefix("file:") else {
             throw LocalStoreError(
@@ -21,7 +21,7 @@ final class LentConnection: Sendable {
         }
     }
 
-    /// Runs `body`, which makes a transaction.
+    /// Runs `body`, which begins and ends a transaction.
     func borrow<T>(_ db: Database, _ body: () throws -> T) throws -> T {
         try verifyTemporaryNames(db)
         try hasFunctions.withLock { isDone in
@@ -40,15 +40,16 @@ final class LentConnection: Sendable {
         return try body()
     }
 
-    /// What the toolkit needs to be so; SQLite changes none of it inside a transaction.
+    /// The settings that the toolkit needs. They are set outside of a transaction, because inside one SQLite ignores a change of `foreign_keys` and
+    /// refuses one of `synchronous`.
     private static let settings: [(name: String, value: Int)] = [("foreign_keys", 0), ("recursive_triggers", 0), ("main.synchronous", 3)]
 
     // MARK: - Waiting for other connections' locks
 
-    // An application's own callback stays: GRDB does not say what it installed for one.
+    // Leaves an application's own callback in place, because GRDB does not tell which handler it installed for it, so it could not be restored.
     private func takeBusyHandler(_ db: Database) {
         if case .callback = db.configuration.busyMode { return }
-        // SAFETY: `wait` outlives the handler, which is taken out before this object's caller returns.
+        // SAFETY: `wait` outlives the handler, which is removed before `borrow(_:_:)` returns.
         sqlite3_busy_handler(
             db.sqliteConnection,
             { context, tries in
@@ -65,7 +66,7 @@ final class LentConnection: Sendable {
         }
     }
 
-    /// Refuses temporary tables that hide tables of the file, and temporary triggers, which would run in imports.
+    /// Throws if there are temporary tables that hide tables of the file, or temporary triggers, which would run in imports.
     private func verifyTemporaryNames(_ db: Database) throws {
         let found = try String.fetchOne(
             db.cachedStatement(

@@ -1,16 +1,16 @@
 import GRDB
 
 extension LocalDatabase {
-    /// What SQLite finds wrong with the file: pages, indexes, constraints. Reads all of it; 10 findings at most.
+    /// What SQLite finds wrong with the file: pages, indexes, constraints. Reads the whole file; returns at most 10 findings.
     ///
-    /// Source: `PRAGMA quick_check` in SQLite's documentation. Its sentences name tables, indexes and rows, and no values.
+    /// Source: `PRAGMA quick_check` in SQLite's documentation. Its messages name tables, indexes and rows, but no values.
     ///
-    /// - Throws: ``LocalStoreError`` where the file is too damaged to be looked through.
+    /// - Throws: ``LocalStoreError`` if the file is too damaged to be checked.
     package func quickCheck() throws -> [String] {
         try check("quick_check")
     }
 
-    /// What SQLite finds wrong with the file, indexes compared with their tables, too; 10 findings at most.
+    /// Like ``quickCheck()``, but also compares indexes with their tables.
     ///
     /// Source: `PRAGMA integrity_check` in SQLite's documentation.
     package func integrityCheck() throws -> [String] { try check("integrity_check") }
@@ -22,6 +22,6 @@ extension LocalDatabase {
 }
 
 extension LocalDatabase {
-    /// Why this user may not write the database, as far as modes and mounts say; nil if nothing is in the way. Nothing is written.
+    /// Why this user may not write the database, according to modes and mounts; nil if nothing prevents it. Writes nothing.
     package func writingObstacle() -> LocalStoreError? { DatabaseFile.obstacle(path) }
 }

@@ -8,31 +8,32 @@ import SnapshotModel
 ///     let database = try LocalDatabase(path: "app.db")
 ///     try database.write { try $0.state.setApplied(version) }
 ///
-/// The journal mode is left as it is; a transaction is durable when it ends (`PRAGMA synchronous = EXTRA`). Foreign keys are not enforced on this connection; imports keep them by themselves
-/// (see ``ForeignKeyEnforcer``), for SQLite would cascade a delete-then-insert into tables that are not ours. The connection is the toolkit's own, or an
-/// application's (``LentConnection``).
+/// The journal mode stays as it is. A transaction is durable when it ends (`PRAGMA synchronous = EXTRA`). SQLite does not enforce foreign keys on
+/// this connection, because it would cascade a delete-then-insert into tables that are not synced; imports enforce them instead (see
+/// ``ForeignKeyEnforcer``). The connection is the toolkit's own or an application's (``LentConnection``).
 package final class LocalDatabase: Sendable {
     /// The file's path as it was given.
     package let path: String
     private let connection: any DatabaseWriter
-    /// Nil where the connection is the toolkit's own.
+    /// Nil if the connection is the toolkit's own.
     private let lent: LentConnection?
     private let silenced = SilencedTables()
-    /// Who is told which rows the toolkit's transactions changed.
+    /// The listeners that are notified of rows that the toolkit's transactions changed.
     package let listeners = ChangeListeners()
     private let wait: LockWait
     private let waiting: @Sendable () -> Void
 
     /// Opens the file, which must exist unless `creating`.
     ///
-    /// - Parameter waiting: called where another program's lock holds a connection up for more than a second.
+    /// - Parameter waiting: called when another program's lock delays a connection for more than a second.
     /// - Throws: ``LocalStoreError`` with `.notFound`, `.damaged`, `.permissionDenied`, `.inputOutput` or `.busy`.
     package init(path: String, creating: Bool = false, waiting: @escaping @Sendable () -> Void = {}) throws {
         try DatabaseFile.verify(path, creating: creating)
         self.path = path
         self.waiting = waiting
         wait = LockWait(waiting)
-        // What SQLite keeps beside a database gets the database's mode. Where no file can be made, SQLite says why.
+        // Create the file privately, because SQLite gives the files beside a database its mode. If it cannot be created, opening it fails with
+        // SQLite's reason.
         let isMade = creating && System.makePrivateFile(path)
         do {
             connection = try Self.open(path, wait)
@@ -43,11 +44,11 @@ package final class LocalDatabase: Sendable {
         }
     }
 
-    /// Works on an application's connection: what GRDB observes there sees what the toolkit changes.
+    /// Works on an application's connection, so that GRDB's observations there see the toolkit's changes.
     ///
     /// - Parameters:
     ///   - connection: a pool or queue of a database file.
-    ///   - waiting: called where another program's lock holds a connection up for more than a second.
+    ///   - waiting: called when another program's lock delays a connection for more than a second.
     /// - Throws: ``LocalStoreError`` as ``init(path:creating:waiting:)``; `.notFound` for a database in memory.
     package init(lent connection: any DatabaseWriter, waiting: @escaping @Sendable () -> Void = {}) throws {
         path = connection.path
@@ -69,7 +70,7 @@ package final class LocalDatabase: Sendable {
         }
     }
 
-    /// A file that is no database is found by the first look into it. It changes nothing, and needs no transaction that says so.
+    /// Reads from the file, which fails if it is not a database. It changes nothing and needs no transaction.
     private static func look(into db: Database, at path: String) throws {
         _ = try Int.fetchOne(db, sql: "PRAGMA schema_version")
         guard try String.fetchOne(db, sql: "PRAGMA encoding") == "UTF-8" else {
@@ -79,7 +80,7 @@ package final class LocalDatabase: Sendable {
         }
     }
 
-    /// The configuration of a further connection to the file.
+    /// The configuration for a further connection to the file.
     func configuration(label: String) -> Configuration { Self.configuration(label: label, LockWait(waiting)) }
 
     private static func configuration(label: String, _ wait: LockWait) -> Configuration {
@@ -91,43 +92,43 @@ package final class LocalDatabase: Sendable {
         configuration.prepareDatabase { db in
             try db.addInstantFunction()
             try db.addKeyFunctions()
-            // What is recorded here must be on the disk before the cloud has it: with a rollback journal that takes an fsync of the
-            // folder, too, or the journal may come back after a power cut and undo the record.
+            // What is recorded here must be on disk before the cloud has the commit. With a rollback journal that also takes an fsync of the
+            // folder; without it the journal may reappear after a power cut and undo the record.
             try db.execute(sql: "PRAGMA synchronous = EXTRA")
         }
         return configuration
     }
 
-    /// Whether several readers can look at one state while others write: the journal mode is WAL.
+    /// Whether readers can read one state while others write: the journal mode is WAL.
     package func usesWAL() throws -> Bool {
         try journalMode() == "wal"
     }
 
-    /// Runs `body` on one state of the database.
+    /// Runs `body` in one transaction, which sees one state of the database.
     package func read<T>(_ body: (LocalTransaction) throws -> T) throws -> T {
         try transaction(.deferred, body)
     }
 
-    /// Runs `body` in one immediate transaction: all of it is kept, or, if it throws, nothing.
+    /// Runs `body` in one immediate transaction. If `body` throws, the transaction is rolled back.
     package func write<T>(_ body: (LocalTransaction) throws -> T) throws -> T {
         try transaction(.immediate, body)
     }
 
-    /// Runs `body` in one immediate transaction if no other connection is writing; else it throws at once.
+    /// Runs `body` in one immediate transaction, or throws at once if another connection is writing.
     package func withoutWaiting<T>(_ body: (LocalTransaction) throws -> T) throws -> T {
         wait.setPatient(false)
         defer { wait.setPatient(true) }
         return try write(body)
     }
 
-    /// Runs `body`, which writes; once more where an application's trigger has rolled the transaction back, with that table's triggers off.
+    /// Runs `body`, which writes. If an application's trigger rolls the transaction back, runs it again with the triggers of that table off.
     package func withoutRollbacks<T>(_ body: () throws -> T) throws -> T {
         while true {
             do { return try body() } catch is TriggerRollback { continue }
         }
     }
 
-    /// Runs `body`, which changes nothing, while no other connection can commit.
+    /// Runs `body`, which writes nothing, while no other connection can commit.
     package func holdingWriteLock<T>(_ body: (LocalTransaction) throws -> T) throws -> T {
         try transaction(.immediate, ending: .rollback, body)
     }
@@ -168,14 +169,14 @@ extension LocalDatabase {
         try read { try String.fetchOne($0.db, sql: "PRAGMA journal_mode")?.lowercased() ?? "" }
     }
 
-    /// Switches a database that was just made to WAL, so that readers and an import do not wait for each other.
+    /// Switches a newly created database to WAL, so that readers and an import do not wait for each other.
     package func useWAL() throws {
         try LocalStoreError.translating(at: path) {
             try connection.writeWithoutTransaction { _ = try String.fetchOne($0, sql: "PRAGMA journal_mode = WAL") }
         }
     }
 
-    /// Closes and removes the file and what SQLite keeps beside it.
+    /// Closes the database and removes its file, the files that SQLite keeps beside it, and the lock file.
     package func remove() {
         let lock = RunLock.path(for: path)
         try? connection.close()

@@ -1,12 +1,12 @@
 import GRDB
 
 extension LocalTransaction {
-    /// Runs `body`, in which other connections begin to read what was committed last, after as many changes as there are in this transaction.
+    /// Runs `body`, during which other connections can begin to read the last committed state although this transaction has changed many pages.
     ///
     /// In the rollback-journal modes SQLite writes changed pages into the file once they outgrow its cache, and from then on no other connection
-    /// can begin to read. Meanwhile it does not. Memory: the pages that `body` changes.
+    /// can begin to read. This call prevents that. Memory: the pages that `body` changes.
     ///
-    /// `ON` and `OFF` take effect when a transaction ends, a number of pages at once.
+    /// A number is set because it takes effect at once; `ON` and `OFF` take effect only when a transaction ends.
     package func lettingOthersRead<T>(_ body: () throws -> T) throws -> T {
         let before = try LocalStoreError.translating(at: path) {
             let before = try Int.fetchOne(db, sql: "PRAGMA cache_spill") ?? 1

@@ -1,7 +1,7 @@
 import GRDB
 
 extension LocalTransaction {
-    /// Runs `body`; if it returns false or a constraint refuses what it does, nothing of it is kept. Returns whether it was kept.
+    /// Runs `body` in a savepoint. If it returns false or violates a constraint, its changes are rolled back. Returns whether they were kept.
     package func attempting(_ body: () throws -> Bool) throws -> Bool {
         var isKept = false
         do {
@@ -17,7 +17,7 @@ extension LocalTransaction {
         return isKept
     }
 
-    /// Runs `body`; if it throws, what it changed is undone and the transaction goes on.
+    /// Runs `body` in a savepoint. If it throws, its changes are rolled back and the transaction continues.
     package func undoingOnError<T>(_ body: () throws -> T) throws -> T {
         var result: T?
         try LocalStoreError.translating(at: path) {

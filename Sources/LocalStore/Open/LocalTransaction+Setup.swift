@@ -3,7 +3,7 @@ import GRDB
 import SnapshotModel
 
 extension LocalTransaction {
-    /// Makes the toolkit's tables and writes the settings. The database must not have any yet.
+    /// Creates the toolkit's tables and writes the settings. The database must not have settings yet.
     package func initialize(_ wanted: SyncSettings) throws {
         guard try !settings.exists() else {
             throw LocalStoreError(
@@ -21,7 +21,7 @@ extension LocalTransaction {
         if let container = wanted.container { try db.execute(sql: "INSERT INTO snapsync_settings VALUES('container', ?)", arguments: [container]) }
     }
 
-    /// Takes out everything that ``initialize(_:)`` and later runs put in. The user's tables stay as they are.
+    /// Drops everything that ``initialize(_:)`` and later runs created. The user's tables stay as they are.
     package func detach() throws {
         try tracking.remove()
         for table in LocalTable.settingsTables + [.published, .lineage, .conflicts] { try table.drop(in: db) }

@@ -1,9 +1,9 @@
 import GRDB
 package import SnapshotModel
 
-/// The database as one transaction sees it. Valid only inside the closure that it was lent to.
+/// The database as one transaction sees it. Valid only inside the closure that receives it.
 ///
-/// Each property is one concern: a table of the toolkit, or one side of the user's tables.
+/// Each property covers one concern: a table of the toolkit, or one aspect of the user's tables.
 ///
 ///     try transaction.conflictJournal.record(conflict, at: now)
 ///
@@ -11,18 +11,18 @@ package import SnapshotModel
 package final class LocalTransaction {
     let db: Database
     let path: String
-    /// The numbers of the tracked datasets, as far as they were looked up.
+    /// Cache of the tracking numbers of datasets.
     var trackingIDs: [String: Int64] = [:]
-    /// The foreign keys of all tables, once they were looked up.
+    /// Cache of the foreign keys of all tables.
     var knownForeignKeys: [ForeignKey]?
-    /// How many bytes the conflict journal holds, once an entry was recorded.
+    /// How many bytes the conflict journal holds; nil until this transaction records an entry.
     var conflictBytes: Int64?
-    /// The positions of the columns that the version which is coming in does not describe, by the datasets' names.
+    /// The positions of the columns that the version being imported does not have, by dataset name.
     package var missingColumns: [String: [Int]] = [:]
     let silenced: SilencedTables
-    /// What an application's triggers did not do in this transaction, a sentence each.
+    /// What the application's triggers could not do in this transaction, one sentence each.
     package internal(set) var triggerNotices: [String] = []
-    /// How many keys of a dataset the listeners want to hear of; nil where nobody listens.
+    /// How many keys of a dataset the listeners want; nil if there are no listeners.
     private let noticeLimit: Int?
     private var observation: RowObservation?
     /// The datasets whose rows this transaction may have changed.
@@ -35,7 +35,7 @@ package final class LocalTransaction {
         self.noticeLimit = noticeLimit
     }
 
-    /// Begins to note which rows of the datasets this transaction changes, if anybody listens; an application's own edits pass without it.
+    /// Starts observing which rows of the datasets this transaction changes, if there are listeners. An application's own edits are not observed.
     ///
     /// - Parameter schemas: all datasets of the database.
     package func observe(_ schemas: [DatasetSchema]) throws {
@@ -44,7 +44,7 @@ package final class LocalTransaction {
         observation = try RowObservation(db, schemas, keyLimit: noticeLimit)
     }
 
-    /// Tells GRDB's observers on this connection that rows changed: what is not run as a statement of GRDB's passes them by.
+    /// Notifies GRDB's observers on this connection of changed rows. GRDB does not notice statements that do not run through it.
     func tellObservers(of changes: [DatasetChanges]) throws {
         let names = Set(changes.map(\.dataset))
         for schema in observed where noticeLimit == nil || names.contains(schema.name) {
@@ -52,7 +52,7 @@ package final class LocalTransaction {
         }
     }
 
-    /// Ends that, before the transaction does, and returns the datasets that were changed.
+    /// Ends observing, before the transaction ends, and returns the datasets that changed.
     func endObserving() throws -> [DatasetChanges] {
         defer { observation = nil }
         return try observation?.end() ?? []
@@ -62,23 +62,23 @@ package final class LocalTransaction {
     package var rows: RowAccess { RowAccess(transaction: self) }
     /// The datasets' tables as the database declares them.
     package var tables: TableInspector { TableInspector(transaction: self) }
-    /// What makes the description of datasets from the tables.
+    /// Derives descriptions of datasets from the tables.
     package var describer: TableDescriber { TableDescriber(transaction: self) }
-    /// What another description of a dataset changes in the toolkit's tables.
+    /// Switches the toolkit's tables to another description of a dataset.
     package var transition: SchemaTransition { SchemaTransition(transaction: self) }
     /// The foreign keys of all tables.
     package var references: ForeignKeyLookup { ForeignKeyLookup(transaction: self) }
     /// The tables and triggers of the change tracking.
     package var tracking: ChangeTracking { ChangeTracking(transaction: self) }
-    /// Whether VACUUM has given rows other rowids.
+    /// Whether VACUUM has renumbered rows.
     package var rowids: RowidWatch { RowidWatch(transaction: self) }
-    /// What the triggers recorded, and the tracked changes.
+    /// The log entries of the triggers, and the tracked changes.
     package var changeLog: ChangeLog { ChangeLog(transaction: self) }
-    /// What an import decides about the tracked changes.
+    /// The decisions of an import about the tracked changes.
     package var merge: MergeTable { MergeTable(transaction: self) }
-    /// Tracked instants in the future of the clock.
+    /// Repairs tracked instants that are later than the clock.
     package var futureInstants: FutureInstants { FutureInstants(transaction: self) }
-    /// What the applied version says besides its rows.
+    /// What the applied version has besides its rows.
     package var tombstonesAndInstants: TombstonesAndInstants { TombstonesAndInstants(transaction: self) }
     /// The tables of the messages.
     package var mailbox: MailboxTables { MailboxTables(transaction: self) }
@@ -92,23 +92,23 @@ package final class LocalTransaction {
     package var settings: SettingsTable { SettingsTable(transaction: self) }
     /// What the runs record about themselves.
     package var state: StateTable { StateTable(transaction: self) }
-    /// What is known of each dataset's version in this database.
+    /// The applied version of each dataset.
     package var datasetStates: DatasetStateTable { DatasetStateTable(transaction: self) }
     /// The edits that lost to edits of other devices.
     package var conflictJournal: ConflictJournal { ConflictJournal(transaction: self) }
-    /// The entities that were taken out of their tables and wait to return.
+    /// The entities that were removed from their tables and wait to return.
     package var setAside: SetAsideTable { SetAsideTable(transaction: self) }
     /// The changes that `detach` kept for the next `init`.
     package var detachedChanges: DetachedChanges { DetachedChanges(transaction: self) }
-    /// What this device published and no other device has built on yet.
+    /// The changes that this device published and that no other device has built on yet.
     package var publishedChanges: PublishedChanges { PublishedChanges(transaction: self) }
-    /// The versions that were in this database, one after another.
+    /// The versions that this database had, in sequence.
     package var lineage: LineageTable { LineageTable(transaction: self) }
     /// The zone that `init` is about to create.
     package var zoneBeginning: ZoneBeginningTable { ZoneBeginningTable(transaction: self) }
 }
 
-/// One concern of a transaction: the functions for one table, or for a few that belong together.
+/// One concern of a transaction: the functions of one table, or of a few that belong together.
 protocol TransactionPart {
     var transaction: LocalTransaction { get }
 }
@@ -118,7 +118,7 @@ extension TransactionPart {
     /// The path of the database's file, for errors.
     var path: String { transaction.path }
 
-    /// The error for a value of one of the toolkit's tables that no snapsync wrote.
+    /// The error for a value in one of the toolkit's tables that snapsync cannot have written.
     func damaged(_ table: String, _ reason: String) -> LocalStoreError {
         LocalStoreError(.damaged, at: "\(path), \(table)", reason, hint: "run snapsync detach and snapsync init again")
     }

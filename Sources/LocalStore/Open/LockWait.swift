@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// How long a connection waits for another program's lock, and whom it tells.
+/// Waits for another program's lock, up to a limit, and calls an observer.
 final class LockWait: Sendable {
-    /// How long a connection waits, in seconds, and after how many it calls the observer.
+    /// The longest wait in seconds, and after how many seconds the observer is called.
     static let seconds = 10, secondsOfSilence = 1
 
     private struct State {
@@ -15,15 +15,15 @@ final class LockWait: Sendable {
     private let state = Mutex(State())
     private let tell: @Sendable () -> Void
 
-    /// - Parameter tell: called once for each wait that lasts for more than a second.
+    /// - Parameter tell: called once for each wait of more than a second.
     init(_ tell: @escaping @Sendable () -> Void) { self.tell = tell }
 
-    /// Whether the connection waits at all.
+    /// Sets whether the connection waits at all.
     func setPatient(_ isPatient: Bool) { state.withLock { $0.isPatient = isPatient } }
 
-    /// Waits a moment; false once the time is over.
+    /// Sleeps briefly before SQLite's next attempt; returns false once the longest wait is over.
     ///
-    /// - Parameter tries: how often SQLite has asked in this wait; 0 begins one.
+    /// - Parameter tries: how often SQLite has called in this wait; 0 for the first call.
     func goesOn(after tries: Int) -> Bool {
         let (goesOn, tells) = state.withLock { state -> (Bool, Bool) in
             guard state.isPatient else { return (false, false) }
@@ -37,7 +37,7 @@ final class LockWait: Sendable {
         }
         if tells { tell() }
         guard goesOn else { return false }
-        // SQLite's own delays in milliseconds.
+        // The delays of SQLite's own busy handler, in milliseconds.
         let delays: [UInt32] = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100]
         usleep(delays[min(tries, delays.count - 1)] * 1000)
         return true

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A folder in memory for a database that stands in for one that cannot be opened; it goes with the last reference to it.
+/// A folder in memory for a database that replaces one that cannot be opened. It is removed with the last reference to it.
 ///
-/// A file in a memory file system, not SQLite's own `:memory:`: any number of connections, of any program's SQLite, can open it by
-/// its path. What a program that was killed left behind is removed by the next one that needs such a folder: its lock is free.
+/// It holds a file in a memory file system instead of SQLite's `:memory:`, so that any number of connections, of any program's SQLite, can open
+/// it by its path. If a program is killed, the next program that needs such a folder removes what was left: the lock in it is free.
 package final class MemoryFolder: Sendable {
     /// The folder's path.
     package let path: String
@@ -11,7 +11,7 @@ package final class MemoryFolder: Sendable {
 
     private static let prefix = "snapsync-memory-"
 
-    /// Makes a folder in the first of `roots` that takes one.
+    /// Creates a folder in the first of `roots` that permits it.
     ///
     /// - Parameter roots: where to try. By default `/dev/shm`, then the temporary directory, whose files may lie on a disk.
     /// - Throws: ``LocalStoreError`` if none does.
@@ -37,12 +37,12 @@ package final class MemoryFolder: Sendable {
         let hidden = URL(fileURLWithPath: root).appendingPathComponent(".snapsync-\(name)").path
         let shown = URL(fileURLWithPath: root).appendingPathComponent(prefix + name).path
         guard mkdir(hidden, 0o700) == 0 else {
-            // Read at once: what builds the message may change errno.
+            // Read errno at once: building the message may change it.
             let number = errno
             throw LocalStoreError(.inputOutput, at: root, "no folder can be made in it: \(String(cString: strerror(number)))")
         }
         do {
-            // Locked before it has the name that others look for.
+            // Lock the folder before it gets the name that other programs look for.
             let lock = try RunLock(database: "\(hidden)/owner")
             guard rename(hidden, shown) == 0 else {
                 let number = errno
@@ -55,7 +55,7 @@ package final class MemoryFolder: Sendable {
         }
     }
 
-    /// Removes what programs of this user left behind.
+    /// Removes folders that killed programs of this user left behind.
     private static func sweep(_ root: String) {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? [] where name.hasPrefix(prefix) {
             let folder = URL(fileURLWithPath: root).appendingPathComponent(name).path

@@ -1,14 +1,15 @@
 import Platform
 
-/// Keeps two runs on one database apart, for economy only: correctness never rests on it.
+/// Prevents two runs on one database at the same time. This only saves work: correctness never depends on it.
 ///
-/// A lock on `FILE.snapsync-lock`; the kernel releases it when the process ends, however it ends.
+/// It is a lock on `FILE.snapsync-lock`, which the kernel releases when the process ends in any way.
 package final class RunLock: Sendable {
     private let lock: FileLock
 
-    /// The lock file of a database, beside the file itself where `database` is a link to it: every name of one database has one lock.
+    /// The lock file of a database. If `database` is a link, the lock file is beside the link's target, so that all names of one database share
+    /// one lock.
     ///
-    /// Only a link in the last part matters: a folder has one lock file by whatever name it is reached.
+    /// Only a link in the last path component matters: a folder has the same lock file by whatever name it is reached.
     package static func path(for database: String) -> String { (System.destination(ofLink: database) ?? database) + ".snapsync-lock" }
 
     /// Takes the lock of `database`, or fails at once.
