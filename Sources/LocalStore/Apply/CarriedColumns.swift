@@ -1,12 +1,12 @@
 import GRDB
 package import SnapshotModel
 
-/// The values of columns that a version knows nothing of, because it was published before its dataset had them.
+/// Preserves the values of columns that a version does not have, because it was published before its dataset had them.
 ///
-/// An import puts in the version's rows, in which these columns are NULL. The rows' own values are kept and put back:
+/// An import writes the version's rows, in which these columns are NULL. The rows' own values are copied before and restored after:
 ///
 ///     let carried = try CarriedColumns(transaction, schema, missing)     // before a row changes
-///     …                                                                  // the version comes in
+///     …                                                                  // the import writes the version's rows
 ///     try carried?.restore(publishing: true)
 ///
 /// Memory: none; a temporary table holds the values.
@@ -15,7 +15,7 @@ package final class CarriedColumns {
     private let schema: DatasetSchema
     private let columns: [String]
 
-    /// Keeps the values. Nil where no row has one.
+    /// Copies the values; nil if no row has one.
     ///
     /// - Parameter missing: the positions of the columns in the schema.
     package init?(_ transaction: LocalTransaction, _ schema: DatasetSchema, _ missing: [Int]) throws {
@@ -34,20 +34,18 @@ package final class CarriedColumns {
                 """)
     }
 
-    /// Puts the values back into those rows that the version has, too. Nothing of it is left behind.
+    /// Writes the values back into the rows that the version also has, and drops the temporary table.
     ///
-    /// A row whose tracked change stayed has its values already.
+    /// A row whose tracked change was kept has its values already. Each row whose values are restored counts as changed here.
     ///
-    /// A row that has such values counts as changed here.
-    ///
-    /// - Parameter publishing: whether this device publishes. Then the change is made just after the version's instant, so that it is news and
-    ///   any other edit of the row is later; else at that instant.
+    /// - Parameter publishing: whether this device publishes. Then the change's instant is just after the version's, so that the change is
+    ///   published and any other edit of the row is later. Otherwise it is the version's instant.
     package func restore(publishing: Bool) throws {
         let db = transaction.db, table = schema.table.sqlIdentifier, key = schema.keySQL
         guard let id = try transaction.tracking.id(of: schema) else { return }
         let isUntracked = "NOT EXISTS (SELECT 1 FROM main.snapsync_changes c WHERE c.dataset = \(id) AND c.key = \(key.value(of: "k")))"
         let list = columns.joined(separator: ", "), isNull = columns.map { "t.\($0) IS NULL" }.joined(separator: " AND ")
-        // A version that has the columns after all, in a later change, says what they are.
+        // If a later change asset of the version has the columns after all, its values count.
         try db.execute(
             sql: """
                 DELETE FROM temp.snapsync_carried AS k WHERE NOT (\(isUntracked)) OR NOT EXISTS (SELECT 1 FROM main.\(table) t WHERE \(key.isSame("t", "k")) AND \(isNull));
@@ -67,12 +65,12 @@ package final class CarriedColumns {
                 """)
     }
 
-    /// How the change of a row that has such values lies to the row's instant in the applied version.
+    /// The order of the change's instant and the row's instant in the applied version.
     enum Order { case before, same, after }
 
-    /// Tracks the rows that have values in columns which the dataset did not describe until now. What a new row gets by itself is no value.
+    /// Tracks the rows that have values in columns that were just added to the description. A column's default does not count as a value.
     ///
-    /// A row that is tracked already goes out whole.
+    /// A row that is tracked already is published with all its columns anyway.
     static func track(_ columns: [DatasetColumn], of schema: DatasetSchema, in transaction: LocalTransaction, order: Order) throws {
         guard !columns.isEmpty, let id = try transaction.tracking.id(of: schema) else { return }
         let db = transaction.db, table = schema.table.sqlIdentifier, key = schema.keySQL, stamp = schema.ownInstantSQL
@@ -96,6 +94,6 @@ package final class CarriedColumns {
                 """)
     }
 
-    /// 0001-01-01T00:00:00Z, the earliest instant that a container can say.
+    /// 0001-01-01T00:00:00Z, the earliest instant that a container can contain.
     private static let firstInstant: Int64 = -62_135_596_800_000_000
 }

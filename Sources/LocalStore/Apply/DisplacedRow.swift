@@ -1,16 +1,16 @@
 package import SnapshotModel
 package import StrictText
 
-/// A row on its way out of its table, to be set aside.
+/// A row that is about to be removed from its table and set aside.
 package struct DisplacedRow {
     package let schema: DatasetSchema
     package let key: EntityKey
     package let reason: SetAsideReason
     /// The entity's instant.
     package let instant: Instant
-    /// The instant of the deletion that is tracked for it, where it is the version's; nil for a change made here.
+    /// The instant of the deletion that is tracked for the row, if the row was the version's; nil for a row that was changed here.
     package let displacedAt: Instant?
-    /// Lends the row to a sink, while the call lasts that hands this over.
+    /// Passes the row to a sink. Valid only during the call that receives this value.
     package let give: (any EntitySink) throws -> Void
 
     package init(

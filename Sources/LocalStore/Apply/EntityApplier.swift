@@ -2,39 +2,39 @@ import GRDB
 import GRDBSQLite
 package import SnapshotModel
 
-/// Puts the entities of one dataset into its table: the insert of delete-then-insert.
+/// Inserts the entities of one dataset into its table: the insert of delete-then-insert.
 ///
 ///     let applier = try transaction.rows.replaceAll(of: schema)
 ///     try block.give(to: applier)
 ///
-/// Works inside the transaction that it came from. Memory: one row.
+/// Valid inside the transaction that it was made in. Memory: one row.
 package final class EntityApplier: EntitySink {
-    /// How many entities were taken.
+    /// How many entities were written.
     package private(set) var count = 0
     private let statement: Statement
     private let handle: OpaquePointer
     private let connection: OpaquePointer
     private let place: String
     private let schema: DatasetSchema
-    /// The positions of text columns that would turn a text that reads as a number into one; in most tables none.
+    /// The positions of text columns that would store a text that looks like a number as a number. Most tables have none.
     private let numericColumns: [Int]
-    /// The columns of type `any` that do not keep every value as it is.
+    /// The columns of type `any` that do not keep every value unchanged.
     private let changingColumns: [(index: Int, declared: String, affinity: ColumnAffinity)]
 
-    /// - Parameter updating: whether an entity whose key is there changes that row instead of failing.
+    /// - Parameter updating: whether an entity whose key exists updates that row instead of failing.
     init(_ transaction: LocalTransaction, _ schema: DatasetSchema, updating: Bool = false) throws {
         let columns = schema.columns.map { $0.column.sqlIdentifier }.joined(separator: ", ")
-        // A version that was published before the table got a NOT NULL column has no value of it.
+        // A version that was published before the table got a NOT NULL column has no value for it.
         let defaults = try transaction.missingColumns[schema.name].map { try Self.defaults(transaction.db, schema, $0) } ?? [:]
         let values = schema.columns.map { column in defaults[column.column.asciiLowercased].map { "coalesce(?, \($0))" } ?? "?" }.joined(separator: ", ")
-        // An update, not REPLACE, which would delete rows that other unique indexes name.
-        // Equal keys may be stored differently: in another case, with spaces, as an integer and a real.
+        // Update instead of REPLACE, which would also delete rows that conflict in other unique indexes. The update includes key columns whose
+        // equal values may be stored differently: in another case, with trailing spaces, as an integer or a real.
         let others = schema.columns.indices.filter { index in
             guard let part = schema.keyShape.parts.first(where: { $0.index == index }) else { return true }
             return part.collation != .binary || part.kind == .real
         }.map { schema.columns[$0] }.map { "\($0.column.sqlIdentifier) = excluded.\($0.column.sqlIdentifier)" }
         let conflict = others.isEmpty ? "NOTHING" : "UPDATE SET \(others.joined(separator: ", "))"
-        // A constraint with ON CONFLICT of its own must not drop this row, or another one, without an error.
+        // Without ABORT, a constraint with its own ON CONFLICT clause could drop this row or another one without an error.
         statement = try transaction.db.makeStatement(
             sql: """
                 INSERT OR ABORT INTO \(schema.table.sqlIdentifier)(\(columns)) VALUES(\(values))\(updating ? " ON CONFLICT(\(schema.keySQL.list())) DO \(conflict)" : "")
@@ -82,7 +82,7 @@ package final class EntityApplier: EntitySink {
         }
         guard code == SQLITE_OK else { throw failure(code) }
         code = sqlite3_step(handle)
-        // The values are lent until this call returns; the next bind replaces every one of them.
+        // The values are valid until this call returns; the next bind replaces every one of them.
         guard code == SQLITE_DONE, sqlite3_reset(handle) == SQLITE_OK else {
             defer { sqlite3_reset(handle) }
             throw failure(code)
@@ -110,7 +110,8 @@ package final class EntityApplier: EntitySink {
         case .integer(let integer): return sqlite3_bind_int64(handle, position, integer)
         case .real(let real): return sqlite3_bind_double(handle, position, real)
         case .text(let bytes), .json(let bytes):
-            // SAFETY: SQLite reads the bytes in `step`, while they are lent; nil would bind NULL, so an empty text is literal.
+            // SAFETY: SQLite reads the bytes in `step`, while they are valid. A nil address would bind NULL, so an empty text is bound as a
+            // literal.
             guard let start = bytes.baseAddress, bytes.count > 0 else { return sqlite3_bind_text(handle, position, "", 0, nil) }
             return sqlite3_bind_text64(handle, position, start.assumingMemoryBound(to: CChar.self), UInt64(bytes.count), nil, UInt8(SQLITE_UTF8))
         case .blob(let bytes):

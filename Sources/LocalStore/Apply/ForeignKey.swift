@@ -1,6 +1,6 @@
 import GRDB
 
-/// One foreign key as SQLite declares it.
+/// A foreign key as the database declares it.
 struct ForeignKey {
     let number: Int
     let child: String
@@ -9,7 +9,7 @@ struct ForeignKey {
     let columns: [(child: String, parent: String)]
     /// `CASCADE`, `SET NULL`, `SET DEFAULT`, `RESTRICT` or `NO ACTION`.
     let onDelete: String
-    /// The same for a parent that gets another key.
+    /// The action when the parent's key changes; same values as ``onDelete``.
     let onUpdate: String
 
     /// All foreign keys of the database.
@@ -37,20 +37,20 @@ struct ForeignKey {
 
     private static func primaryKey(of table: String, at position: Int, _ db: Database) throws -> String {
         let names = try String.fetchAll(db, sql: "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", arguments: [table])
-        // A key that names no column of its parent is SQLite's "foreign key mismatch"; rowid keeps the SQL valid.
+        // A foreign key without matching columns in its parent is SQLite's "foreign key mismatch". `rowid` keeps the SQL valid.
         return position < names.count ? names[position] : "rowid"
     }
 
-    /// The condition, for rows of the child named `c`, that they refer to a parent.
+    /// The condition that row `c` of the child table refers to a parent.
     var isSet: String { columns.map { "c.\($0.child.sqlIdentifier) IS NOT NULL" }.joined(separator: " AND ") }
 
-    /// The condition, for rows of the child named `c`, that their parent is not there.
+    /// The condition that row `c` of the child table refers to a parent that does not exist.
     var isDangling: String {
         let equal = columns.map { "p.\($0.parent.sqlIdentifier) = c.\($0.child.sqlIdentifier)" }.joined(separator: " AND ")
         return "\(isSet) AND NOT EXISTS (SELECT 1 FROM \(parent.sqlIdentifier) p WHERE \(equal))"
     }
 
-    /// What the child's row named `c` points at, as one text.
+    /// The values by which row `c` of the child table refers to its parent, as one text.
     var target: String {
         columns.map { "quote(c.\($0.child.sqlIdentifier))" }.joined(separator: " || ',' || ")
     }

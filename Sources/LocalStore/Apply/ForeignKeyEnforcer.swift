@@ -2,25 +2,25 @@ import GRDB
 package import SnapshotModel
 import StrictText
 
-/// Keeps foreign keys true across a delete-then-insert, without letting it reach rows that are not ours.
+/// Enforces foreign keys across a delete-then-insert without touching rows that only seem to lose their parents.
 ///
-/// SQLite would apply ON DELETE to every row that is deleted, though most come back a moment later. So enforcement is
-/// off while an import runs, and this does afterwards what the keys declare, for those parents alone that are gone for
-/// good: an application's own rows are deleted with CASCADE, cleared with SET NULL or SET DEFAULT, and with RESTRICT or
-/// NO ACTION the import fails. What dangled before dangles on. Keys between two datasets are the version's own matter.
+/// SQLite would apply ON DELETE to every deleted row, although the import inserts most of them again. So enforcement is off during an import.
+/// Afterwards this type applies the declared actions for the parents that are really gone: it deletes an application's own rows with CASCADE,
+/// clears their references with SET NULL or SET DEFAULT, and fails the import with RESTRICT or NO ACTION. References that dangled before the
+/// import stay as they are. Keys between two datasets are not enforced here: their rows are as the version has them.
 package struct ForeignKeyEnforcer {
     private let transaction: LocalTransaction
     private let keys: [ForeignKey]
     private let datasets: Set<String>
 
-    /// Notes what dangles now. Call before the first deletion, in the import's transaction.
+    /// Records which references dangle now. Call it before the first deletion, in the import's transaction.
     package init(_ transaction: LocalTransaction, datasets schemas: [DatasetSchema]) throws {
         self.transaction = transaction
         let datasets = Set(schemas.map { $0.table.asciiLowercased })
         self.datasets = datasets
         let all = try ForeignKey.all(transaction.db)
 
-        // Tables whose rows may go: the datasets', and those that lose rows by CASCADE from one that may.
+        // Tables that may lose rows: those of the datasets, and those that lose rows by CASCADE from a table that may lose rows.
         var losing = datasets
         var grew = true
         while grew {
@@ -47,9 +47,9 @@ package struct ForeignKeyEnforcer {
         }
     }
 
-    /// Does what the keys declare for parents that are gone. Call after the last insertion.
+    /// Applies the declared actions for parents that are gone. Call it after the last insertion.
     ///
-    /// - Throws: ``LocalStoreError`` with `.foreignKeyViolated` where a key forbids what the version does.
+    /// - Throws: ``LocalStoreError`` with `.foreignKeyViolated` if a key forbids a deletion.
     package func enforce() throws {
         let db = transaction.db
         var changed = !keys.isEmpty
@@ -57,7 +57,7 @@ package struct ForeignKeyEnforcer {
             changed = false
             for key in keys where try db.hasTable(key.parent) {
                 try apply(key, db)
-                // Only a cascade makes further rows dangle.
+                // Only a cascade can make further references dangle.
                 if key.onDelete == "CASCADE", db.changesCount > 0, !datasets.contains(key.child.asciiLowercased) { changed = true }
             }
         }
@@ -80,7 +80,7 @@ package struct ForeignKeyEnforcer {
                 return "\(column.child.sqlIdentifier) = \(value.map { "(\($0))" } ?? "NULL")"
             }.joined(separator: ", ")
             try db.execute(sql: "UPDATE \(child) AS c SET \(assignments) WHERE \(isNew)")
-            // A default may point at nothing, too.
+            // The default may refer to a missing parent, too.
             try refuse(key, where: isNew, db)
         default:
             try refuse(key, where: isNew, db)

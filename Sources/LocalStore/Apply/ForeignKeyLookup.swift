@@ -1,11 +1,11 @@
 import GRDB
 package import SnapshotModel
 
-/// The foreign keys of all tables, and the rows that they join or fail to join.
+/// The foreign keys of all tables, and queries for the rows that refer to existing or missing parents.
 package struct ForeignKeyLookup: TransactionPart {
     let transaction: LocalTransaction
 
-    /// The foreign keys of all tables, looked up once in this transaction.
+    /// The foreign keys of all tables, read once in a transaction.
     func foreignKeys() throws -> [ForeignKey] {
         if let known = transaction.knownForeignKeys { return known }
         let found = try ForeignKey.all(db)
@@ -13,7 +13,7 @@ package struct ForeignKeyLookup: TransactionPart {
         return found
     }
 
-    /// Whether a row refers to an entity of a dataset that is not there.
+    /// Whether a row refers to an entity of a dataset that does not exist.
     package func isDangling(_ key: EntityKey, of schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> Bool {
         let parents = Set(schemas.map { $0.table.asciiLowercased })
         return try isDangling(
@@ -28,7 +28,7 @@ package struct ForeignKeyLookup: TransactionPart {
         }
     }
 
-    /// The keys of a dataset's rows that refer to a row of another table that is not there.
+    /// The keys of a dataset's rows that refer to a missing row of another table.
     package func danglingKeys(of schema: DatasetSchema) throws -> Set<EntityKey> {
         var dangling: Set<EntityKey> = []
         for key in try ForeignKey.all(db) where key.child.asciiLowercased == schema.table.asciiLowercased {
@@ -42,7 +42,7 @@ package struct ForeignKeyLookup: TransactionPart {
         return dangling
     }
 
-    /// The first table of a dataset whose rows point at an entity; nil if none do.
+    /// The first table of a dataset whose rows refer to an entity; nil if there is none.
     package func tableReferring(at key: EntityKey, of schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> String? {
         let tables = Set(schemas.map { $0.table.asciiLowercased })
         for foreign in try ForeignKey.all(db)
@@ -61,7 +61,7 @@ package struct ForeignKeyLookup: TransactionPart {
         return nil
     }
 
-    /// The datasets that others refer to and from which something was deleted here: what comes may need it.
+    /// The datasets that have child datasets and from which something was deleted here. An import may bring children that need the deleted rows.
     package func deletedParents(among schemas: [DatasetSchema]) throws -> Set<String> {
         let losing = try schemas.filter { schema in
             guard let id = try trackingID(schema) else { return false }
@@ -79,15 +79,15 @@ package struct ForeignKeyLookup: TransactionPart {
         return Set(losing.filter { parents.contains($0.table.asciiLowercased) }.map(\.name))
     }
 
-    /// Looks through the synced tables for rows that refer to rows that are not there. Reads every row of a table with foreign keys.
+    /// Finds rows of the synced tables that refer to missing rows. Reads every row of a table with foreign keys.
     ///
-    /// - Parameter limit: at most so many rows of each foreign key are named.
+    /// - Parameter limit: at most this many rows of each foreign key are returned.
     package func danglingRows(of schemas: [DatasetSchema], limit: Int) throws -> [DanglingRows] {
         let isAnySetAside = try transaction.setAside.hasReturnable()
         var found: [DanglingRows] = []
         for link in try foreignKeys() {
             guard let schema = schemas.first(where: { $0.table.asciiLowercased == link.child.asciiLowercased }) else { continue }
-            // To SQLite a table that is missing holds no rows.
+            // SQLite treats a missing parent table as an empty one.
             let condition = try db.hasTable(link.parent) ? link.isDangling : link.isSet
             let rows = try KeyedStatement(
                 db, "SELECT \(schema.keySQL.value(of: "c")), \(link.target) FROM main.\(link.child.sqlIdentifier) c WHERE \(condition)"
@@ -109,7 +109,8 @@ package struct ForeignKeyLookup: TransactionPart {
 
     /// Whether a dangling row's parent is set aside here, and the row should have been set aside with it.
     ///
-    /// A row that the version itself has without the parent stays (docs/sync.md, P5): this device has not changed it, and the version knows the parent as deleted.
+    /// If the version itself has the row without the parent, the row stays (docs/sync.md, P5): this device has not changed it, and the version
+    /// has a tombstone of the parent.
     private func isLeft(_ key: EntityKey, of schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> Bool {
         let parents = try transaction.setAside.parents(of: key, in: schema, among: schemas)
         guard !parents.isEmpty, try transaction.changeLog.change(of: key, in: schema) == nil else { return !parents.isEmpty }

@@ -1,6 +1,6 @@
-/// Texts that SQLite takes for numbers when it stores them in a column of numeric affinity.
+/// Finds texts that SQLite stores as numbers in a column of numeric affinity.
 ///
-/// Source: "Type Affinity" in SQLite's documentation of datatypes: a well-formed integer or real literal, with space around it.
+/// Source: "Type Affinity" in SQLite's documentation of datatypes: a well-formed integer or real literal, optionally surrounded by spaces.
 enum NumericText {
     /// Whether a column of numeric affinity would store the text as a number.
     static func isNumber(_ text: UnsafeRawBufferPointer) -> Bool {

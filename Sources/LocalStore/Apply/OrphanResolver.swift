@@ -2,22 +2,22 @@ import GRDB
 package import SnapshotModel
 package import StrictText
 
-/// Sees that a version does not take the parents away from children that stay because they were changed here.
+/// Prevents a version from taking the parents away from children that stay because they were changed here.
 ///
-/// Keys between two datasets are meant; ``ForeignKeyEnforcer`` sees to those of an application's own tables. A parent that is
-/// gone is revived: its last known row comes back, its `isOrphan` true where it has such a column, as a tracked change. A
-/// child whose parent cannot come back is set aside: the parent is not known, or it lost a UNIQUE value. What dangled before
-/// dangles on, and what dangles in the version itself is the version's own matter. The rule is the table in docs/sync.md,
-/// "Needed parents". Costs nothing where nothing is tracked or set aside.
+/// It handles foreign keys between two datasets; ``ForeignKeyEnforcer`` handles those of an application's own tables. It revives a missing
+/// parent: it inserts the parent's last known row again as a tracked change, with `isOrphan` true if it has such a column. If the parent cannot
+/// be revived, because it is not known or lost a UNIQUE value, it sets the child aside. References that dangled before stay as they are, and so
+/// do those that dangle in the version itself. The rule is the table in docs/sync.md, "Needed parents". Does nothing if nothing is tracked or set
+/// aside.
 package struct OrphanResolver {
-    /// What was done.
+    /// What the resolver did.
     package struct Outcome {
-        /// The parents that came back.
+        /// The revived parents.
         package fileprivate(set) var revived: [(schema: DatasetSchema, key: EntityKey)] = []
         /// The children that were changed here and set aside, with their instants and whether the version has their keys (nil: not known). The
-        /// version's entities of these keys have to take their places.
+        /// import must write the version's entities of these keys instead.
         package fileprivate(set) var setAside: [(schema: DatasetSchema, key: EntityKey, instant: Instant, isInVersion: Bool?)] = []
-        /// Whether anything was done.
+        /// Whether anything changed.
         package fileprivate(set) var hasChanged = false
     }
 
@@ -38,10 +38,12 @@ package struct OrphanResolver {
             return parent.keySQL.value(of: columns.map { "c.\($0.child.sqlIdentifier)" })
         }
 
-        /// What the child's row named `c` refers to, as one text: the same for all that are one key to the parent's table.
+        /// The values by which row `c` of the child table refers to its parent, as one text. Values that are one key in the parent's table give
+        /// the same text.
         var target: String { parentKey.map { "quote(\($0))" } ?? key.target }
 
-        /// Of the child's row named `c` and a row named `p` of the stash, which has no collations, or of the parent's table.
+        /// The condition that row `c` of the child table refers to row `p`, either of the stash, which has no collations, or of the parent's
+        /// table.
         var isMatch: String {
             key.columns.map { pair in
                 let described = parent.columns.first { $0.column.asciiLowercased == pair.parent.asciiLowercased }
@@ -53,11 +55,11 @@ package struct OrphanResolver {
 
     private let transaction: LocalTransaction
     private let links: [Link]
-    /// Whether what is done here is published; else the version's rows stay.
+    /// Whether the changes made here are published. If not, the version's rows win.
     private let publishes: Bool
     private var db: Database { transaction.db }
 
-    /// Keeps the parents' last known rows. Call before the first deletion, in the import's transaction, with the log consolidated.
+    /// Stashes the parents' last known rows. Call it before the first deletion, in the import's transaction, with the log consolidated.
     package init(_ transaction: LocalTransaction, datasets schemas: [DatasetSchema], publishes: Bool) throws {
         self.transaction = transaction
         self.publishes = publishes
@@ -100,7 +102,7 @@ package struct OrphanResolver {
                     arguments: [number])
             }
         }
-        // Parents may be children themselves.
+        // Parents may be children of other parents.
         var grew = true
         while grew {
             grew = false
@@ -112,8 +114,8 @@ package struct OrphanResolver {
         }
     }
 
-    /// Brings parents back, or sets children aside. Call after the last insertion and before ``ForeignKeyEnforcer/enforce()``, and again
-    /// after other rows have gone or come.
+    /// Revives parents or sets children aside. Call it after the last insertion and before ``ForeignKeyEnforcer/enforce()``, and again after
+    /// other rows were deleted or inserted.
     package func resolve(now: Instant, setAside: (DisplacedRow) throws -> Void) throws -> Outcome {
         var outcome = Outcome()
         var changed = !links.isEmpty
@@ -137,19 +139,19 @@ package struct OrphanResolver {
         return outcome
     }
 
-    /// Ends with nothing of it left behind.
+    /// Drops the temporary tables.
     package func end() throws {
         for link in links { try link.rows.drop() }
         if !links.isEmpty { try db.execute(sql: "DROP TABLE IF EXISTS temp.snapsync_orphans") }
     }
 
-    /// Notes the row of a parent that the version has and a deletion made here takes out.
+    /// Stashes the version's row of a parent that a deletion made here removes.
     package func keepLastRow(_ key: EntityKey, of schema: DatasetSchema, _ give: (any EntitySink) throws -> Void) throws {
         guard let link = links.first(where: { $0.parent.table == schema.table }), try !hasStashed(key, link) else { return }
         try link.rows.take(key, give)
     }
 
-    /// Whether last rows of a dataset's entities are wanted (``keepLastRow(_:of:_:)``).
+    /// Whether the resolver needs the last rows of a dataset's entities (``keepLastRow(_:of:_:)``).
     package func wantsLastRows(of schema: DatasetSchema) -> Bool { links.contains { $0.parent.table == schema.table } }
 
     private func hasStashed(_ key: EntityKey, _ link: Link) throws -> Bool {
@@ -162,8 +164,8 @@ package struct OrphanResolver {
             "main.snapsync_changes x CROSS JOIN main.\(child) c ON x.dataset = \(link.childID) AND x.state < \(TrackedState.deleted) AND \(key.matches("c", "x.key"))"
     }
 
-    /// Children whose parents may have gone by a change that was made here. By the dataset's key they are found by the deletions; where
-    /// the children refer to another value, an edit of the parent can take it away, and all children are looked at.
+    /// The children whose parents may have gone because of a change made here. If they refer to the dataset's key, the tracked deletions lead to
+    /// them. If they refer to another value, an edit of the parent may have removed that value, so all children are checked.
     private func childrenOfChanged(_ link: Link) -> String {
         let child = "main.\(link.child.table.sqlIdentifier) c"
         guard let parentKey = link.parentKey else { return child }
@@ -171,7 +173,7 @@ package struct OrphanResolver {
             "\(child) CROSS JOIN main.snapsync_changes x ON x.dataset = \(link.parentID) AND x.state = \(TrackedState.deleted) AND x.key = \(parentKey)"
     }
 
-    /// Whether a change that was made here may have taken a parent away from the version's children.
+    /// Whether a change made here may have removed a parent of the version's children.
     private func hasDeletions(_ link: Link) throws -> Bool {
         let condition = link.parentKey != nil ? " AND state = \(TrackedState.deleted)" : ""
         return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?\(condition))", arguments: [link.parentID]) ?? false
@@ -192,10 +194,10 @@ package struct OrphanResolver {
         return try KeyedStatement(db, "SELECT DISTINCT \(link.child.keySQL.value(of: "c")) FROM \(children) WHERE \(isNew)").bind().keys()
     }
 
-    /// Whether the child's parent is still missing: another child may have brought it back meanwhile.
+    /// Whether the child's parent is still missing. It may have been revived for another child.
     private func isOrphan(_ child: EntityKey, _ link: Link) throws -> Bool { try transaction.references.isDangling(child, of: link.child, [link.key]) }
 
-    /// Puts the last known row of a child's parent in again; nil if there is none, or it cannot be there.
+    /// Inserts the last known row of a child's parent again; nil if there is none, or if it cannot be inserted.
     private func revive(_ child: EntityKey, _ link: Link, _ now: Instant, _ setAside: (DisplacedRow) throws -> Void) throws -> EntityKey? {
         let parents = try KeyedStatement(
             db,
@@ -205,7 +207,7 @@ package struct OrphanResolver {
             """
         ).bind(.key(child)).keys()
         guard let parent = parents.first else { return nil }
-        // It may be there with another value than the one that the child refers to, or wait for its return.
+        // The parent may exist with another value than the child refers to, or it may be set aside.
         guard try !transaction.rows.hasRow(parent, of: link.parent), try !transaction.setAside.isReturnable(parent, of: link.parent) else { return nil }
         let before = [
             try transaction.changeLog.change(of: parent, in: link.parent)?.instant,
@@ -221,14 +223,15 @@ package struct OrphanResolver {
             return nil
         }
         try transaction.rows.markAsOrphan(parent, of: link.parent)
-        // It takes the deletion back and says nothing else: an edit that was made after the deletion, where nobody knows of this yet, is later.
-        // It continues the deletion made here, if there is one, so that what it wins over later is known to be an edit that it had not seen.
+        // The change only reverts the deletion. It is 1 us later than the deletion, so that an edit made after the deletion on a device that does
+        // not know of the revival is later. If the deletion was made here, the change continues it and keeps its base. So if the change wins over
+        // another device's edit, that edit counts as one that this device had not seen.
         let instant = deleted?.advanced(byMicroseconds: 1) ?? now
         try transaction.changeLog.track(of: parent, in: link.parent, at: instant, joining: .continuing(base: instant))
         return parent
     }
 
-    /// At a reader, sets its own rows aside that hold a UNIQUE value of a parent that the version's children need, and puts the parent in.
+    /// At a reader, sets aside its own rows that hold a UNIQUE value of a parent that the version's children need, and inserts the parent.
     private func displaceOwnRows(holding parent: EntityKey, _ link: Link, _ setAside: (DisplacedRow) throws -> Void) throws -> Bool {
         guard !publishes else { return false }
         let (transaction, schema) = (transaction, link.parent)
@@ -240,7 +243,7 @@ package struct OrphanResolver {
                 DisplacedRow(schema: schema, key: change.key, reason: .valueTaken, instant: change.instant, displacedAt: nil) {
                     try transaction.rows.giveRow(change.key, of: schema, to: $0)
                 })
-            // A dataset without a timestamp does not tell for certain whether the version has the key: then the deletion is tracked.
+            // Without a timestamp column it is not certain that the version lacks the key. Then the deletion is tracked.
             guard change.isInVersion == false else {
                 try transaction.merge.displaceRow(change.key, of: schema, at: change.instant)
                 continue
@@ -251,7 +254,7 @@ package struct OrphanResolver {
         return try link.rows.insert(parent, isWhole: true)
     }
 
-    /// Sets a child aside. Returns its change if it was changed here: the version's entity has to take its place.
+    /// Sets a child aside. Returns its tracked change if it was changed here; the import must then write the version's entity instead.
     private func take(_ child: EntityKey, _ link: Link, _ setAside: (DisplacedRow) throws -> Void) throws -> TrackedChange? {
         let (transaction, schema) = (transaction, link.child)
         let change = try transaction.changeLog.change(of: child, in: schema)

@@ -1,23 +1,23 @@
 import GRDB
 import SnapshotModel
 
-/// The values of columns that a table has and its dataset does not describe: they are this database's own, and an import leaves them alone.
+/// Preserves the values of columns that the dataset does not describe. They belong to this database, and an import must not change them.
 ///
 ///     let own = try OwnColumns(transaction, schema, number: 0)   // before a row changes
 ///     …                                                          // rows are deleted and inserted
 ///     try own?.restore()
 ///
-/// A temporary trigger keeps the values of each row that is deleted. It runs while the application's triggers are off. Costs a row of a temporary table
-/// for each deleted row that has such a value; nothing where the dataset describes all columns.
+/// A temporary trigger copies the values of each deleted row while the application's triggers are off. The cost is a row of a temporary table for
+/// each deleted row that has such a value; nothing if the dataset describes all columns.
 struct OwnColumns {
     private let db: Database
     private let schema: DatasetSchema
     private let columns: [String]
     private let kept: String
 
-    /// Begins to keep values. Nil where the dataset describes all columns of its table.
+    /// Starts copying values; nil if the dataset describes all columns of its table.
     ///
-    /// - Parameter number: tells the temporary tables of one import apart.
+    /// - Parameter number: distinguishes the temporary tables of one import.
     init?(_ transaction: LocalTransaction, _ schema: DatasetSchema, number: Int) throws {
         db = transaction.db
         self.schema = schema
@@ -29,7 +29,7 @@ struct OwnColumns {
         guard !info.isEmpty else { return nil }
         columns = info.map { ($0[0] as String).sqlIdentifier }
         let table = schema.table.sqlIdentifier, key = schema.keySQL
-        // What a new row gets by itself need not be kept.
+        // A value that equals the column's default need not be copied.
         let isSet = info.map { row in "OLD.\((row[0] as String).sqlIdentifier) IS NOT (\((row[1] as String?) ?? "NULL"))" }.joined(separator: " OR ")
         let isKept = "EXISTS (SELECT 1 FROM temp.\(kept) k WHERE \(key.isSame("k", "OLD")))"
         try db.execute(
@@ -41,7 +41,7 @@ struct OwnColumns {
                 """)
     }
 
-    /// Puts the values back into the rows that are there again. Nothing of it is left behind.
+    /// Writes the values back into the rows that exist again, and drops the trigger and the temporary table.
     func restore() throws {
         let table = schema.table.sqlIdentifier, key = schema.keySQL, list = columns.joined(separator: ", ")
         try db.execute(

@@ -1,7 +1,7 @@
 package import SnapshotModel
 package import StrictText
 
-/// What decides which of two rows keeps a UNIQUE value: the later instant, of equal ones the greater key.
+/// The rank that decides which of two rows keeps a UNIQUE value: the later instant wins, then the greater key.
 package struct RowRank: Comparable, Hashable, Sendable {
     package let instant: Instant
     package let key: EntityKey
@@ -15,6 +15,6 @@ package struct RowRank: Comparable, Hashable, Sendable {
 }
 
 extension Instant {
-    /// This instant, or the first one that a tombstone can name: a row may have none at all.
+    /// This instant, or the earliest instant that a tombstone can have; a row may have no instant at all.
     package var forTombstone: Instant { max(self, Instant(microseconds: -62_135_596_800_000_000)) }
 }

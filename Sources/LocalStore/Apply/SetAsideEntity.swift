@@ -6,19 +6,19 @@ package import StrictText
 package struct SetAsideReason: Hashable, Sendable {
     package let name: String
 
-    /// It refers to an entity that is not there and was not known here.
+    /// It refers to an entity that does not exist and that this device does not know.
     package static let parentMissing = SetAsideReason(name: "parentMissing")
-    /// Another entity has a value that only one may have, and has it later.
+    /// Another entity has a value that must be unique, and its instant is later.
     package static let valueTaken = SetAsideReason(name: "valueTaken")
-    /// It was deleted, others still need it, and another entity has a value by now that only one may have.
+    /// It was deleted but other entities still need it, and by now another entity has a value that must be unique.
     package static let parentNeeded = SetAsideReason(name: "parentNeeded")
-    /// It was changed here before the time of which the cloud no longer knows what was deleted, and the cloud has it no longer.
+    /// It was changed here so long ago that the zone has dropped the tombstones of that time, and the zone does not have the entity.
     package static let tooOld = SetAsideReason(name: "tooOld")
 
     package init(name: String) { self.name = name }
 }
 
-/// An entity that was taken out of its table and kept.
+/// An entity that was removed from its table and stored.
 package struct SetAsideEntity: Hashable, Sendable {
     package let key: EntityKey
     /// Canonical JSON.
@@ -26,8 +26,8 @@ package struct SetAsideEntity: Hashable, Sendable {
     package let reason: SetAsideReason
     /// The instant of the entity.
     package let instant: Instant
-    /// The instant of the deletion that is tracked for it, where it was the version's and lost; nil for a change made here. An earlier version
-    /// had the winner's instant here, now it is the entity's own.
+    /// The instant of the deletion that is tracked for the entity, if it was the version's and lost; nil for a change made here. An earlier
+    /// version of snapsync stored the winner's instant here; now it is the entity's own.
     package let displacedAt: Instant?
 
     package init(key: EntityKey, entity: String, reason: SetAsideReason, instant: Instant, displacedAt: Instant?) {

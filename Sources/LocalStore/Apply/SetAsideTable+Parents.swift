@@ -2,7 +2,7 @@ import GRDB
 package import SnapshotModel
 
 extension SetAsideTable {
-    /// The parents of a row that are missing from their tables and are set aside here.
+    /// The parents that a row refers to, that are missing from their tables, and that are set aside here.
     package func parents(of key: EntityKey, in schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> [(schema: DatasetSchema, key: EntityKey)] {
         var found: [(schema: DatasetSchema, key: EntityKey)] = []
         for link in try transaction.references.foreignKeys() where link.child.asciiLowercased == schema.table.asciiLowercased {
@@ -10,12 +10,12 @@ extension SetAsideTable {
             var conditions: [String] = []
             for column in link.columns {
                 guard let described = parent.columns.first(where: { $0.column.asciiLowercased == column.parent.asciiLowercased }) else { continue }
-                // By the dataset's key the table's own key finds it; another value is in the entity's JSON.
+                // A reference to the dataset's key compares with the stored key; a reference to another value needs the entity's JSON.
                 let part = parent.keyColumns.firstIndex(of: described)
                 let value =
                     part.map { parent.hasSimpleKey ? "s.key" : "snapsync_key_value(s.key, \($0))" }
                     ?? "json_extract(s.entity, '$.\"\(described.name)\"')"
-                // A key's text is folded; the parent's column says how the two are compared.
+                // The stored key's text is folded, so compare by the collation of the parent's column.
                 let collation = described.collation == .binary ? "" : " COLLATE \(described.collation.rawValue)"
                 conditions.append("\(value)\(collation) = c.\(column.child.sqlIdentifier)")
             }

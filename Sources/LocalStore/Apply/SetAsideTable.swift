@@ -2,25 +2,25 @@ import GRDB
 package import SnapshotModel
 import StrictText
 
-/// The entities that were taken out of their tables and kept: the table `snapsync_set_aside`.
+/// The entities that were removed from their tables and stored: the table `snapsync_set_aside`.
 package struct SetAsideTable: TransactionPart {
     let transaction: LocalTransaction
 
     static let table = LocalTable.setAside.name
 
-    /// Whether anything is set aside that can come back by itself, of any dataset.
+    /// Whether an entity of any dataset is set aside that can return automatically.
     package func hasReturnable() throws -> Bool {
         guard try db.hasTable(Self.table) else { return false }
         return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_set_aside WHERE reason <> 'tooOld')").bind().integer() == 1
     }
 
-    /// The entities of a dataset that were set aside, in key order.
+    /// The entities of a dataset that are set aside, in key order.
     package func entities(of schema: DatasetSchema) throws -> [SetAsideEntity] { try entities(of: schema, nil) }
 
-    /// The entity of a key that was set aside; nil if there is none.
+    /// The entity with a key that is set aside; nil if there is none.
     package func entity(_ key: EntityKey, of schema: DatasetSchema) throws -> SetAsideEntity? { try entities(of: schema, key).first }
 
-    /// Whether the entity of a key is set aside and comes back by itself when it can.
+    /// Whether the entity with a key is set aside and will return automatically when possible.
     func isReturnable(_ key: EntityKey, of schema: DatasetSchema) throws -> Bool {
         try entity(key, of: schema).map { $0.reason != .tooOld } ?? false
     }
@@ -42,7 +42,7 @@ package struct SetAsideTable: TransactionPart {
         return found
     }
 
-    /// Keeps an entity that is taken out of its table; of two with one key the later.
+    /// Stores an entity that is removed from its table. If one with the same key is stored already, the later one stays.
     package func add(_ one: SetAsideEntity, of schema: DatasetSchema) throws {
         try LocalTable.setAside.create(in: db)
         try KeyedStatement(
@@ -57,7 +57,7 @@ package struct SetAsideTable: TransactionPart {
         ).run()
     }
 
-    /// Forgets an entity that was set aside: it is back, or something later took its place.
+    /// Deletes an entity that was set aside, because it returned or a later change replaced it.
     package func remove(_ key: EntityKey, of schema: DatasetSchema) throws {
         try KeyedStatement(db, "DELETE FROM snapsync_set_aside WHERE dataset = ? AND key = ?").bind(.text(schema.name), .key(key)).run()
     }

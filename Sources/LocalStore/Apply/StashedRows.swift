@@ -1,7 +1,7 @@
 import GRDB
 package import SnapshotModel
 
-/// Rows in a temporary table that are to be put into a dataset's table one by one, where other rows may hold their UNIQUE values.
+/// Rows in a temporary table, to be inserted one by one into a dataset's table whose other rows may hold their UNIQUE values.
 ///
 ///     let rows = try StashedRows(transaction, schema, table: "snapsync_returning")
 ///     try rows.create()
@@ -9,14 +9,14 @@ package import SnapshotModel
 ///     if try !rows.insert(key) { let rivals = try rows.rivals(of: key) … }
 ///     try rows.drop()
 ///
-/// Works inside the transaction that it came from, and inside ``ChangeTracking/importing(_:)``.
+/// Valid inside the transaction that it was made in, and inside ``ChangeTracking/importing(_:then:_:)``.
 package final class StashedRows {
     package let schema: DatasetSchema
-    /// The dataset as it stands in the temporary table.
+    /// The dataset with the temporary table in place of its own.
     let stashed: DatasetSchema
-    /// The temporary table, with its schema.
+    /// The temporary table, with its schema name.
     let table: String
-    /// The columns that can be written, described or not, quoted; the rowid among them where it is the key.
+    /// All columns that can be written, quoted, including columns that the dataset does not describe, and the rowid if it is the key.
     let columnNames: [String]
     private let transaction: LocalTransaction
     private let described: String
@@ -35,9 +35,9 @@ package final class StashedRows {
         described = schema.columns.map { $0.column.sqlIdentifier }.joined(separator: ", ")
     }
 
-    /// Creates the temporary table; one that is there already is dropped first.
+    /// Creates the temporary table, after dropping one of the same name.
     ///
-    /// - Parameter condition: of the rows `t` of the dataset's table that it takes over; nil for none.
+    /// - Parameter condition: which rows `t` of the dataset's table are copied into it; nil for none.
     package func create(where condition: String? = nil) throws {
         let name = table.dropFirst("temp.".count)
         try db.execute(
@@ -48,7 +48,7 @@ package final class StashedRows {
                 """)
     }
 
-    /// Puts values of stashed rows into the rows of the same keys, where those have NULL.
+    /// Fills columns that are NULL in the table's rows with the values of the stashed rows of the same keys.
     ///
     /// - Parameter columns: the columns' positions in the schema.
     package func fillNulls(of columns: [Int]) throws {
@@ -62,15 +62,16 @@ package final class StashedRows {
 
     package func drop() throws { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
 
-    /// Takes an entity in, in place of the row of its key.
+    /// Adds an entity, replacing the stashed row with the same key.
     package func take(_ key: EntityKey, _ give: (any EntitySink) throws -> Void) throws {
         try KeyedStatement(db, "DELETE FROM \(table) WHERE \(self.key.matches(nil, "?1"))").bind(.key(key)).run()
         try give(try EntityApplier(transaction, stashed))
     }
 
-    /// Copies a stashed row into the dataset's table. Returns false if a constraint refuses it, whatever the constraint itself would do.
+    /// Copies a stashed row into the dataset's table. Returns false if it violates a constraint, even a constraint with its own ON CONFLICT
+    /// clause.
     ///
-    /// - Parameter isWhole: whether columns that the dataset does not describe are copied, too.
+    /// - Parameter isWhole: whether to copy also columns that the dataset does not describe.
     package func insert(_ key: EntityKey, isWhole: Bool = false) throws -> Bool {
         do {
             try KeyedStatement(db, statement("ABORT", isWhole)).bind(.key(key)).run()
@@ -80,11 +81,11 @@ package final class StashedRows {
         }
     }
 
-    /// The keys of the rows that hold a UNIQUE value of the stashed row, in their order: those that REPLACE would remove.
+    /// The keys of the rows that hold a UNIQUE value of the stashed row, in key order: the rows that REPLACE would remove.
     ///
-    /// SQLite itself says which these are, so that partial indexes, indexes on expressions and collations count as they do in the table.
+    /// SQLite itself determines them, so that partial indexes, indexes on expressions and collations count as they do in the table.
     package func rivals(of key: EntityKey, isWhole: Bool = false) throws -> [EntityKey] {
-        // REPLACE runs delete triggers only with recursive triggers.
+        // REPLACE runs delete triggers only if recursive triggers are on.
         let wasRecursive = try Bool.fetchOne(db, sql: "PRAGMA recursive_triggers") ?? false
         try db.execute(
             sql: """
@@ -94,7 +95,7 @@ package final class StashedRows {
                 BEGIN INSERT INTO snapsync_rivals VALUES(\(self.key.value(of: "OLD"))); END;
                 """)
         defer {
-            // The transaction would be rolled back anyway if this could fail.
+            // If this fails, the transaction is rolled back anyway.
             try? db.execute(sql: "DROP TRIGGER IF EXISTS temp.snapsync_rivals_noted; DROP TABLE IF EXISTS temp.snapsync_rivals")
             if !wasRecursive { try? db.execute(sql: "PRAGMA recursive_triggers = OFF") }
         }
@@ -106,7 +107,7 @@ package final class StashedRows {
                 return .rollback
             }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-            // Another constraint than UNIQUE: no other row is in the way.
+            // The row violates a constraint other than UNIQUE, so no other row conflicts.
             return []
         }
         found.remove(key)

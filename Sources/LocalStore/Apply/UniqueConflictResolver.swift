@@ -2,28 +2,28 @@ import GRDB
 package import SnapshotModel
 import StrictText
 
-/// The rows that were changed here and stay, while a version's rows come in, where a table has further UNIQUE values to fight about.
+/// Resolves conflicts of UNIQUE values between rows that were changed here and stay, and the rows of a version that is imported.
 ///
-///     let kept = try UniqueConflictResolver(transaction, schema)      // nil where nothing can clash
+///     let kept = try UniqueConflictResolver(transaction, schema, versionStays: false)      // nil if no conflict is possible
 ///     try kept?.stash()
-///     …                                                 // the version's rows go in
+///     …                                                 // the import writes the version's rows
 ///     let lost = try kept?.putBack { try setAside($0) }
 ///
-/// The rule is the table in docs/sync.md, "Who keeps a UNIQUE value": of two rows the one of the higher ``RowRank`` stays, and the other is
-/// set aside. A version's row that loses is deleted by a tracked change with its own instant. A kept row that loses is no longer tracked, and
-/// the version's entity of its key, if there is one, takes part in its place.
+/// The rule is the table in docs/sync.md, "Who keeps a UNIQUE value": the row with the higher ``RowRank`` stays, and the other is set aside. If a
+/// version's row loses, a tracked change with the row's own instant deletes it. If a kept row loses, it is no longer tracked, and the version's
+/// entity with its key, if there is one, competes in its place.
 package final class UniqueConflictResolver {
     private let transaction: LocalTransaction
     private let schema: DatasetSchema
     private let rows: StashedRows
-    /// Whether a version's row stays whatever the instants are: at a reader, and at a first import.
+    /// Whether the version's row always wins, whatever the instants: at a reader, and at a first import.
     private let versionStays: Bool
     private var waiting: [TrackedChange] = []
     private var isBack: Set<EntityKey> = []
 
-    /// Makes the keeper of a dataset's kept rows; nil if its table has no UNIQUE values besides the key.
+    /// Makes a resolver; nil if the table has no UNIQUE values besides the key.
     package init?(_ transaction: LocalTransaction, _ schema: DatasetSchema, versionStays: Bool) throws {
-        // Nil: an index on expressions says what must be unique.
+        // Nil means that an index on expressions that cannot be parsed is unique, so conflicts are possible.
         if let unique = try UniqueKey.others(transaction.db, schema), unique.isEmpty { return nil }
         self.transaction = transaction
         self.schema = schema
@@ -31,9 +31,9 @@ package final class UniqueConflictResolver {
         rows = try StashedRows(transaction, schema, table: "snapsync_kept")
     }
 
-    /// Takes the rows of kept changes out of the table.
+    /// Moves the rows of kept changes from the table to the stash.
     ///
-    /// - Parameter all: whether all changes that are still tracked are kept; else those that a merge under way has marked.
+    /// - Parameter all: whether all tracked changes count as kept; otherwise those that the current merge has marked.
     package func stash(all: Bool = false) throws {
         guard let id = try transaction.tracking.id(of: schema) else { return }
         let table = schema.table.sqlIdentifier, key = schema.keySQL
@@ -46,9 +46,9 @@ package final class UniqueConflictResolver {
         try transaction.db.execute(sql: "DELETE FROM main.\(table) WHERE \(key.isIn(table: rows.table))")
     }
 
-    /// Puts the rows back, the highest rank first.
+    /// Inserts the rows again, the highest rank first.
     ///
-    /// - Returns: the keys whose changes lost: the version's entities take part in their places (``offer(_:_:setAside:)``).
+    /// - Returns: the keys whose changes lost. The version's entities with these keys compete in their place (``offer(_:_:setAside:)``).
     package func putBack(setAside: (DisplacedRow) throws -> Void) throws -> [EntityKey] {
         var lost: [EntityKey] = []
         for change in waiting {
@@ -62,11 +62,11 @@ package final class UniqueConflictResolver {
         return lost
     }
 
-    /// Puts the version's entity of a key in whose change lost. Kept rows of lower rank that are in its way lose, too; if a higher one is,
-    /// the version's entity loses, and what was set aside of its key stands for both.
+    /// Inserts the version's entity with a key whose change lost. Kept rows of lower rank that conflict with it lose, too. If a kept row of
+    /// higher rank conflicts, the version's entity loses; then the entity that was set aside under its key stands for both.
     ///
-    /// - Parameter give: gives that one entity.
-    /// - Returns: the keys whose changes lost now.
+    /// - Parameter give: passes that one entity to a sink.
+    /// - Returns: the keys whose changes lost in this call.
     package func offer(_ key: EntityKey, _ give: (any EntitySink) throws -> Void, setAside: (DisplacedRow) throws -> Void) throws -> [EntityKey] {
         try rows.take(key, give)
         guard try !rows.insert(key) else { return [] }
@@ -93,15 +93,15 @@ package final class UniqueConflictResolver {
             hint: "compare the table's constraints with the publisher's, then run the same command again")
     }
 
-    /// Ends with nothing of it left behind.
+    /// Drops the temporary table.
     package func end() throws { try rows.drop() }
 
-    /// Sets the version's rows aside that hold the stashed row's values, if all of them rank lower.
+    /// Sets aside the version's rows that hold the stashed row's values, if all of them have a lower rank.
     private func displaceLower(_ change: TrackedChange, _ setAside: (DisplacedRow) throws -> Void) throws -> Bool {
         guard !versionStays else { return false }
         let rivals = try rows.rivals(of: change.key, isWhole: true)
         guard !rivals.isEmpty, !rivals.contains(where: isBack.contains) else { return false }
-        // A change of a rival's key that was made here has lost against the version: the version's instant counts.
+        // If a rival's key was changed here, that change has lost to the version, so the version's instant counts.
         let instants = try rivals.map { try transaction.tombstonesAndInstants.versionInstant(of: $0, in: schema) }
         guard zip(rivals, instants).allSatisfy({ RowRank($1, $0) < change.rank }) else { return false }
         for (key, instant) in zip(rivals, instants) {
@@ -126,6 +126,6 @@ package final class UniqueConflictResolver {
 }
 
 extension TrackedChange {
-    /// The change's rank among rows that hold one UNIQUE value.
+    /// The change's rank among rows that compete for a UNIQUE value.
     var rank: RowRank { RowRank(instant, key) }
 }

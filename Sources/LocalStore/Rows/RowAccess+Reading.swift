@@ -2,7 +2,7 @@ import GRDB
 package import SnapshotModel
 package import StrictText
 
-// Reads of the datasets' rows.
+// Queries of the datasets' rows.
 extension RowAccess {
     /// Whether there is a row with that key.
     package func hasRow(_ key: EntityKey, of schema: DatasetSchema) throws -> Bool {
@@ -23,7 +23,7 @@ extension RowAccess {
             db, sql: "SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) LIMIT 1 OFFSET ?)", arguments: [count]) ?? false
     }
 
-    /// Whether a row of the dataset's table has no key, or NULL in a column of it.
+    /// Whether a row of the dataset's table has NULL in a key column.
     package func hasNullKeys(_ schema: DatasetSchema) throws -> Bool {
         try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) WHERE \(schema.keySQL.isNull()))") ?? false
     }
@@ -35,14 +35,14 @@ extension RowAccess {
         }
     }
 
-    /// The instant that the row's own timestamp names, `distantPast` where it has none; nil if there is no row.
+    /// The instant of the row's own timestamp, or `distantPast` if it has none; nil if there is no row.
     package func ownInstant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
         let statement = try KeyedStatement(
             db, "SELECT coalesce(\(schema.ownInstantSQL), \(Int64.min)) FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "?1"))")
         return try statement.bind(.key(key)).integer().map(Instant.init(microseconds:))
     }
 
-    /// Gives the row with that key to a sink, if it is there.
+    /// Passes the row with that key to a sink, if it exists.
     package func giveRow(_ key: EntityKey, of schema: DatasetSchema, to sink: any EntitySink) throws {
         let statement = try RowStatement(db, schema, where: "WHERE \(schema.keySQL.matches(nil, "?1"))", path: path)
         try statement.bind(from: key, upTo: nil)
@@ -50,16 +50,16 @@ extension RowAccess {
         if try statement.step() { try statement.give(to: sink) }
     }
 
-    /// Gives every row of a dataset to a sink, in key order.
+    /// Passes every row of a dataset to a sink, in key order.
     package func giveRows(of schema: DatasetSchema, to sink: any EntitySink) throws {
         let statement = try RowStatement(db, schema, where: "", path: path)
         defer { statement.end() }
         while try statement.step() { try statement.give(to: sink) }
     }
 
-    /// Prepares looking rows up by their keys.
+    /// Prepares lookups of rows by key.
     package func lookup(of schema: DatasetSchema) throws -> RowLookup { try RowLookup(transaction, schema) }
 
-    /// Prepares reading rows by ranges of keys as this transaction sees them, its own changes among them.
+    /// Prepares reading rows by ranges of keys, including the changes of this transaction.
     package func ranges(of schema: DatasetSchema) -> RangeReader { RangeReader(transaction, schema) }
 }

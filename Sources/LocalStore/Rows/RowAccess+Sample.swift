@@ -6,7 +6,7 @@ extension RowAccess {
     /// Sets `readAt` and `updatedAt` of up to `count` notifications, chosen by `seed`. Returns how many.
     package func markNotificationsRead(count: Int, seed: UInt64, at instant: Instant) throws -> Int {
         let rowids = try Int64.fetchCursor(db, sql: "SELECT rowid FROM notifications ORDER BY rowid")
-        // A sample of a stream whose length is not known before: each row is kept with equal chance (Vitter's algorithm R).
+        // Reservoir sampling (Vitter's algorithm R): each row is chosen with equal probability, without knowing the number of rows in advance.
         var random = SeededGenerator(seed: seed)
         var chosen: [Int64] = []
         var seen = 0

@@ -2,13 +2,13 @@ import GRDB
 import GRDBSQLite
 package import SnapshotModel
 
-/// The rows of the datasets' tables: inserts, updates and deletions.
+/// Inserts, updates and deletes rows of the datasets' tables.
 ///
-/// Sees what the transaction has changed. Enforces no foreign key (``ForeignKeyEnforcer``).
+/// Sees the changes of its transaction. Does not enforce foreign keys (``ForeignKeyEnforcer``).
 package struct RowAccess: TransactionPart {
     let transaction: LocalTransaction
 
-    /// Deletes every entity of a dataset and returns the applier that takes the new ones.
+    /// Deletes every entity of a dataset and returns an applier for the new ones.
     package func replaceAll(of schema: DatasetSchema) throws -> EntityApplier {
         try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
             try db.execute(sql: "DELETE FROM \(schema.table.sqlIdentifier)")
@@ -16,19 +16,19 @@ package struct RowAccess: TransactionPart {
         }
     }
 
-    /// Returns an applier that adds entities to those that are there.
+    /// Returns an applier that adds entities to the existing ones.
     package func inserting(into schema: DatasetSchema) throws -> EntityApplier {
         try LocalStoreError.translating(at: "\(path), table \(schema.table)") { try EntityApplier(transaction, schema) }
     }
 
-    /// Returns an applier that adds entities, and updates in place the rows whose keys are there.
+    /// Returns an applier that adds entities, and updates the rows whose keys exist.
     ///
     /// Columns that the dataset does not describe keep their values.
     package func updating(_ schema: DatasetSchema) throws -> EntityApplier {
         try LocalStoreError.translating(at: "\(path), table \(schema.table)") { try EntityApplier(transaction, schema, updating: true) }
     }
 
-    /// Checks that a dataset's table holds exactly `count` entities, now that all were inserted.
+    /// Checks that a dataset's table holds exactly `count` entities after all were inserted.
     ///
     /// A constraint with ON CONFLICT, or an application's trigger, can drop rows without an error.
     ///
@@ -52,7 +52,7 @@ package struct RowAccess: TransactionPart {
 
     /// Deletes the entities whose keys lie in a range.
     ///
-    /// - Parameter sparingKept: whether those stay whose tracked change was kept (``MergeTable/keep(of:in:)``).
+    /// - Parameter sparingKept: whether to keep entities with a kept change (``MergeTable/keep(of:in:)``).
     package func deleteEntities(of schema: DatasetSchema, in range: KeyRange, sparingKept: Bool = false) throws {
         try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
             let table = schema.table.sqlIdentifier, key = schema.keySQL
@@ -74,7 +74,7 @@ package struct RowAccess: TransactionPart {
         }
     }
 
-    /// Deletes the entities with those keys, one by one, through whatever triggers the table has.
+    /// Deletes the entities with those keys, one by one, so that the table's triggers run.
     package func deleteEntities(_ keys: [EntityKey], of schema: DatasetSchema) throws {
         try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
             let statement = try KeyedStatement(db, "DELETE FROM \(schema.table.sqlIdentifier) WHERE \(schema.keySQL.matches(nil, "?1"))")
@@ -87,9 +87,9 @@ package struct RowAccess: TransactionPart {
         try db.execute(sql: "DELETE FROM \(schema.table.sqlIdentifier) WHERE \(schema.keySQL.isNull())")
     }
 
-    /// Sets columns of one row, all at once.
+    /// Sets several columns of one row in one statement.
     ///
-    /// - Parameter values: the new values, by the columns' positions in the schema.
+    /// - Parameter values: the new values by the columns' positions in the schema.
     package func setValues(_ values: [Int: OwnedValue], of key: EntityKey, in schema: DatasetSchema) throws {
         try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
             let columns = values.keys.sorted()
@@ -101,7 +101,7 @@ package struct RowAccess: TransactionPart {
         }
     }
 
-    /// Says that an entity came back because others need it, where its dataset has a column for that.
+    /// Marks an entity as revived for its children, if its dataset has a column for that.
     package func markAsOrphan(_ key: EntityKey, of schema: DatasetSchema) throws {
         guard let orphan = schema.columns.first(where: { $0.name == "isOrphan" && $0.kind == .boolean }) else { return }
         try KeyedStatement(db, "UPDATE main.\(schema.table.sqlIdentifier) SET \(orphan.column.sqlIdentifier) = 1 WHERE \(schema.keySQL.matches(nil, "?1"))")

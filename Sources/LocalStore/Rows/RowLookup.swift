@@ -1,7 +1,7 @@
 import GRDB
 package import SnapshotModel
 
-/// Gives single rows by their keys to a sink.
+/// Looks rows up by key and passes them to a sink.
 package final class RowLookup {
     private let statement: RowStatement
 
@@ -9,7 +9,7 @@ package final class RowLookup {
         statement = try RowStatement(transaction.db, schema, where: "WHERE \(schema.keySQL.matches(nil, "?1"))", path: transaction.path)
     }
 
-    /// Gives the row with that key. Returns whether there is one.
+    /// Passes the row with that key to a sink. Returns whether it exists.
     package func give(_ key: EntityKey, to sink: any EntitySink) throws -> Bool {
         try statement.bind(from: key, upTo: nil)
         defer { statement.end() }
