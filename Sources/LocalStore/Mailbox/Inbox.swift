@@ -10,10 +10,10 @@ package struct InboxEntry: Sendable, Hashable {
     package let isApplied: Bool
     /// Why it was refused.
     package let reason: String?
-    /// The commit that says so; nil until there is one.
+    /// The commit that contains the answer; nil until there is one.
     package let namedIn: Int?
 
-    /// An entity as one text: dataset and key.
+    /// The dataset and the key of an entity as one text.
     package static func entity(_ key: EntityKey, of schema: DatasetSchema) -> String { "\(schema.name)/\(key.plainText)" }
 
     package init(id: String, sender: String, type: String, isApplied: Bool, reason: String?, namedIn: Int?) {
@@ -26,13 +26,13 @@ package struct InboxEntry: Sendable, Hashable {
     }
 }
 
-/// The messages that a publisher received and the answers of all publishers: the table `snapsync_inbox`.
+/// The messages that a publisher received, and the answers of all publishers: the table `snapsync_inbox`.
 ///
-/// A message whose id is here is never applied again.
+/// A message whose id is in the table is never applied again.
 package struct Inbox: TransactionPart {
     let transaction: LocalTransaction
 
-    /// What is known of messages, in the order of their ids.
+    /// The received and answered messages, ordered by id.
     package func entries(onlyUnnamed: Bool = false) throws -> [InboxEntry] {
         guard try transaction.mailbox.exist() else { return [] }
         return try Row.fetchAll(
@@ -40,15 +40,15 @@ package struct Inbox: TransactionPart {
         ).map { InboxEntry(id: $0[0], sender: $0[1], type: $0[2], isApplied: $0[3], reason: $0[4], namedIn: $0[5]) }
     }
 
-    /// Whether a message's outcome is known.
+    /// Whether the message was received or answered before.
     package func hasReceived(_ id: String) throws -> Bool {
         try Bool.fetchOne(db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM snapsync_inbox WHERE id = ?)"), arguments: [id]) ?? false
     }
 
-    /// Records what became of a message, in the transaction that its effect is part of.
+    /// Records the outcome of a message, in the transaction that contains its effect.
     ///
     /// - Parameters:
-    ///   - entity: the entity that the message is about, in any form that is one for each.
+    ///   - entity: identifies the entity that the message is about; any unambiguous text.
     ///   - sent: the message's own instant.
     ///   - instant: the present time.
     package func recordReceived(_ entry: InboxEntry, about entity: String?, sent: Instant, at instant: Instant) throws {
@@ -58,10 +58,11 @@ package struct Inbox: TransactionPart {
         ])
     }
 
-    /// Whether a later message of the same sender about the same entity was applied: files may arrive in any order. One that was refused has
-    /// changed nothing, and a sender that takes a refusal may go on from an earlier instant.
+    /// Whether a later message of the same sender about the same entity was applied, because files may arrive in any order. A refused message
+    /// does not count: it changed nothing, and after a refusal the sender may continue from an earlier instant.
     ///
-    /// - Parameter version: the number of the version that the sender knew. What that version or an earlier one answered came before.
+    /// - Parameter version: the number of the version that the sender knew. Messages answered by that version or an earlier one do not count,
+    ///   because they came before.
     package func hasAppliedLater(than sent: Instant, from sender: String, about entity: String, notKnownAt version: Int?) throws -> Bool {
         let statement = try db.cachedStatement(
             sql: """
@@ -71,7 +72,7 @@ package struct Inbox: TransactionPart {
         return try Bool.fetchOne(statement, arguments: [entity, sender, sent.microseconds, version]) ?? false
     }
 
-    /// Records that a commit, ours or another publisher's, answers these messages.
+    /// Records that a commit, of this device or of another publisher, answers these messages.
     package func recordAnswers(applied: [String], refused: [String], in commit: Int, at instant: Instant) throws {
         guard !applied.isEmpty || !refused.isEmpty else { return }
         try transaction.mailbox.prepare()
@@ -86,11 +87,11 @@ package struct Inbox: TransactionPart {
         }
     }
 
-    /// After a fork, takes back what the commits after `number`, which do not count, say of messages.
+    /// After a fork, reverts what the invalid commits after `number` say about messages.
     ///
-    /// What this device applied and published is tracked again with the changes it published, so its next commit answers it. Whatever another
-    /// device had answered is not known here any longer: its message is looked at again if its file is still in the mailbox. Call before
-    /// ``PublishedChanges/trackAgain(of:after:)``.
+    /// The changes of messages that this device applied and published are tracked again with its other published changes, so its next commit
+    /// answers these messages. Answers by other devices are deleted; if such a message's file is still in the mailbox, the message is processed
+    /// again. Call it before ``PublishedChanges/trackAgain(of:after:)``.
     package func forgetAnswers(after number: Int) throws {
         guard try transaction.mailbox.exist() else { return }
         if try db.hasTable(PublishedChanges.table) {
@@ -103,30 +104,30 @@ package struct Inbox: TransactionPart {
         try db.execute(sql: "DELETE FROM snapsync_inbox WHERE named > ?", arguments: [number])
     }
 
-    /// Forgets which commits answered messages, and not the answers: the numbers are those of a zone that was left.
+    /// Deletes which commits answered messages but keeps the answers, because the numbers belong to the previous zone.
     func forgetNumbers() throws {
         guard try transaction.mailbox.exist() else { return }
         try db.execute(sql: "UPDATE snapsync_inbox SET named = 0 WHERE named IS NOT NULL")
     }
 
-    /// Whether an answer that was published before an instant is remembered.
+    /// Whether there is an answered message that was received before an instant.
     package func hasReceived(before instant: Instant) throws -> Bool { try !answered(before: instant, limit: 1).isEmpty }
 
-    /// The ids of messages that were received before an instant and that a commit has answered.
+    /// The ids of messages that were received before an instant and answered by a commit.
     package func answered(before instant: Instant, limit: Int? = nil) throws -> Set<String> {
         guard try transaction.mailbox.exist() else { return [] }
         return try String.fetchSet(
             db, sql: "SELECT id FROM snapsync_inbox WHERE named IS NOT NULL AND at < ? LIMIT ?", arguments: [instant.microseconds, limit ?? -1])
     }
 
-    /// Forgets messages whose answer was published before an instant and whose files are gone.
+    /// Deletes answered messages that were received before an instant and whose files are gone.
     package func forgetReceived(before instant: Instant, exceptThose waiting: Set<String>) throws {
         for id in try answered(before: instant).subtracting(waiting) {
             try db.cachedStatement(sql: "DELETE FROM snapsync_inbox WHERE id = ?").execute(arguments: [id])
         }
     }
 
-    /// The device whose message made a change of an entity here; nil if no message did.
+    /// The device whose message made a change of an entity; nil if no message did.
     package func sender(of key: EntityKey, in schema: DatasetSchema, at instant: Instant) throws -> String? {
         guard try transaction.mailbox.exist() else { return nil }
         let statement = try KeyedStatement(db, "SELECT sender FROM snapsync_inbox WHERE entity = ? AND instant = ? AND outcome = 'applied'")

@@ -1,10 +1,10 @@
 import GRDB
 
-/// The tables of the messages, ``Outbox`` and ``Inbox``, which the first message creates.
+/// The tables of ``Outbox`` and ``Inbox``, which are created with the first message.
 package struct MailboxTables: TransactionPart {
     let transaction: LocalTransaction
 
-    /// Creates the tables of outbox and inbox where they are missing.
+    /// Creates the tables of outbox and inbox if they are missing.
     package func prepare() throws {
         for table in LocalTable.mailboxTables { try table.create(in: db) }
     }

@@ -3,11 +3,12 @@ import GRDB
 package import SnapshotModel
 import StrictText
 
-// Which tracked changes were sent, and what became of them.
+// Which tracked changes were sent, and what happened to them.
 extension Outbox {
-    /// Up to `limit` tracked changes that no message was made of, or none could be when they were compared with another version.
+    /// Up to `limit` tracked changes without a message, including changes for which no message was possible when they were compared with another
+    /// version.
     ///
-    /// A change whose message was applied and that no version has ended since is among them.
+    /// Includes changes whose message carried them completely and was applied, if no merge has ended them since.
     package func unsentChanges(of schema: DatasetSchema, comparedWith version: Int, after key: EntityKey?, limit: Int) throws -> [UnsentChange] {
         guard let id = try trackingID(schema) else { return [] }
         let hasMessage =
@@ -37,7 +38,7 @@ extension Outbox {
         return changes
     }
 
-    /// Up to `limit` tracked deletions of which it is not certain that the applied version has their entities.
+    /// Up to `limit` tracked deletions of entities that the applied version may not have.
     package func deletionsInDoubt(of schema: DatasetSchema, limit: Int) throws -> [UnsentChange] {
         guard let id = try trackingID(schema) else { return [] }
         let statement = try KeyedStatement(
@@ -57,9 +58,9 @@ extension Outbox {
         return changes
     }
 
-    /// Forgets the deletions of entities that the log says were added since the version: nothing is left of them.
+    /// Deletes the tracked deletions of entities that were inserted since the applied version, because nothing of them remains.
     ///
-    /// An entity that a message or a set-aside row tells of is left alone, and so is one that the version knows as deleted.
+    /// Keeps the deletion if a message or a set-aside entity has the key, or if the version has a tombstone of it.
     package func forgetPassing(of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         let hasMessage = try transaction.mailbox.exist() ? " OR EXISTS (SELECT 1 FROM snapsync_outbox o WHERE o.dataset = c.dataset AND o.key = c.key)" : ""
@@ -78,7 +79,7 @@ extension Outbox {
             .bind(.integer(id), .key(change.key), .integer(change.sequence)).integer() == 1
     }
 
-    /// The messages about an entity that were or may have been sent, oldest first: they wait for their answers, or may have missed them.
+    /// The messages about an entity that were or may have been sent, oldest first. They wait for answers, or their answers may have been missed.
     package func unansweredMessages(about change: UnsentChange, of schema: DatasetSchema) throws -> [(body: Data, isInDoubt: Bool)] {
         guard let id = try trackingID(schema) else { return [] }
         let statement = try KeyedStatement(
@@ -93,16 +94,16 @@ extension Outbox {
         return messages
     }
 
-    /// Forgets a tracked change that has left its row as the applied version has it.
+    /// Deletes a tracked change after which the row equals the applied version's.
     package func forget(_ change: UnsentChange, of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         try KeyedStatement(db, "DELETE FROM snapsync_changes WHERE dataset = ? AND key = ? AND seq = ?")
             .bind(.integer(id), .key(change.key), .integer(change.sequence)).run()
     }
 
-    /// Takes a publisher's answers. The next merge with what the version has of an entity ends what they answer.
+    /// Stores a publisher's answers. The next merge with the version's state of an entity ends the changes that they answer.
     ///
-    /// Earlier messages about the same entity are over as well: a publisher refuses a message that arrives after a later one.
+    /// Earlier messages about the same entity are ended as well, because a publisher refuses a message that arrives after a later one.
     package func recordAnswers(applied: [String], refused: [String]) throws {
         guard try transaction.mailbox.exist() else { return }
         for (ids, state) in [(applied, OutboxEntry.State.applied), (refused, .refused)] {
@@ -120,7 +121,8 @@ extension Outbox {
         ).execute()
     }
 
-    /// The entries about one entity that has a tracked change, oldest first: its own, and those of messages that wait for an answer or are in doubt.
+    /// The outbox entries about an entity with a tracked change, oldest first: the entry of the change itself, and those of messages that are
+    /// unanswered or in doubt.
     package func sentChanges(of key: EntityKey, in schema: DatasetSchema) throws -> [SentChange] {
         guard let id = try trackingID(schema) else { return [] }
         let statement = try KeyedStatement(
@@ -155,7 +157,7 @@ extension Outbox {
         ).bind(.integer(id), .key(key)).integer() == 1
     }
 
-    /// Whether the publisher has applied all that an entity's tracked change is.
+    /// Whether the publisher has applied the whole tracked change of an entity.
     package func isApplied(_ key: EntityKey, in schema: DatasetSchema) throws -> Bool {
         guard let id = try trackingID(schema), try transaction.mailbox.exist() else { return false }
         return try KeyedStatement(
@@ -167,9 +169,9 @@ extension Outbox {
         ).bind(.integer(id), .key(key)).integer() == 1
     }
 
-    /// The keys of tracked changes that messages tell of which no commit has answered yet, and whether the message may be in the mailbox.
+    /// The keys of tracked changes with messages that no commit has answered yet, and whether the message may be in the mailbox.
     ///
-    /// A deletion that was not sent, and that the version knows of as late, is not among them: it is not sent any more.
+    /// Leaves out a deletion that was not sent if the version has a tombstone that is as late: it is no longer sent.
     package func unansweredKeys(of schema: DatasetSchema) throws -> [(key: EntityKey, isSent: Bool)] {
         guard let id = try trackingID(schema), try transaction.mailbox.exist() else { return [] }
         let statement = try KeyedStatement(
@@ -187,7 +189,7 @@ extension Outbox {
         return keys
     }
 
-    /// Says that a change's message carries all that is left of it, for the rest is lost to the version.
+    /// Records that a change's message carries all that is left of the change, because the rest lost to the version.
     package func recordFullyCarried(_ key: EntityKey, in schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         try KeyedStatement(
@@ -199,7 +201,7 @@ extension Outbox {
         ).bind(.integer(id), .key(key)).run()
     }
 
-    /// How many tracked changes are known to stay here: no message carries them whole, or it was refused.
+    /// How many tracked changes are known to stay on this device: no message carries them completely, or it was refused.
     package func overlayCount() throws -> Int {
         guard try transaction.mailbox.exist() else { return 0 }
         return try Int.fetchOne(

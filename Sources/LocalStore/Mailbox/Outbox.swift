@@ -5,11 +5,11 @@ import StrictText
 
 /// The messages of a reader about its own changes: the table `snapsync_outbox`.
 ///
-/// A row is written before the message's file, so that a crash in between never sends one change under two ids.
+/// The entry is written before the message's file, so that a crash in between never sends one change under two ids.
 package struct Outbox: TransactionPart {
     let transaction: LocalTransaction
 
-    /// The entries in the order in which they were made; with `onlyMessages` without those that no message belongs to.
+    /// The entries in the order of their creation. With `onlyMessages`, only entries that have a message.
     package func entries(onlyMessages: Bool = false) throws -> [OutboxEntry] {
         guard try transaction.mailbox.exist() else { return [] }
         let statement = try KeyedStatement(
@@ -33,7 +33,7 @@ package struct Outbox: TransactionPart {
         return entries
     }
 
-    /// Writes down what became of a change: a message with an id and a body, or that there is none.
+    /// Records the outcome for a change: a message with an id and a body, or that there is none.
     package func add(
         _ change: UnsentChange, of schema: DatasetSchema, _ state: OutboxEntry.State, id: String? = nil, body: Data? = nil, coversAll: Bool,
         comparedWith version: Int, reason: String? = nil
@@ -53,14 +53,15 @@ package struct Outbox: TransactionPart {
         ).run()
     }
 
-    /// Writes down a message that is about no tracked change.
+    /// Records a message that is not about a tracked change.
     package func add(id: String, body: Data) throws {
         try db.execute(
             sql: "INSERT INTO snapsync_outbox(id, dataset, seq, state, covers, version, body, filed) VALUES(?, 0, 0, 'stored', 1, 0, ?, 0)",
             arguments: [id, String(decoding: body, as: UTF8.self)])
     }
 
-    /// Records that messages may have left this device from now on: called before the first file is written, or an application gets them.
+    /// Records that messages may leave this device from now on. Call it before the first file is written, or before an application gets the
+    /// messages.
     package func recordSending(_ numbers: [Int64]) throws {
         for number in numbers { try db.cachedStatement(sql: "UPDATE snapsync_outbox SET filed = 1 WHERE number = ?").execute(arguments: [number]) }
     }
@@ -72,20 +73,21 @@ package struct Outbox: TransactionPart {
         }
     }
 
-    /// Records that answers may have been missed: what may have been sent is in doubt.
+    /// Records that answers may have been missed: messages that may have been sent are in doubt.
     package func recordMissedAnswers() throws {
         guard try transaction.mailbox.exist() else { return }
         try db.execute(sql: "UPDATE snapsync_outbox SET state = 'doubtful' WHERE filed = 1 AND state IN ('stored', 'sent')")
     }
 
-    /// Records that messages' files are not in the mailbox, after ``recordSending(_:)``: if a later version overtakes their changes, they are not sent.
+    /// Records, after ``recordSending(_:)``, that messages' files are not in the mailbox. If a later version supersedes their changes, they are
+    /// not sent.
     package func recordUnsent(_ numbers: [Int64]) throws {
         for number in numbers {
             try db.cachedStatement(sql: "UPDATE snapsync_outbox SET filed = 0 WHERE number = ? AND state = 'stored'").execute(arguments: [number])
         }
     }
 
-    /// Gives a message in doubt another id, so that it is sent again; its old file must be gone. Without a body the message is forgotten.
+    /// Gives a message in doubt another id, so that it is sent again. Its old file must be gone. Without a body, the message is deleted.
     package func renew(_ number: Int64, _ renewed: (id: String, body: Data)?) throws {
         guard let renewed else { return try db.execute(sql: "DELETE FROM snapsync_outbox WHERE number = ?", arguments: [number]) }
         try db.execute(
@@ -93,7 +95,8 @@ package struct Outbox: TransactionPart {
             arguments: [renewed.id, String(decoding: renewed.body, as: UTF8.self), number])
     }
 
-    /// Withdraws the messages about changes that are dropped: messages that are not in the mailbox are forgotten, the files of the others are removed later.
+    /// Withdraws the messages about changes that are discarded: deletes messages that are not in the mailbox, and marks the others so that their
+    /// files are removed later.
     package func withdraw() throws {
         guard try transaction.mailbox.exist() else { return }
         try db.execute(
@@ -103,7 +106,7 @@ package struct Outbox: TransactionPart {
                 """)
     }
 
-    /// Messages whose files are to be removed, for they were answered or taken back.
+    /// Messages whose files must be removed because they were answered or withdrawn.
     package func removable() throws -> [(number: Int64, id: String)] {
         guard try transaction.mailbox.exist() else { return [] }
         return try Row.fetchAll(
@@ -111,27 +114,27 @@ package struct Outbox: TransactionPart {
         ).map { ($0[0], $0[1]) }
     }
 
-    /// Whether ``recordRemoved(_:)`` would forget an entry.
+    /// Whether ``recordRemoved(_:)`` would delete an entry.
     package func hasForgettable() throws -> Bool {
         guard try transaction.mailbox.exist() else { return false }
         return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_outbox AS o WHERE \(Self.saysNothing))") ?? false
     }
 
-    /// Records that messages' files are gone, and forgets entries that say nothing any longer.
+    /// Records that messages' files are gone, and deletes entries that are no longer needed.
     package func recordRemoved(_ numbers: [Int64]) throws {
         guard try transaction.mailbox.exist() else { return }
         for number in numbers { try db.cachedStatement(sql: "UPDATE snapsync_outbox SET filed = 0 WHERE number = ?").execute(arguments: [number]) }
         try db.execute(sql: "DELETE FROM snapsync_outbox AS o WHERE \(Self.saysNothing)")
     }
 
-    /// Whether the change that an entry is about is tracked still; true for one about no change.
+    /// Whether the change of an entry is still tracked; true for an entry without a change.
     package func isCurrent(_ entry: OutboxEntry) throws -> Bool {
         try Bool.fetchOne(
             db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_outbox o WHERE number = ? AND (dataset = 0 OR NOT \(Self.isGone)))", arguments: [entry.number])
             ?? false
     }
 
-    /// Whether a later entry about the same entity, of the change that is tracked still, builds on what this one said.
+    /// Whether a later entry about the same entity, whose change is still tracked, builds on this one.
     package func isBuiltOn(_ entry: OutboxEntry) throws -> Bool {
         try Bool.fetchOne(
             db,

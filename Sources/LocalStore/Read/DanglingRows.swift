@@ -1,21 +1,21 @@
 import GRDB
 package import SnapshotModel
 
-/// The rows of one foreign key of a synced table that refer to rows that are not there.
+/// The rows of a synced table that refer to missing rows by one foreign key.
 package struct DanglingRows: Sendable {
-    /// One of them.
+    /// One such row.
     package struct Row: Sendable {
         /// The row's key; nil for a row without one.
         package let key: EntityKey?
-        /// What the row refers to, as SQL writes it; of several columns with commas between them.
+        /// The values by which the row refers to its parent, as SQL literals separated by commas.
         package let parentKey: String
-        /// Whether this device keeps the parent in `snapsync_set_aside`: then an import has left the row without it.
+        /// Whether this device keeps the parent in `snapsync_set_aside`. Then an import has left the row without its parent.
         package let isSetAside: Bool
     }
 
     package let table: String
     package let parentTable: String
     package let count: Int
-    /// Those whose parents are set aside first, then the others, each in the order in which SQLite finds them; no more than asked for.
+    /// The rows whose parents are set aside first, then the others, each in SQLite's order; at most as many as requested.
     package let rows: [Row]
 }

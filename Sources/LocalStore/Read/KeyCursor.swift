@@ -2,13 +2,13 @@ import GRDB
 import GRDBSQLite
 package import SnapshotModel
 
-/// A run of consecutive keys: from the first on, up to and without the next run's first.
+/// A range of consecutive keys: from `first` up to but excluding `next`.
 package struct KeyRange: Sendable {
-    /// The position of the run, from 0.
+    /// The position of the range, from 0.
     package let number: Int
-    /// The first key; nil begins before every key.
+    /// The first key; nil for a range without a lower bound.
     package let first: EntityKey?
-    /// The first key of the next run; nil for the last.
+    /// The first key of the next range; nil for the last range.
     package let next: EntityKey?
 
     package init(number: Int, first: EntityKey?, next: EntityKey?) {
@@ -25,21 +25,21 @@ package struct KeyRange: Sendable {
     }
 }
 
-/// Walks a dataset's keys in order and cuts them into runs.
+/// Iterates over a dataset's keys in order and divides them into ranges.
 ///
-/// It reads the key's index alone, so it is far faster than the rows. Not for integer keys. Memory: two keys.
+/// It reads only the key's index, which is far faster than reading rows. Not for integer keys. Memory: two keys.
 package final class KeyCursor {
     private let statement: Statement
     private let handle: OpaquePointer
     private let place: String
     private let search: String
-    /// The shape of a key of several values, or of one that is not text compared by its bytes; nil for a text key.
+    /// The shape of a key that is not one text column compared by its bytes; nil for such a text key.
     private let shape: KeyShape?
     private let columnNames: [String]
     private var encodedKey: [UInt8] = []
     private var pending: EntityKey?
     private var started = false
-    /// How many runs were returned.
+    /// How many ranges were returned.
     package private(set) var count = 0
 
     init(_ db: Database, _ schema: DatasetSchema, path: String) throws {
@@ -53,10 +53,10 @@ package final class KeyCursor {
         search = "SELECT rowid FROM \(schema.table.quotedDatabaseIdentifier) WHERE \(condition)"
     }
 
-    /// Returns the next run, or nil after the last one.
+    /// Returns the next range, or nil after the last one.
     ///
-    /// - Parameter cuts: whether the key that is lent, a text or the bytes of an encoded key, begins a new run.
-    /// - Throws: ``LocalStoreError`` with `.badRow` for a key that is NULL or no text.
+    /// - Parameter cuts: whether a key, passed as its text or as the bytes of an encoded key, begins a new range.
+    /// - Throws: ``LocalStoreError`` with `.badRow` for a key that is NULL or not a text.
     package func next(cuts: (UnsafeRawBufferPointer) -> Bool) throws -> KeyRange? {
         if !started {
             started = true
@@ -80,10 +80,10 @@ package final class KeyCursor {
         return KeyRange(number: count, first: first, next: pending)
     }
 
-    /// Lends the present key.
+    /// Calls `body` with the current key.
     private func withKey<T>(_ body: (UnsafeRawBufferPointer) -> T) -> T {
         guard shape == nil else { return encodedKey.withUnsafeBytes(body) }
-        // SAFETY: the pointer and the length hold until the next step.
+        // SAFETY: the pointer and the length are valid until the next step.
         return body(UnsafeRawBufferPointer(start: sqlite3_column_text(handle, 0), count: Int(sqlite3_column_bytes(handle, 0))))
     }
 
@@ -110,7 +110,7 @@ package final class KeyCursor {
         }
     }
 
-    /// Encodes the key that the statement stands on.
+    /// Encodes the key of the current row.
     private func encode(_ shape: KeyShape) throws {
         encodedKey.removeAll(keepingCapacity: true)
         for (index, part) in shape.parts.enumerated() {
@@ -119,7 +119,7 @@ package final class KeyCursor {
                 throw LocalStoreError(
                     .badRow, at: place, "the column \(columnNames[index]) of the key is NULL", hint: "correct the row; find it with: \(search)")
             }
-            // A value of another type than its column's is refused where the row itself is encoded.
+            // A value of another type than its column's is refused when the row itself is encoded.
             EncodedKey.append(value, part.collation, to: &encodedKey)
         }
     }

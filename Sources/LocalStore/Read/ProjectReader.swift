@@ -1,7 +1,7 @@
 import GRDB
 package import SnapshotModel
 
-/// Reads one project and its items from the tables that somebody names, in one transaction.
+/// Reads one project and its items from the tables that the caller names, in one transaction.
 ///
 ///     let draft = try database.read { try $0.rows.project("7", from: ProjectTables()) }
 struct ProjectReader {
@@ -41,7 +41,7 @@ struct ProjectReader {
             })
     }
 
-    /// The items' column that points at a project, and the projects' column that it points at.
+    /// The items' column that refers to a project, and the projects' column that it refers to.
     private func link(from items: Columns, to projects: Columns) throws -> (child: String, parent: String?) {
         let keys = try Row.fetchAll(
             db,
@@ -61,7 +61,7 @@ struct ProjectReader {
         return (key[0], key[1])
     }
 
-    /// The column of that name; the primary key, if nil.
+    /// The column with that name; for nil, the primary key.
     private func column(_ name: String?, of table: String) throws -> String {
         if let name { return name }
         let key = try String.fetchAll(db, sql: "SELECT name FROM pragma_table_info(?) WHERE pk > 0", arguments: [table])
@@ -98,12 +98,12 @@ struct ProjectReader {
     fileprivate func place(_ table: String) -> String { "\(path), table \(table)" }
 }
 
-/// The columns of one of the two tables, by what they hold.
+/// The columns of one of the two tables, by field.
 private struct Columns {
     enum Side: String { case project, item }
 
     let table: String
-    /// The columns that are there; those that may be missing are left out.
+    /// The existing columns. Optional fields without a column are left out.
     let found: [ProjectTables.Field: String]
 
     init(_ side: Side, of table: String, in reader: ProjectReader) throws {
@@ -126,14 +126,14 @@ private struct Columns {
         self.found = found
     }
 
-    /// The column of a field that no table may lack.
+    /// The column of a field that is not optional.
     subscript(field: ProjectTables.Field) -> String { found[field] ?? "" }
 }
 
 extension RowAccess {
     /// Reads one project and its items, in the order of their positions or else of their ids.
     ///
-    /// - Parameter id: the project's id; an integer one in decimal.
+    /// - Parameter id: the project's id; an integer id in decimal.
     /// - Throws: ``LocalStoreError`` with `.notFound`, `.schemaMismatch` (no such table, column or foreign key) or `.badRow`.
     package func project(_ id: String, from tables: ProjectTables) throws -> ProjectDraft {
         try ProjectReader(db: db, path: path, tables: tables).read(id)

@@ -1,18 +1,17 @@
 import GRDB
 package import SnapshotModel
 
-/// Several connections that look at one and the same state of the database.
+/// Several connections that read one and the same state of the database.
 ///
 ///     let session = try ReadSession(database, readers: 2)
 ///     try session.withReader(0) { reader in try reader.read(range, of: schema, into: encoder) }
 ///
-/// In WAL mode the connections are brought to one state while a writer's transaction holds others off for some
-/// microseconds; after that nobody waits for them. In the rollback-journal modes there is one reader, for every further
-/// one would only make an application's commit wait longer.
+/// In WAL mode the connections begin to read while a write transaction locks out other writers for some microseconds; after that no program waits
+/// for them. In the rollback-journal modes there is only one reader, because each further one would make an application's commit wait longer.
 package final class ReadSession: Sendable {
     /// How many readers there are.
     package let readerCount: Int
-    /// What the log says of the datasets whose entries were left in it, by the datasets' names.
+    /// What the log says of the datasets whose entries were left in it, by dataset name.
     package let rewritten: [String: RewrittenTable]
     private let queues: [DatabaseQueue]
     private let path: String
@@ -20,9 +19,9 @@ package final class ReadSession: Sendable {
     /// Opens up to `readers` connections on one state in which every log entry of these datasets is consolidated.
     ///
     /// - Parameters:
-    ///   - schemas: the datasets whose changes are tracked; nothing is consolidated if there are none.
-    ///   - rewritten: what was found of datasets of which the log entries need not be consolidated, by the datasets' names. Those of which the log has
-    ///     gone on are consolidated.
+    ///   - schemas: the datasets whose changes are tracked; if empty, nothing is consolidated.
+    ///   - rewritten: what was found about datasets whose log entries need not be consolidated, by dataset name. If the log of one has new
+    ///     entries since, it is consolidated.
     package init(
         _ database: LocalDatabase, readers: Int, consolidating schemas: [DatasetSchema] = [], except rewritten: [String: RewrittenTable] = [:]
     ) throws {
@@ -43,8 +42,8 @@ package final class ReadSession: Sendable {
     private static func beginTogether(
         _ queues: [DatabaseQueue], _ database: LocalDatabase, consolidating schemas: [DatasetSchema], except rewritten: [String: RewrittenTable]
     ) throws -> [String: RewrittenTable] {
-        // While the lock is held nobody commits, so each reader's first look is at the same state. Consolidating is a commit of its
-        // own; should a program write in the moment between, there is more to consolidate.
+        // No other connection can commit while the lock is held, so all readers begin on the same state. Consolidation is a commit of its own. If
+        // a program writes between the two, there is more to consolidate, so try again.
         var left = rewritten
         for _ in 0...100 {
             let isSettled = try database.holdingWriteLock { transaction in
@@ -59,7 +58,7 @@ package final class ReadSession: Sendable {
         throw LocalStoreError(.busy, at: database.path, "programs write without a pause", hint: "try again later", isRetryable: true)
     }
 
-    /// Opens up to `readers` connections while the caller is inside a write transaction of `database` that has changed nothing yet.
+    /// Opens up to `readers` connections while the caller is inside a write transaction of `database` that has not changed anything yet.
     package init(insideWriteOf database: LocalDatabase, readers: Int) throws {
         let path = database.path
         self.path = path
@@ -69,7 +68,7 @@ package final class ReadSession: Sendable {
         try Self.begin(queues)
     }
 
-    // The first look fixes what a connection sees until its transaction ends.
+    // A connection's first read fixes the state that it sees until its transaction ends.
     private static func begin(_ queues: [DatabaseQueue]) throws {
         for queue in queues {
             try queue.inDatabase { db in
@@ -79,7 +78,7 @@ package final class ReadSession: Sendable {
         }
     }
 
-    /// Lends reader `number` to `body`. Each reader may be used by one thread at a time.
+    /// Calls `body` with reader `number`. Each reader may be used by one thread at a time.
     package func withReader<T>(_ number: Int, _ body: (DatasetReader) throws -> T) throws -> T {
         try LocalStoreError.translating(at: path) {
             try queues[number].inDatabase { db in try body(DatasetReader(db, path: path)) }
@@ -94,16 +93,16 @@ package final class ReadSession: Sendable {
     deinit { end() }
 }
 
-/// Reads datasets' rows on one state of the database. Valid only inside the closure that it was lent to.
+/// Reads datasets' rows on one state of the database. Valid only inside the closure that receives it.
 package final class DatasetReader {
-    /// The state as a transaction: settings, token, schema.
+    /// The state as a transaction: settings, applied version, schema.
     package let transaction: LocalTransaction
 
     init(_ db: Database, path: String) {
         transaction = LocalTransaction(db, path: path)
     }
 
-    /// Walks the dataset's keys. Only for tables whose ``TableShape/hasRangeableKey`` is true.
+    /// Iterates over the dataset's keys. Only for tables whose ``TableShape/hasRangeableKey`` is true.
     package func keys(of schema: DatasetSchema) throws -> KeyCursor {
         try KeyCursor(transaction.db, schema, path: transaction.path)
     }
@@ -113,13 +112,13 @@ package final class DatasetReader {
         RangeReader(transaction, schema)
     }
 
-    /// Prepares reading all rows in the order of their keys.
+    /// Prepares reading all rows in key order.
     package func rows(of schema: DatasetSchema) throws -> RowReader {
         RowReader(try RowStatement(transaction.db, schema, where: "", path: transaction.path))
     }
 }
 
-/// Gives the rows of one range after another to a sink.
+/// Passes the rows of one range after another to a sink.
 package final class RangeReader {
     private let transaction: LocalTransaction
     private let schema: DatasetSchema
@@ -131,10 +130,10 @@ package final class RangeReader {
         self.schema = schema
     }
 
-    /// Prepares reading ranges with such bounds now, on the thread that has the reader: another one may read then.
+    /// Prepares reading ranges with the same kinds of bounds. Call it on the thread that uses the reader; afterwards another thread may read.
     package func prepare(for range: KeyRange) throws { _ = try statement(for: range) }
 
-    /// Gives every row of `range`, in the order of keys.
+    /// Passes every row of `range` to `sink`, in key order.
     package func read(_ range: KeyRange, into sink: any EntitySink) throws {
         let statement = try statement(for: range)
         try statement.bind(from: range.first, upTo: range.next)
@@ -151,14 +150,14 @@ package final class RangeReader {
     }
 }
 
-/// Gives all rows of a dataset, one at a call.
+/// Passes the rows of a dataset to a sink, one for each call.
 package final class RowReader {
     private let statement: RowStatement
     private var ended = false
 
     init(_ statement: RowStatement) { self.statement = statement }
 
-    /// Gives the next row to `sink`. Returns false after the last.
+    /// Passes the next row to `sink`. Returns false after the last.
     package func next(into sink: any EntitySink) throws -> Bool {
         guard !ended, try statement.step() else {
             ended = true

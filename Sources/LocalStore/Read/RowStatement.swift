@@ -2,9 +2,9 @@ import GRDB
 import GRDBSQLite
 import SnapshotModel
 
-/// A prepared SELECT of a dataset's columns that lends each row to a sink.
+/// A prepared SELECT of a dataset's columns that passes each row to a sink.
 ///
-/// Memory: one row. The pointers that it lends are SQLite's own and live until the next step.
+/// Memory: one row. The pointers in the row belong to SQLite and are valid until the next step.
 final class RowStatement {
     private let statement: Statement
     private let handle: OpaquePointer
@@ -31,7 +31,7 @@ final class RowStatement {
 
     deinit { slots.deallocate() }
 
-    /// Starts again with bounds for the key, inclusive below and exclusive above.
+    /// Restarts the statement with bounds for the key, inclusive below and exclusive above.
     func bind(from lower: EntityKey?, upTo upper: EntityKey?) throws {
         sqlite3_reset(handle)
         for (position, key) in [(Int32(1), lower), (Int32(2), upper)] {
@@ -52,10 +52,10 @@ final class RowStatement {
         return false
     }
 
-    /// Ends reading early, so that no lock and no state is held.
+    /// Ends reading early, which releases the lock and the state that SQLite holds.
     func end() { sqlite3_reset(handle) }
 
-    /// Lends the present row to `sink`.
+    /// Passes the current row to `sink`.
     func give(to sink: any EntitySink) throws {
         let slots = self.slots, handle = self.handle
         for index in 0..<slots.count {
@@ -68,7 +68,7 @@ final class RowStatement {
     static func value(_ handle: OpaquePointer, _ column: Int32, isJSON: Bool) -> ColumnValue {
         switch sqlite3_column_type(handle, column) {
         case SQLITE_TEXT:
-            // SAFETY: the text pointer comes first, then its length; both hold until the next step.
+            // SAFETY: the text pointer is fetched before its length; both are valid until the next step.
             let bytes = UnsafeRawBufferPointer(start: sqlite3_column_text(handle, column), count: Int(sqlite3_column_bytes(handle, column)))
             return isJSON ? .json(bytes) : .text(bytes)
         case SQLITE_INTEGER: return .integer(sqlite3_column_int64(handle, column))
@@ -88,7 +88,7 @@ final class RowStatement {
 }
 
 extension EntityKey {
-    /// Binds the key to a statement's parameter; SQLite keeps a copy. Returns SQLite's code.
+    /// Binds the key to a statement's parameter; SQLite copies it. Returns SQLite's code.
     func bind(to statement: OpaquePointer, at position: Int32) -> Int32 {
         switch self {
         case .integer(let value): sqlite3_bind_int64(statement, position, value)
@@ -103,6 +103,6 @@ extension EntityKey {
         }
     }
 
-    /// SQLITE_TRANSIENT: SQLite copies what it is given.
+    /// SQLITE_TRANSIENT: SQLite copies the bytes.
     private var copying: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 }
