@@ -1,11 +1,11 @@
 import GRDB
 import SnapshotModel
 
-/// The triggers of the main database that are not snapsync's own, by the tables that they are on.
+/// The triggers of the main database that are not snapsync's own, by table.
 struct ApplicationTriggers {
     private let names: [String: [String]]
 
-    /// Reads them from the schema: one query, and no user's row.
+    /// Reads the triggers from the schema with one query. Reads no user's row.
     init(_ db: Database) throws {
         let rows = try Row.fetchAll(
             db.cachedStatement(
@@ -18,7 +18,7 @@ struct ApplicationTriggers {
     /// The names of the triggers of a dataset's table, in order.
     func of(_ schema: DatasetSchema) -> [String] { names[schema.table.asciiLowercased] ?? [] }
 
-    /// The SQL text of every one of them, by name.
+    /// The SQL text of every such trigger, ordered by name.
     static func texts(_ db: Database) throws -> [(name: String, table: String, sql: String)] {
         try Row.fetchAll(
             db, sql: "SELECT name, tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND name NOT LIKE 'snapsync\\_%' ESCAPE '\\' ORDER BY name"

@@ -3,9 +3,9 @@ import GRDBSQLite
 import SnapshotModel
 import StrictText
 
-/// Makes the changes of some tables once more, each row by a statement of its own, with the triggers on.
+/// Replays the changes of some tables with the triggers on, each row with a statement of its own.
 final class ReplayRun {
-    /// The temporary table of which a row permits one change of one row.
+    /// The temporary table in which each row permits one change of one row.
     static let permission = "snapsync_permission"
 
     /// A change that could not be made yet.
@@ -41,16 +41,16 @@ final class ReplayRun {
         texts = (try? ApplicationTriggers.texts(transaction.db)) ?? []
     }
 
-    /// Makes all changes, children's deletions before parents' and parents' arrivals before children's.
+    /// Makes all changes: children's deletions before parents', and parents' insertions and updates before children's.
     ///
-    /// - Returns: those that cannot be made while triggers run.
+    /// - Returns: the changes that cannot be made while triggers run.
     func run() throws -> [Failed] {
         var failed: [Failed] = []
         for index in images.indices.reversed() { try images[index].forEachDeletion { try make($0, index, &failed) } }
         for index in images.indices { try images[index].forEachArrival { try make($0, index, &failed) } }
-        // Values of UNIQUE columns move from row to row, and triggers ask for other rows: what failed is tried again, backwards first.
+        // UNIQUE values may move from row to row, and triggers may need other rows. Retry what failed, in reverse order first.
         try again(&failed, times: 3)
-        // Rows that exchange their values, or pass them on in a long row, make room by values that nobody has. Then one pass is enough.
+        // Rows that exchange UNIQUE values, or pass them on in a long chain, first get temporary values that no row has. Then one pass is enough.
         for one in failed where one.cause.isUnique { try stepAside(one) }
         try again(&failed, times: 16)
         return failed
@@ -70,13 +70,13 @@ final class ReplayRun {
         if let cause = try attempt(change.row, table, statement(change.kind, table)) { failed.append(Failed(table: table, change: change, cause: cause)) }
     }
 
-    /// Gives a row other values in its unique columns for the time being, where that can be done.
+    /// Gives a row temporary values in its unique columns, if that is possible.
     private func stepAside(_ one: Failed) throws {
         guard case .update(let columns) = one.change.kind, let sql = images[one.table].stepAside(columns) else { return }
         _ = try attempt(one.change.row, one.table, prepare(sql))
     }
 
-    /// Runs one statement, which must change one row. Returns why it did not; then nothing of it is left.
+    /// Runs one statement, which must change one row. Returns the cause if it did not; then its effects are rolled back.
     private func attempt(_ row: Int64, _ table: Int, _ statement: Result<Statement, DatabaseError>) throws -> Cause? {
         let name = images[table].schema.table
         guard let begin else { throw DatabaseError(resultCode: .SQLITE_ERROR, message: "no savepoint can be made") }
@@ -96,7 +96,7 @@ final class ReplayRun {
                 transaction.silenced.add(name.asciiLowercased, "the trigger \(trace.last ?? "?") rolls the whole import back (\(message))")
                 throw TriggerRollback()
             }
-            // A statement that SQLite had to compile again is not traced; its triggers' messages are.
+            // SQLite does not trace a statement that it had to compile again; the trigger is then found by its message.
             let last = trace.last ?? speaker(of: message)
             try db.execute(sql: "ROLLBACK TO snapsync_row; RELEASE snapsync_row")
             let isUnique = [.SQLITE_CONSTRAINT_UNIQUE, .SQLITE_CONSTRAINT_PRIMARYKEY, .SQLITE_CONSTRAINT_ROWID].contains(error.extendedResultCode)
@@ -107,7 +107,7 @@ final class ReplayRun {
     private func statement(_ kind: TableImage.Change.Kind, _ table: Int) -> Result<Statement, DatabaseError> {
         if let known = statements[table]?[kind] { return known }
         let made = prepare(images[table].sql(kind))
-        // Rows may differ in any selection of their columns.
+        // Updates may change any combination of columns, so limit the number of cached statements.
         if statements[table]?.count ?? 0 >= 64 { statements[table] = nil }
         statements[table, default: [:]][kind] = made
         return made
@@ -123,19 +123,19 @@ final class ReplayRun {
         }
     }
 
-    /// The trigger that says a message with RAISE.
+    /// The trigger that raises a message with RAISE.
     private func speaker(of message: String) -> String? { texts.first { $0.sql.contains("'\(message.replacing("'", with: "''"))'") }?.name }
 
-    /// The trigger that SQLite could not compile: one that uses what the message names last.
+    /// The trigger that SQLite could not compile: one that uses the last name in the message.
     private func culprit(_ message: String, _ table: String) -> String? {
         guard let name = message.split(separator: " ").last?.split(separator: ".").last?.lowercased() else { return nil }
         let users = texts.filter { $0.sql.lowercased().contains(name) }
         return (users.first { $0.table.asciiLowercased == table.asciiLowercased } ?? users.first)?.name
     }
 
-    /// Makes changes past all triggers, which must be off.
+    /// Makes changes without running triggers, which must be off.
     func force(_ failed: [Failed]) throws {
-        // All that goes first: what comes may need its values.
+        // Make all deletions first, because insertions may need the values that they free.
         for step in 0..<2 {
             for one in failed {
                 let sql = images[one.table].forcing(one.change.kind)
@@ -145,7 +145,7 @@ final class ReplayRun {
         }
     }
 
-    /// What there is to say about changes that were forced, a sentence for each cause.
+    /// Notices about changes that were forced, one sentence for each cause.
     func notices(_ failed: [Failed]) -> [String] {
         var counts: [Cause: Int] = [:]
         for one in failed { counts[one.cause, default: 0] += 1 }

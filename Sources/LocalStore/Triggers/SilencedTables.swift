@@ -1,20 +1,20 @@
 import Synchronization
 
-/// The tables whose triggers have rolled a whole transaction back: `RAISE(ROLLBACK)`, which nothing inside the transaction can stop.
+/// The tables whose triggers rolled a whole transaction back with `RAISE(ROLLBACK)`, which nothing inside the transaction can prevent.
 ///
-/// When the transaction is run again, their triggers are off.
+/// When the transaction is retried, the triggers of these tables are off.
 final class SilencedTables: Sendable {
     private let reasons = Mutex<[String: String]>([:])
 
-    /// Notes a table, in lower case, and what happened.
+    /// Adds a table, in lower case, and what happened.
     func add(_ table: String, _ reason: String) { reasons.withLock { $0[table] = reason } }
 
-    /// What happened at a table; nil where nothing did.
+    /// What happened at a table; nil if nothing did.
     func reason(_ table: String) -> String? { reasons.withLock { $0[table] } }
 }
 
-/// A trigger has rolled the transaction back. The table is among the ``SilencedTables`` now, so that another attempt gets further.
+/// A trigger has rolled the transaction back. Its table has been added to ``SilencedTables``, so that a retry gets further.
 struct TriggerRollback: Error {
-    /// The name that stands for the triggers of all tables that are not datasets'.
+    /// The name that stands for all tables that are not datasets' tables.
     static let otherTables = ""
 }

@@ -1,34 +1,34 @@
 import GRDB
 import SnapshotModel
 
-/// What the rows of one table were before an import touched them, and what they are after it.
+/// The rows of one table before and after an import, of those rows that the import touched.
 ///
-/// Kept in two temporary tables, the rows before by temporary triggers, which run while the application's are off. Costs a row for each row
-/// that is touched, on disk. Rows that come out as they were are forgotten.
+/// They are stored in two temporary tables. Temporary triggers copy the rows before; they run while the application's triggers are off. The cost
+/// is a row on disk for each touched row. Rows that are unchanged at the end are removed from the image.
 struct TableImage {
     let schema: DatasetSchema
     let columns: [String]
-    /// Columns that are unique, by position in `columns`, each with whether it may be NULL.
+    /// The unique columns by position in `columns`, each with whether it may be NULL.
     let unique: [Int: Bool]
     let before: String
     let after: String
     private let db: Database
     private let table: String
     private let key: KeySQL
-    /// Whether the key is the rowid, which is no column.
+    /// Whether the key is a rowid that is not a column.
     private let hasHiddenKey: Bool
-    /// The name of the rowid, for tables whose rows have one that is no column; it stays where the row does.
+    /// The name of the rowid, for tables whose rowid is not a column; a row that stays keeps its rowid.
     private let rowid: String?
     private let keyType: String
-    /// How many rows are kept at most; nil for no limit.
+    /// The most rows that are copied; nil for no limit.
     private let limit: Int?
 
-    /// Prepares the tables and begins to keep the rows.
+    /// Creates the temporary tables and starts copying rows.
     ///
     /// - Parameters:
-    ///   - name: tells the temporary tables from those of other images.
-    ///   - comparesRowids: whether a row that comes back with another rowid counts as changed.
-    ///   - limit: how many rows are kept; of those that are touched later nothing is known (``isFull()``).
+    ///   - name: distinguishes the temporary tables from those of other images.
+    ///   - comparesRowids: whether a row that is inserted again with another rowid counts as changed.
+    ///   - limit: the most rows that are copied. Nothing is known about rows that are touched after that (``isFull()``).
     init(_ db: Database, _ schema: DatasetSchema, name: String, comparesRowids: Bool = true, limit: Int? = nil) throws {
         self.limit = limit
         self.db = db
@@ -47,7 +47,7 @@ struct TableImage {
         let hasAlias = primary.count == 1 && (primary[0][1] as String).asciiLowercased == "integer"
         rowid = !comparesRowids || hasNoRowid || hasAlias ? nil : ["rowid", "_rowid_", "oid"].first { !lowercased.contains($0) }
         let declared: String = info.first { ($0[0] as String).asciiLowercased == schema.keyColumns[0].column.asciiLowercased }?[1] ?? ""
-        // Compared as the table's own key is, so that indexes serve.
+        // Compare as the table's own key does, so that SQLite can use its indexes.
         keyType = schema.hasSimpleKey ? ColumnAffinity(declared: hasHiddenKey ? "INTEGER" : declared, isStrict: isStrict).name : ""
         let parts = try String.fetchAll(
             db,
@@ -55,7 +55,7 @@ struct TableImage {
             arguments: [schema.table])
         var unique: [Int: Bool] = [:]
         for (index, row) in info.enumerated() where parts.contains(row[0]) || row[2] as Int > 0 { unique[index] = (row[3] as Int) == 0 && (row[2] as Int) == 0 }
-        // A row keeps its key, whose columns can change in their spelling alone.
+        // A row keeps its key. Key columns can differ only in spelling.
         let keyNames = Set(schema.keyColumns.map(\.column.asciiLowercased))
         let names = columns
         self.unique = unique.filter { !keyNames.contains(names[$0.key].asciiLowercased) }
@@ -71,7 +71,7 @@ struct TableImage {
                 CREATE TEMP TABLE \(before)(k \(keyType) UNIQUE, had INTEGER NOT NULL, rid, \(list()));
                 CREATE TEMP TABLE \(after)(k \(keyType) UNIQUE, rid, \(list()));
                 """)
-        // The newest row's number is found at once.
+        // SQLite finds the largest rowid without a scan.
         let room = limit.map { "coalesce((SELECT max(rowid) FROM temp.\(before)), 0) < \($0) AND " } ?? ""
         let old = "\(key.value(of: "OLD")), 1, \(rowid.map { "OLD.\($0)" } ?? "NULL"), \(names("OLD."))"
         for event in ["DELETE", "UPDATE"] {
@@ -88,13 +88,13 @@ struct TableImage {
                 """)
     }
 
-    /// Whether as many rows were kept as may be: more may have been touched.
+    /// Whether the limit was reached, so that more rows may have been touched than were copied.
     func isFull() throws -> Bool {
         guard let limit else { return false }
         return try Int.fetchOne(db, sql: "SELECT coalesce(max(rowid), 0) FROM temp.\(before)") ?? 0 >= limit
     }
 
-    /// Stops keeping rows and takes those that are there now. What remains are the rows that differ.
+    /// Stops copying rows and reads the present ones. Afterwards the image contains only the rows that differ.
     func close() throws {
         for event in ["DELETE", "UPDATE", "INSERT"] { try db.execute(sql: "DROP TRIGGER temp.\(before)_\(event)") }
         try db.execute(
@@ -106,7 +106,7 @@ struct TableImage {
                 """)
     }
 
-    /// Puts the rows back that were there before. The application's triggers must be off.
+    /// Restores the rows as they were before. The application's triggers must be off.
     func restore() throws {
         try db.execute(
             sql: """
@@ -115,7 +115,7 @@ struct TableImage {
                 """)
     }
 
-    /// Whether the rows are those that the import left.
+    /// Whether the rows are as the import left them.
     func isAsImported() throws -> Bool {
         let rows = columns.map { "t.\($0.sqlIdentifier)" }
         let same = vector(columns.indices.map { "a.c\($0)" }) + " IS " + vector(rows)
@@ -158,7 +158,7 @@ extension TableImage {
         let row: Int64
     }
 
-    /// Calls `body` with every row that goes.
+    /// Calls `body` with every row that was deleted.
     func forEachDeletion(_ body: (Change) throws -> Void) throws {
         var last: Int64 = 0
         while true {
@@ -174,7 +174,7 @@ extension TableImage {
         }
     }
 
-    /// Calls `body` with every row that comes or changes, in the order in which the import put them in.
+    /// Calls `body` with every row that was inserted or changed, in the order in which the import wrote them.
     func forEachArrival(_ body: (Change) throws -> Void) throws {
         let differences = columns.indices.map(differs).joined(separator: ", ")
         var last: Int64 = 0
@@ -188,7 +188,7 @@ extension TableImage {
             for row in rows {
                 let changed = columns.indices.filter { row[$0 + 2] as Bool }
                 if row[1] as Bool {
-                    // A row whose rowid alone would differ has its old one back by now.
+                    // If only the rowid of a row would differ, the row has its old rowid back by now.
                     if !changed.isEmpty { try body(Change(kind: .update(changed), row: row[0])) }
                 } else {
                     try body(Change(kind: .insert, row: row[0]))
@@ -199,7 +199,7 @@ extension TableImage {
         }
     }
 
-    /// The statement that makes a kind of change, with the row's number as its parameter.
+    /// The statement for a kind of change, with the row's number as its parameter.
     func sql(_ kind: Change.Kind) -> String {
         switch kind {
         case .delete: "DELETE FROM \(table) WHERE \(key.matches(nil, "(SELECT k FROM temp.\(before) WHERE rowid = ?1)"))"
@@ -213,7 +213,7 @@ extension TableImage {
         }
     }
 
-    /// The statement that gives the unique columns among those that change a value that no row has or will have; nil if none of them is unique.
+    /// The statement that gives the unique columns among the changed ones values that no row has or will have; nil if none of them is unique.
     func stepAside(_ changed: [Int]) -> String? {
         let columns = changed.filter { unique[$0] != nil }
         guard !columns.isEmpty else { return nil }
@@ -226,7 +226,7 @@ extension TableImage {
         return "UPDATE \(table) SET \(values.joined(separator: ", ")) WHERE \(key.matches(nil, "(SELECT k FROM temp.\(after) WHERE rowid = ?1)"))"
     }
 
-    /// The two statements that put a row right past all triggers, in whatever state it is.
+    /// The statements that bring a row into its final state, whatever its present state. The triggers must be off.
     func forcing(_ kind: Change.Kind) -> [String] {
         switch kind {
         case .delete: [sql(.delete)]
@@ -234,7 +234,7 @@ extension TableImage {
         }
     }
 
-    /// Notes every row that differs as changed now, by this device.
+    /// Logs every row that differs as changed now by this device.
     func note(id: Int64) throws {
         let stamp = schema.timestampIndex.flatMap { index in columns.firstIndex { $0.asciiLowercased == schema.columns[index].column.asciiLowercased } }
         try db.execute(
@@ -247,7 +247,7 @@ extension TableImage {
 }
 
 extension TableImage {
-    /// The rows that differ, once the image is closed; nil where more rows were touched than were kept, or more differ than `limit`.
+    /// The rows that differ, after ``close()``; nil if more rows were touched than were copied, or if more than `limit` differ.
     func differences(limit: Int) throws -> DatasetChanges? {
         guard try !isFull() else { return nil }
         var inserted: Set<EntityKey> = [], updated: Set<EntityKey> = [], deleted: Set<EntityKey> = []

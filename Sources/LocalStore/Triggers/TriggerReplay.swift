@@ -2,15 +2,15 @@ import GRDB
 import GRDBSQLite
 import SnapshotModel
 
-/// Lets an application's triggers see what an import changes, and nothing else of how it is done.
+/// Runs an application's triggers for the net changes of an import, independent of how the import makes them.
 ///
-/// The import itself runs with the triggers off, so that tables become what the version says whatever the triggers do. Then the rows that
-/// differ are put back as they were and changed once more with the triggers on: a deletion for each row that is gone, an UPDATE of the
-/// columns that differ for each row that stays, an insertion for each row that is new. What triggers write into tables that are not synced
-/// stays. What they write into synced tables is ignored, row by row, so that nothing has to be repaired afterwards.
+/// The import itself runs with the triggers off, so that the tables become what the version says, whatever the triggers do. Afterwards the rows
+/// that differ are restored and changed once more with the triggers on: a DELETE for each row that is gone, an UPDATE of the differing columns
+/// for each row that stays, an INSERT for each new row. What triggers write into tables that are not synced is kept. What they write into synced
+/// tables is ignored, row by row, so that nothing has to be repaired afterwards.
 ///
-/// A row whose triggers fail is changed with the triggers off, and a notice names the trigger. Where anything else fails, the tables are what
-/// the import made them, and a notice says that no trigger ran. Costs nothing where the database has no trigger of an application's.
+/// If the triggers of a row fail, the row is changed with the triggers off, and a notice names the trigger. If anything else fails, the tables
+/// are as the import made them, and a notice says that no trigger ran. Costs nothing if the application has no triggers.
 struct TriggerReplay {
     private let transaction: LocalTransaction
     private let schemas: [DatasetSchema]
@@ -38,7 +38,7 @@ struct TriggerReplay {
             result = try body()
         } else {
             result = try toggle.off {
-                // So that rows that REPLACE removes are kept, too.
+                // Recursive triggers make the temporary triggers run also for rows that REPLACE removes.
                 let recursion = try Bool.fetchOne(db, sql: "PRAGMA recursive_triggers") ?? false
                 if !recursion { try db.execute(sql: "PRAGMA recursive_triggers = ON") }
                 defer { if !recursion { try? db.execute(sql: "PRAGMA recursive_triggers = OFF") } }
@@ -123,10 +123,10 @@ struct TriggerReplay {
         }
     }
 
-    // MARK: - What keeps triggers from writing synced tables
+    // MARK: - Guarding synced tables against triggers
 
-    /// The triggers of the temporary database run before those of the main one. The first statement that changes a row finds a permission,
-    /// and uses it up; what a trigger then does to a synced table finds none.
+    /// Temporary triggers run before those of the main database. The first statement that changes a row finds a permission and consumes it. When
+    /// a trigger then writes a synced table, there is no permission, and the write is ignored.
     private func guardTables() throws {
         try db.execute(sql: "CREATE TEMP TABLE \(ReplayRun.permission)(one INTEGER PRIMARY KEY)")
         for (number, schema) in schemas.enumerated() {
@@ -149,7 +149,7 @@ struct TriggerReplay {
 }
 
 extension DatabaseError {
-    /// Whether a trigger may be what failed, rather than the disk, the lock or the memory.
+    /// Whether a trigger may have caused the failure, rather than the disk, a lock or the memory.
     var isOfTriggers: Bool {
         switch resultCode {
         case .SQLITE_ERROR, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_RANGE, .SQLITE_ABORT, .SQLITE_AUTH: true

@@ -3,30 +3,30 @@ import GRDB
 import GRDBSQLite
 package import SnapshotModel
 
-/// What SQLite says of an application's triggers before they run: which tables they write, and what they lack.
+/// What SQLite reports about an application's triggers before they run: which tables they write, and what they need that is missing.
 ///
-/// Statements that would write are compiled on a connection of their own that can only read, and none is run. Functions and collations
-/// that only the application registers are recorded and get a stand-in, so that the survey finds everything else as well.
+/// A separate read-only connection compiles statements that would write, and never runs them. A function or collation that only the application
+/// registers is recorded and replaced by a stub, so that the survey can continue.
 package struct TriggerSurvey: Sendable {
     /// A trigger of a dataset's table.
     package struct Trigger: Sendable, Hashable {
         package let name: String
         package let dataset: String
         package let table: String
-        /// The tables that it writes, or that triggers of these write in turn; in order.
+        /// The tables that it writes, directly or through further triggers; sorted.
         package let writes: [String]
-        /// What it needs and is not there; nil where it can run.
+        /// What it needs that is missing; nil if it can run.
         package let failure: String?
     }
 
-    /// The application's triggers of the datasets' tables, by dataset and name.
+    /// The application's triggers on the datasets' tables, by dataset and name.
     package let triggers: [Trigger]
-    /// Why a dataset's table itself cannot be written without the application, by the dataset's name.
+    /// Why a dataset's table itself cannot be written without the application, by dataset name.
     package let unwritable: [String: String]
-    /// The same where it is a unique index that needs a collation which is not there.
+    /// Like ``unwritable``, for tables with a unique index whose collation is missing.
     package let needsForKeys: [String: String]
 
-    /// Looks at a database.
+    /// Surveys a database.
     ///
     /// - Throws: ``LocalStoreError`` if it cannot be opened.
     package init(path: String, _ schemas: [DatasetSchema]) throws {
@@ -42,7 +42,7 @@ package struct TriggerSurvey: Sendable {
             let statements = [
                 (SQLITE_INSERT, "INSERT INTO \(name) DEFAULT VALUES"), (SQLITE_DELETE, "DELETE FROM \(name)"), (SQLITE_UPDATE, "UPDATE \(name) SET \(columns)"),
             ]
-            // A stand-in stays with its connection: each look has one of its own.
+            // A stub stays registered on its connection, so each survey uses a new one.
             let table = try StatementCompiler(path: path, triggers: false)
             for (_, sql) in statements { unwritable[schema.name] = unwritable[schema.name] ?? table.compile(sql).first?.reason }
             if unwritable[schema.name] != nil { keys[schema.name] = try StatementCompiler(path: path).missingCollation(of: schema.table) }
@@ -57,7 +57,7 @@ package struct TriggerSurvey: Sendable {
             }
             writes.merge(compiler.writes) { $0.union($1) }
         }
-        // Which statement a further trigger answers to is known of triggers of the datasets' tables; others may answer to any.
+        // The events of triggers on the datasets' tables are known. Triggers on other tables may run on any event.
         func reach(_ name: String, _ seen: inout Set<String>) -> Set<String> {
             guard seen.insert(name).inserted else { return [] }
             var tables: Set<String> = []
@@ -86,26 +86,26 @@ package struct TriggerSurvey: Sendable {
     }
 }
 
-/// A connection that compiles statements and records what they would write. Used on one thread.
+/// A connection that compiles statements and records what they would write. Not thread-safe.
 private final class StatementCompiler {
-    /// Something that a statement needs and that is not there.
+    /// Something that a statement needs and that is missing.
     struct Lack {
         let name: String
         let reason: String
     }
 
-    /// A table that is written, and by which kind of statement, in SQLite's code of it.
+    /// A table that is written, and the kind of statement as SQLite's action code.
     struct Write: Hashable {
         let table: String
         let event: Int32
     }
 
-    /// What each trigger writes itself, by the trigger's name.
+    /// What each trigger writes directly, by the trigger's name.
     private(set) var writes: [String: Set<Write>] = [:]
-    /// The triggers that the last statement would run.
+    /// The triggers that the last compiled statement would run.
     private(set) var compiled: Set<String> = []
     private var connection: OpaquePointer?
-    /// What got a stand-in, in SQLite's words.
+    /// What was replaced by a stub, as SQLite's messages.
     private var substituted: Set<String> = []
 
     init(path: String, triggers: Bool = true) throws {
@@ -116,7 +116,7 @@ private final class StatementCompiler {
             throw LocalStoreError(error, at: path)
         }
         sqlite3_busy_timeout(connection, 10_000)
-        // SAFETY: `self` outlives the connection, which `deinit` closes; SQLite calls while a statement is compiled.
+        // SAFETY: `self` outlives the connection, which `deinit` closes. SQLite calls the function only while it compiles a statement.
         sqlite3_set_authorizer(
             connection,
             { context, action, table, _, _, trigger in
@@ -153,7 +153,7 @@ private final class StatementCompiler {
         return found
     }
 
-    /// What SQLite says of a unique index of a table whose collation it does not have; nil if there is none.
+    /// SQLite's message about the missing collation of a table's unique index; nil if none is missing.
     func missingCollation(of table: String) throws -> String? {
         let sql = "SELECT DISTINCT x.coll FROM pragma_index_list(?1) l, pragma_index_xinfo(l.name) x WHERE l.\"unique\" = 1 AND x.key = 1 ORDER BY 1"
         var statement: OpaquePointer?
@@ -168,11 +168,11 @@ private final class StatementCompiler {
         return nil
     }
 
-    /// Compiles a statement. Returns what it needs and is not there.
+    /// Compiles a statement. Returns what it needs that is missing.
     func compile(_ sql: String) -> [Lack] {
         var found: [Lack] = []
         compiled = []
-        // Each attempt finds one more thing that is missing; a schema that lacks so many is not looked at further.
+        // Each attempt finds one more missing thing. The limit ends the loop for a schema that lacks a hundred.
         for _ in 0..<100 {
             var statement: OpaquePointer?
             let code = sqlite3_prepare_v2(connection, sql, -1, &statement, nil)
@@ -189,7 +189,7 @@ private final class StatementCompiler {
 
     private func substitute(_ message: String, _ name: String) -> Bool {
         guard substituted.insert(message).inserted else { return false }
-        // The second is said of what the schema names, a computed column or an index.
+        // SQLite uses the second message for a function in the schema, of a generated column or an index.
         if message.hasPrefix("no such function: ") || message.hasPrefix("unknown function: ") {
             return sqlite3_create_function_v2(
                 connection, name, -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil, { context, _, _ in sqlite3_result_null(context) }, nil, nil, nil) == SQLITE_OK

@@ -13,7 +13,7 @@ struct TriggerSwitch {
         }
     }
 
-    /// Runs `body` with the triggers off; they are on afterwards, whatever happens.
+    /// Runs `body` with the triggers off and turns them on afterwards, even if `body` throws.
     func off<T>(_ body: () throws -> T) throws -> T {
         try set(false)
         defer { try? set(true) }

@@ -1,21 +1,21 @@
 import GRDB
 import GRDBSQLite
 
-/// Notes which of the application's triggers began last on a connection: SQLite's own errors do not name it.
+/// Records which of the application's triggers ran last on a connection, because SQLite's errors do not name it.
 final class TriggerTrace {
     private let connection: OpaquePointer?
     private(set) var last: String?
 
     init(_ db: Database) {
         connection = db.sqliteConnection
-        // SAFETY: `self` outlives the tracing, which `deinit` ends; SQLite calls on the connection's own thread.
+        // SAFETY: `self` outlives the tracing, which `deinit` ends. SQLite calls the function on the connection's own thread.
         sqlite3_trace_v2(
             connection, UInt32(SQLITE_TRACE_STMT),
             { _, context, _, text in
                 guard let context, let text else { return 0 }
                 let prefix: StaticString = "-- TRIGGER "
                 let characters = text.assumingMemoryBound(to: CChar.self)
-                // Ends at the first difference, which is at the latest the zero byte after the text.
+                // The comparison stops at the first difference, at the latest at the zero byte that ends the text.
                 guard prefix.withUTF8Buffer({ bytes in bytes.indices.allSatisfy { UInt8(bitPattern: characters[$0]) == bytes[$0] } }) else { return 0 }
                 let name = String(cString: characters + prefix.utf8CodeUnitCount)
                 if !name.hasPrefix("snapsync_") { Unmanaged<TriggerTrace>.fromOpaque(context).takeUnretainedValue().last = name }
@@ -23,7 +23,7 @@ final class TriggerTrace {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Forgets what the last statement ran: another one begins.
+    /// Resets ``last`` before another statement runs.
     func begin() { last = nil }
 
     func end() { sqlite3_trace_v2(connection, 0, nil, nil) }
