@@ -1,8 +1,8 @@
-/// Why a box was not opened or made. It holds no contents and no key.
+/// Why a box could not be opened or made. Contains neither contents nor keys.
 package enum BoxError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// This device has no key of the epoch that the box names.
+    /// This device has no key for the box's epoch.
     case unknownEpoch(UInt32)
-    /// The bytes are no box of this zone, kind and dataset, or they were altered.
+    /// The bytes are not a box of this zone, kind and dataset, or they were altered.
     case damaged
     /// The cipher failed.
     case cipher

@@ -1,26 +1,26 @@
 internal import Crypto
 package import Foundation
 
-/// Seals and opens what a sealed zone holds: the keys of all epochs that a device knows.
+/// Seals and opens the contents of a sealed zone, with the keys of all epochs that a device knows.
 ///
 ///     let keys = try BoxKeys(cloud: uuid, zone: "private/main", epochs: [first, second])
 ///     let box = try keys.seal(bytes, kind: .record, dataset: "notes_data")
 ///     let same = try keys.open(box, kind: .record, dataset: "notes_data")
 ///
-/// A box is the epoch's number (4 bytes, big-endian), the id (32), the ciphertext (as long as the contents) and the tag (16). The id is an
-/// HMAC of the contents and their place, and the box's key is made from it: equal contents at one place give equal boxes, and no key serves
-/// for two contents. Source: docs/sealed.md, "Boxes".
+/// A box is the epoch's number (4 bytes, big-endian), the id (32), the ciphertext (as long as the contents) and the tag (16). The id is an HMAC
+/// of the contents and their place, and the box's key is derived from the id. So equal contents at one place give equal boxes, and no key is used
+/// for two different contents. Source: docs/sealed.md, "Boxes".
 package struct BoxKeys: Sendable {
-    /// By how many bytes a box is longer than its contents.
+    /// How many bytes a box adds to its contents.
     package static let overhead = 4 + idLength + tagLength
     private static let idLength = 32
     private static let tagLength = 16
     private static let headLength = 4 + idLength
     private static let label: StaticString = "snapsync.box.1"
 
-    /// The key of the cut rule, which is the first epoch's in all epochs: a new epoch moves no cut.
+    /// The key of the cut rule. Every epoch uses the first epoch's, so that a new epoch does not move block boundaries.
     package let cutKey: CutKey
-    /// The number of the newest epoch, in which everything new is sealed.
+    /// The number of the newest epoch, in which new boxes are sealed.
     package var newestEpoch: UInt32 { newest.number }
     /// The numbers of all known epochs, ascending.
     package var epochNumbers: [UInt32] { epochs.keys.sorted() }
@@ -35,13 +35,13 @@ package struct BoxKeys: Sendable {
         let box: SymmetricKey
     }
 
-    /// Makes the keys of a zone.
+    /// Derives the keys of a zone.
     ///
     /// - Parameters:
     ///   - cloud: the cloud's UUID.
     ///   - zone: the zone's scope and name, `private/main`.
-    ///   - secrets: of all known epochs, the first among them.
-    /// - Throws: ``BoxError`` with `.unknownEpoch(1)` without the first epoch.
+    ///   - secrets: those of all known epochs, including the first.
+    /// - Throws: ``BoxError`` with `.unknownEpoch(1)` if the first epoch is missing.
     package init(cloud: String, zone: String, epochs secrets: [EpochSecret]) throws(BoxError) {
         guard let first = secrets.first(where: { $0.number == 1 }), let last = secrets.max(by: { $0.number < $1.number }),
             let cutKey = first.key("snapsync.cut.1", byteCount: 16).withUnsafeBytes({ CutKey($0) })
@@ -53,7 +53,7 @@ package struct BoxKeys: Sendable {
         epochs = Dictionary(secrets.map { ($0.number, Self.epoch($0)) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The same keys, sealing in that epoch: for making a box again that was lost. Nil if the epoch is not known.
+    /// The same keys, sealing in that epoch; nil if the epoch is not known. Used to recreate a box that was lost.
     package func sealing(inEpoch number: UInt32) -> BoxKeys? {
         guard let epoch = epochs[number] else { return nil }
         var keys = self
@@ -75,14 +75,14 @@ package struct BoxKeys: Sendable {
         }
     }
 
-    /// What a box holds.
+    /// The contents of a box.
     ///
-    /// - Throws: ``BoxError``: `.unknownEpoch`, or `.damaged` for a box of another zone, kind or dataset, and for altered bytes.
+    /// - Throws: ``BoxError``: `.unknownEpoch`, or `.damaged` for altered bytes and for a box of another zone, kind or dataset.
     package func open(_ box: some ContiguousBytes, kind: BoxKind, dataset: String) throws(BoxError) -> [UInt8] {
         try Self.withBytes(box) { box throws(BoxError) in Array(try opened(box, kind: kind, dataset: dataset)) }
     }
 
-    /// Hands the pieces of the box of some bytes to `write`, in order: epoch and id, ciphertext, tag.
+    /// Passes the parts of the box of some bytes to `write`, in order: epoch and id, ciphertext, tag.
     func seal(_ bytes: UnsafeRawBufferPointer, kind: BoxKind, dataset: String, write: (UnsafeRawBufferPointer) -> Void) throws(BoxError) {
         let context = context(of: newest.number, kind, dataset)
         let id = Self.id(of: bytes, context, newest)
@@ -98,7 +98,7 @@ package struct BoxKeys: Sendable {
         sealed.tag.withUnsafeBytes { write($0) }
     }
 
-    /// What a box holds, as data. Memory: the contents once, or twice for a moment.
+    /// The contents of a box, as data. Memory: the contents once, briefly twice.
     package func opened(_ box: some ContiguousBytes, kind: BoxKind, dataset: String) throws(BoxError) -> Data {
         try Self.withBytes(box) { box throws(BoxError) in try opened(box, kind: kind, dataset: dataset) }
     }
@@ -117,7 +117,7 @@ package struct BoxKeys: Sendable {
         } catch {
             throw .damaged
         }
-        // Only the contents that the id was made of have it: GCM alone would let a member make a box that opens in two ways.
+        // Check that the id belongs to these contents. With GCM alone, a member could make a box that opens to two different contents.
         let isSame = contents.withUnsafeBytes { bytes in
             var code = HMAC<SHA256>(key: epoch.id)
             code.update(data: context)
@@ -128,22 +128,22 @@ package struct BoxKeys: Sendable {
         return contents
     }
 
-    /// The number of the epoch that a box names; nil for what is too short to be a box, or names epoch 0.
+    /// The epoch's number in a box; nil if the bytes are too few for a box, or for epoch 0.
     package static func epoch(of box: UnsafeRawBufferPointer) -> UInt32? {
         guard box.count >= overhead else { return nil }
         let number = UInt32(bigEndian: box.loadUnaligned(as: UInt32.self))
         return number > 0 ? number : nil
     }
 
-    /// Whether the 4 bytes at `position` are the number of a known epoch, as they are where a box begins.
+    /// Whether the 4 bytes at `position` are the number of a known epoch, as at the beginning of a box.
     package func namesEpoch(_ bytes: UnsafeRawBufferPointer, at position: Int) -> Bool {
         epochs[UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self))] != nil
     }
 
-    /// Whether these bytes begin as a box of a known epoch does.
+    /// Whether the bytes begin like a box of a known epoch.
     package func mayBeBox(_ bytes: UnsafeRawBufferPointer) -> Bool { Self.epoch(of: bytes).map { epochs[$0] != nil } ?? false }
 
-    /// What a box is bound to: label, epoch, cloud, zone, kind, dataset. Each text ends with a zero byte, which none contains.
+    /// The data that a box is authenticated with: label, epoch, cloud, zone, kind, dataset. Each text ends with a zero byte, which none contains.
     private func context(of epoch: UInt32, _ kind: BoxKind, _ dataset: String) -> [UInt8] {
         var context: [UInt8] = []
         context.reserveCapacity(160)
@@ -168,7 +168,7 @@ package struct BoxKeys: Sendable {
         SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: id, using: epoch.box))
     }
 
-    /// Twelve zero bytes: a key is used for one content only.
+    /// Twelve zero bytes. A fixed nonce is safe because each key encrypts only one content.
     private static func nonce() throws -> AES.GCM.Nonce { try AES.GCM.Nonce(data: [UInt8](repeating: 0, count: 12)) }
 
     private static func withBytes<T>(_ bytes: some ContiguousBytes, _ body: (UnsafeRawBufferPointer) throws(BoxError) -> T) throws(BoxError) -> T {
@@ -183,7 +183,7 @@ package struct BoxKeys: Sendable {
 }
 
 extension BoxKeys: CustomStringConvertible, CustomReflectable {
-    /// The zone and the number of epochs; nothing of the keys.
+    /// The zone and the newest epoch; nothing of the keys.
     package var description: String { "keys of \(zone), epochs up to \(newest.number)" }
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -1,4 +1,4 @@
-/// What a box holds. A box of one kind does not open as another.
+/// What a box contains. A box of one kind does not open as another kind.
 package enum BoxKind: String, Sendable, CaseIterable {
     /// A gzip member of an asset, or a whole change asset.
     case member

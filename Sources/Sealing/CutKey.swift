@@ -1,11 +1,11 @@
-/// The key of the cut rule in a sealed zone: SipHash-2-4 of a row's key, so that the sizes of blocks tell nobody else which keys are there.
+/// The key of the cut rule in a sealed zone: SipHash-2-4 of a row's key, so that block sizes do not reveal to outsiders which keys exist.
 ///
 /// Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012; docs/sealed.md, "The cut rule".
 package struct CutKey: Sendable, Equatable {
     private let low: UInt64
     private let high: UInt64
 
-    /// The key of 16 bytes; nil for another number of them.
+    /// The key from 16 bytes; nil for any other number of bytes.
     package init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count == 16 else { return nil }
         low = bytes.prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
@@ -58,7 +58,7 @@ package struct CutKey: Sendable, Equatable {
 }
 
 extension CutKey: CustomStringConvertible, CustomReflectable {
-    /// Nothing of the key.
+    /// A fixed text, without the key.
     package var description: String { "cut key" }
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -1,8 +1,8 @@
 internal import Crypto
 
-/// The secret of one epoch of a sealed zone: whoever has it reads what was sealed in that epoch.
+/// The secret of one epoch of a sealed zone. Every holder can read what was sealed in that epoch.
 ///
-/// An epoch ends when a member is removed, or when its keys are rotated; the next has another secret.
+/// An epoch ends when a member is removed or when the keys are rotated. The next epoch has another secret.
 /// Source: docs/sealed.md, "Epochs and keys".
 package struct EpochSecret: Sendable, Equatable {
     /// The number of bytes of a secret.
@@ -10,18 +10,18 @@ package struct EpochSecret: Sendable, Equatable {
 
     /// The epoch's number, from 1.
     package let number: UInt32
-    /// The secret, 32 bytes. They never enter a database, a cloud, a log or an error.
+    /// The secret, 32 bytes. It must never enter a database, a cloud, a log or an error.
     package var bytes: [UInt8] { secret.withUnsafeBytes { Array($0) } }
-    /// Its memory is overwritten when it is given back.
+    /// `SymmetricKey` overwrites its memory when it is freed.
     private let secret: SymmetricKey
 
-    /// The secret of these bytes; nil if they are not 32, or the number is 0.
+    /// The secret from 32 bytes; nil for any other number of bytes, or if `number` is 0.
     package init?(number: UInt32, bytes: [UInt8]) {
         guard number > 0, bytes.count == Self.byteCount else { return nil }
         self.init(number: number, key: SymmetricKey(data: bytes))
     }
 
-    /// A new secret from the system's generator.
+    /// A new secret from the system's random generator.
     package static func random(number: UInt32) -> EpochSecret {
         EpochSecret(number: max(1, number), key: SymmetricKey(size: .bits256))
     }
@@ -39,7 +39,7 @@ package struct EpochSecret: Sendable, Equatable {
 }
 
 extension EpochSecret: CustomStringConvertible, CustomReflectable {
-    /// The number: what is printed by accident says nothing of the secret.
+    /// The number only, so that an accidental print does not reveal the secret.
     package var description: String { "epoch \(number)" }
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -1,10 +1,10 @@
 internal import Crypto
 package import Foundation
 
-/// The secret of an epoch, encrypted for one holder of an X25519 key: HPKE in base mode (RFC 9180) with DHKEM(X25519, HKDF-SHA256),
-/// HKDF-SHA256 and ChaCha20-Poly1305.
+/// The secret of an epoch, encrypted for the holder of an X25519 key: HPKE in base mode (RFC 9180) with DHKEM(X25519, HKDF-SHA256), HKDF-SHA256
+/// and ChaCha20-Poly1305.
 ///
-/// The bytes are the encapsulated key (32) and the encrypted secret with its tag (48). The `info` names the cloud, the zone and the epoch, so
+/// The bytes are the encapsulated key (32) and the encrypted secret with its tag (48). The `info` contains the cloud, the zone and the epoch, so
 /// a wrap opens nowhere else. Source: docs/sealed.md, "The key record".
 package struct EpochWrap: Hashable, Sendable {
     /// The number of bytes of a wrap.
@@ -15,7 +15,7 @@ package struct EpochWrap: Hashable, Sendable {
     /// The encapsulated key and the ciphertext.
     package let bytes: Data
 
-    /// The wrap of these bytes; nil if there are too few or too many.
+    /// The wrap from bytes; nil if their number is wrong.
     package init?(_ bytes: Data) {
         guard bytes.count == Self.byteCount else { return nil }
         self.bytes = Data(bytes)
@@ -24,11 +24,11 @@ package struct EpochWrap: Hashable, Sendable {
     /// Wraps a secret.
     ///
     /// - Parameter key: the X25519 public key, 32 bytes.
-    /// - Throws: ``BoxError`` with `.cipher` for bytes that are no key, or one of small order.
+    /// - Throws: ``BoxError`` with `.cipher` if the bytes are not a key, or are a key of small order.
     package init(_ secret: EpochSecret, for key: [UInt8], cloud: String, zone: String) throws(BoxError) {
         do {
             let recipient = try Curve25519.KeyAgreement.PublicKey(rawRepresentation: key)
-            // With a point of small order everybody would know what is shared (RFC 7748, section 6.1).
+            // With a point of small order, anybody could compute the shared secret (RFC 7748, section 6.1).
             let probe = try Curve25519.KeyAgreement.PrivateKey().sharedSecretFromKeyAgreement(with: recipient)
             guard probe.withUnsafeBytes({ $0.contains { $0 != 0 } }) else { throw BoxError.cipher }
             var sender = try HPKE.Sender(
@@ -62,12 +62,12 @@ package struct EpochWrap: Hashable, Sendable {
 
 extension EpochSecret {
     private static let chainLabel = "snapsync-previous 1"
-    /// How long the secret of an epoch is that the next one has sealed: nonce, secret, tag.
+    /// The length of a secret that the next epoch has sealed: nonce, secret, tag.
     package static let chainedByteCount = 12 + byteCount + 16
 
-    /// The secret of the epoch before, sealed by this one: whoever has this epoch has those before.
+    /// Seals the previous epoch's secret with this one, so that a member of this epoch can read all earlier ones.
     ///
-    /// AES-256-GCM with a key made from this secret, as nonce, ciphertext and tag.
+    /// AES-256-GCM with a key derived from this secret, as nonce, ciphertext and tag.
     package func sealing(_ previous: EpochSecret, cloud: String, zone: String) throws(BoxError) -> Data {
         do {
             let box = try AES.GCM.seal(previous.bytes, using: key("snapsync.previous.1"), authenticating: Self.place(cloud, zone, number))
@@ -78,7 +78,7 @@ extension EpochSecret {
         throw .cipher
     }
 
-    /// The secret of the epoch before.
+    /// Opens the previous epoch's secret.
     ///
     /// - Throws: ``BoxError`` with `.damaged`.
     package func previous(_ sealed: Data, cloud: String, zone: String) throws(BoxError) -> EpochSecret {

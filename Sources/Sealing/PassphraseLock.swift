@@ -2,20 +2,20 @@ internal import Crypto
 internal import CryptoExtras
 package import Foundation
 
-/// Bytes that are locked with a passphrase: AES-256-GCM with a key that scrypt (RFC 7914) makes of the passphrase.
+/// Bytes encrypted with a passphrase: AES-256-GCM with a key that scrypt (RFC 7914) derives from the passphrase.
 ///
 ///     let lock = try PassphraseLock(locking: seeds, with: passphrase, at: place)
 ///     let same = try lock.open(with: passphrase, at: place)
 ///
-/// The block size is 8 and the parallelism 1, as in RFC 7914's examples; only the cost varies. Whoever reads a lock from a file has its cost
-/// checked first (``isCost(_:)``), as memory of that size is taken: 1024 bytes times the cost. Source: docs/security.md, "With a passphrase".
+/// The block size is 8 and the parallelism 1, as in RFC 7914's examples; only the cost varies. Check the cost of a lock that was read from a file
+/// (``isCost(_:)``) before opening it, because scrypt allocates 1024 bytes times the cost. Source: docs/security.md, "With a passphrase".
 package struct PassphraseLock: Sendable, Equatable {
-    /// The CPU and memory cost N of what is locked here: 128 MiB.
+    /// The default CPU and memory cost N for new locks: 128 MiB.
     package static let usualCost = 1 << 17
     package static let blockSize = 8
     package static let parallelism = 1
     package static let saltByteCount = 32
-    /// The lowest and the highest cost of a lock that is opened: 16 MiB and 1 GiB.
+    /// The lowest and the highest cost of a lock that may be opened: 16 MiB and 1 GiB.
     package static let costs = (1 << 14)...(1 << 20)
     private static let nonceByteCount = 12
     private static let tagByteCount = 16
@@ -27,7 +27,7 @@ package struct PassphraseLock: Sendable, Equatable {
     /// Nonce, ciphertext and tag.
     package let box: Data
 
-    /// The lock of these parts; nil for a cost that is not allowed, a salt of another length, or a box too short to be one.
+    /// The lock from its parts; nil for a cost that is not allowed, a salt of another length, or a box that is too short.
     package init?(salt: [UInt8], cost: Int, box: Data) {
         guard Self.isCost(cost), salt.count == Self.saltByteCount, box.count > Self.nonceByteCount + Self.tagByteCount else { return nil }
         (self.salt, self.cost, self.box) = (salt, cost, box)
@@ -38,8 +38,8 @@ package struct PassphraseLock: Sendable, Equatable {
 
     /// Locks bytes with a new salt.
     ///
-    /// - Parameter place: what the lock is bound to; it opens nowhere else.
-    /// - Throws: ``BoxError`` with `.cipher` for an empty passphrase, or if the memory cannot be had.
+    /// - Parameter place: the context that the lock is bound to; it opens only with the same one.
+    /// - Throws: ``BoxError`` with `.cipher` for an empty passphrase, or if the memory cannot be allocated.
     package init(locking bytes: [UInt8], with passphrase: [UInt8], at place: [UInt8], cost: Int = usualCost) throws(BoxError) {
         salt = SymmetricKey(size: .init(bitCount: Self.saltByteCount * 8)).withUnsafeBytes { Array($0) }
         self.cost = cost
@@ -51,9 +51,9 @@ package struct PassphraseLock: Sendable, Equatable {
         }
     }
 
-    /// The bytes.
+    /// Decrypts the bytes.
     ///
-    /// - Throws: ``BoxError``: `.damaged` for another passphrase or place, and for a lock that was altered; `.cipher` if the memory cannot be had.
+    /// - Throws: ``BoxError``: `.damaged` for another passphrase or place, or for an altered lock; `.cipher` if the memory cannot be allocated.
     package func open(with passphrase: [UInt8], at place: [UInt8]) throws(BoxError) -> Data {
         let key: SymmetricKey
         do {
