@@ -1,19 +1,19 @@
 import Dispatch
 import Synchronization
 
-/// Runs blocking calls on threads of their own, at most so many at a time.
+/// Runs blocking calls on threads of their own, with a limit on how many run at a time.
 ///
 ///     let calls = BlockingCalls(limit: 8, label: "snapsync.cloud")
 ///     let bytes = try await calls.run { try read(file) }
 ///
-/// The threads that Swift's tasks share must not block. A call beyond the limit waits as a suspended task and needs no thread: where the
-/// calls to a hung mount never return, the rest of the process still has the threads of Dispatch. A waiting call ends with
-/// `CancellationError` when its task is cancelled; a running one goes on to its end.
+/// The threads that Swift's tasks share must not block. A call beyond the limit waits as a suspended task and needs no thread. So if calls to a
+/// hung mount never return, the rest of the process still has Dispatch's threads. A waiting call ends with `CancellationError` when its task is
+/// cancelled; a running call runs to its end.
 package final class BlockingCalls: Sendable {
     private struct State {
         var runningCount = 0
         var nextID = 0
-        /// The waiting calls in the order in which they came.
+        /// The waiting calls in order of arrival.
         var waiting: [(id: Int, continuation: CheckedContinuation<Void, any Error>)] = []
     }
 
@@ -22,19 +22,19 @@ package final class BlockingCalls: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - limit: how many calls run at a time at most; 1 or more.
-    ///   - label: the name of the threads for debuggers.
+    ///   - limit: the most calls that run at a time; at least 1.
+    ///   - label: the name of the threads in debuggers.
     package init(limit: Int, label: String) {
         self.limit = limit
         queue = DispatchQueue(label: label, attributes: .concurrent)
     }
 
-    /// How many calls wait for a thread.
+    /// How many calls wait for a free thread.
     package var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Runs `body` on a thread of its own.
+    /// Runs `body` on a thread that may block.
     ///
-    /// - Throws: what `body` throws; `CancellationError` if the task is cancelled while the call waits for a thread.
+    /// - Throws: what `body` throws; `CancellationError` if the task is cancelled while the call waits.
     package func run<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
         if !begin() { try await wait() }
         return try await withCheckedThrowingContinuation { continuation in
@@ -46,7 +46,7 @@ package final class BlockingCalls: Sendable {
         }
     }
 
-    /// Takes a thread if one is free.
+    /// Reserves a thread if the limit permits it.
     private func begin() -> Bool {
         state.withLock { state in
             guard state.runningCount < limit else { return false }
@@ -63,7 +63,7 @@ package final class BlockingCalls: Sendable {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 let isRunning: Bool? = state.withLock { state -> Bool? in
-                    // Under the lock: a cancellation that comes after this finds the continuation in the list.
+                    // Check under the lock: a later cancellation finds the continuation in the list.
                     guard !Task.isCancelled else { return false }
                     guard state.runningCount >= limit else {
                         state.runningCount += 1
@@ -86,7 +86,7 @@ package final class BlockingCalls: Sendable {
         }
     }
 
-    /// Gives the thread to the call that has waited longest, or back.
+    /// Passes the thread to the call that has waited longest, or releases it.
     private func end() {
         let next = state.withLock { state -> CheckedContinuation<Void, any Error>? in
             guard state.waiting.isEmpty else { return state.waiting.removeFirst().continuation }

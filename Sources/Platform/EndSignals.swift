@@ -8,11 +8,11 @@ import Dispatch
     import Darwin
 #endif
 
-/// The signals by which a user or an init system ends a program: SIGTERM and SIGINT.
+/// The signals with which a user or an init system ends a program: SIGTERM and SIGINT.
 package enum EndSignals {
-    /// Runs `body` as a task, which the first such signal cancels, and waits for its end.
+    /// Runs `body` as a task and waits for its end. The first such signal cancels the task.
     ///
-    /// The signals have no other effect.
+    /// The signals have no other effect meanwhile.
     ///
     /// - Throws: what `body` throws.
     package static func cancel(_ body: @escaping @Sendable () async throws -> Void) async throws {

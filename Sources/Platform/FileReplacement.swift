@@ -6,17 +6,18 @@
     import Darwin
 #endif
 
-/// Replaces or makes a local file whole and durably: a reader sees the old bytes or the new ones. Not for the cloud, where nothing is replaced.
+/// Replaces or creates a local file atomically and durably: a reader sees the old bytes or the new ones. Not for the cloud, where files are never
+/// replaced.
 package enum FileReplacement {
-    /// Writes bytes to a new file in the same folder and gives it the file's name.
+    /// Writes the bytes to a temporary file in the same folder and renames it to `path`.
     ///
     /// - Parameters:
-    ///   - temporary: a path in the folder of `path` that nothing has.
-    ///   - mode: the permissions of the new file, less what the process masks.
-    ///   - original: a file whose owner and whole mode the new one gets, as far as the process may give them.
-    ///   - isWanted: asked last, before the new file gets its name; on false the old one stays.
+    ///   - temporary: an unused path in the folder of `path`.
+    ///   - mode: the permissions of the new file, less the process's umask.
+    ///   - original: a file whose owner and mode the new file gets, as far as the process may set them.
+    ///   - isWanted: called last, before the rename; if it returns false, the old file stays.
     /// - Returns: whether the file was replaced.
-    /// - Throws: ``SystemFault`` of `open`, `write`, `fsync` or `rename`; the old file is as it was, and nothing lies beside it.
+    /// - Throws: ``SystemFault`` of `open`, `write`, `fsync` or `rename`. Then the old file is unchanged and the temporary file is removed.
     package static func replace(
         _ path: String, by bytes: UnsafeRawBufferPointer, through temporary: String, mode: UInt16, like original: String? = nil,
         isWanted: () -> Bool = { true }
@@ -28,10 +29,10 @@ package enum FileReplacement {
         }
     }
 
-    /// Writes a new file as ``replace(_:by:through:mode:like:isWanted:)`` does, unless something has its name already.
+    /// Writes a new file like ``replace(_:by:through:mode:like:isWanted:)``, unless `path` exists.
     ///
-    /// - Returns: whether the file was made; false if the name is taken, also by another process just now.
-    /// - Throws: ``SystemFault`` of `open`, `write`, `fsync` or `link`; nothing lies beside the file.
+    /// - Returns: whether the file was created; false if the path exists, even if another process has just created it.
+    /// - Throws: ``SystemFault`` of `open`, `write`, `fsync` or `link`. Then the temporary file is removed.
     package static func create(_ path: String, with bytes: UnsafeRawBufferPointer, through temporary: String, mode: UInt16) throws(SystemFault) -> Bool {
         try place(bytes, at: path, through: temporary, mode: mode, like: nil) { () throws(SystemFault) -> Bool in
             defer { System.unlink(temporary) }
@@ -41,7 +42,7 @@ package enum FileReplacement {
         }
     }
 
-    /// Makes a folder and those above it that are not there, each durable in the one above it.
+    /// Creates a folder and its missing parents, each durably.
     package static func createFolder(_ path: String, mode: UInt16) throws(SystemFault) {
         if mkdir(path, mode_t(mode)) != 0 {
             guard errno == ENOENT else {
@@ -55,7 +56,7 @@ package enum FileReplacement {
         synchronizeFolder(of: path)
     }
 
-    /// - Parameter name: gives the temporary file its name; on false it is removed.
+    /// - Parameter name: renames or links the temporary file to its final name; if it returns false, the temporary file is removed.
     private static func place(
         _ bytes: UnsafeRawBufferPointer, at path: String, through temporary: String, mode: UInt16, like original: String?,
         _ name: () throws(SystemFault) -> Bool
@@ -69,13 +70,13 @@ package enum FileReplacement {
             var status = stat()
             if let original, stat(original, &status) == 0 {
                 fchmod(descriptor, status.st_mode & 0o7777)
-                // Only root may give a file away; for anybody else the owner is the same as it was.
+                // Only root may change the owner of a file; for any other process the owner is the same already.
                 _ = fchown(descriptor, status.st_uid, status.st_gid)
             }
             var rest = bytes
             while !rest.isEmpty {
                 let count = try System.retrying("write") { write(descriptor, rest.baseAddress, rest.count) }
-                // A write of nothing sets no error number: the room has run out.
+                // A write of zero bytes sets no errno. The disk is full.
                 guard count > 0 else { throw SystemFault("write", ENOSPC) }
                 rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
             }
@@ -91,7 +92,7 @@ package enum FileReplacement {
         path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) }
     }
 
-    /// A name is durable once its folder is; a folder that cannot be opened leaves that to the system.
+    /// Makes a new name durable by an fsync of its folder. If the folder cannot be opened, the system decides when the name becomes durable.
     private static func synchronizeFolder(of path: String) {
         let folder = open(folder(of: path) ?? ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if folder >= 0 {

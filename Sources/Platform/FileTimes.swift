@@ -6,9 +6,9 @@
     package import Darwin
 #endif
 
-/// A file's size, times and number.
+/// A file's size, times and inode.
 package struct FileTimes: Sendable {
-    /// A time of a file, since 1970.
+    /// A file's time, since 1970.
     package struct Time: Sendable {
         package let seconds: Int
         package let nanoseconds: Int
@@ -19,7 +19,7 @@ package struct FileTimes: Sendable {
 
         init(_ time: timespec) { self.init(seconds: Int(time.tv_sec), nanoseconds: Int(time.tv_nsec)) }
 
-        /// When the content of the file with this status changed last.
+        /// When the content of the file with this status last changed.
         package init(modificationOf status: stat) { self.init(System.modification(status)) }
 
         var specification: timespec { timespec(tv_sec: .init(seconds), tv_nsec: .init(nanoseconds)) }
@@ -30,14 +30,14 @@ package struct FileTimes: Sendable {
 
     /// The file's size in bytes.
     package let byteCount: Int
-    /// The number that the file system gives the file: it stays when the file is renamed, and a copy has another one.
+    /// The file's inode: a renamed file keeps it, and a copy has another.
     package let fileNumber: UInt64
-    /// When the content changed last.
+    /// When the content last changed.
     package let modified: Time
-    /// When the content was read last.
+    /// When the content was last read.
     package let accessed: Time
 
-    /// Reads them, following links; nil where that fails.
+    /// Reads the file's status, following links; nil if that fails.
     package init?(ofFile path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -47,7 +47,7 @@ package struct FileTimes: Sendable {
         accessed = Time(System.access(status))
     }
 
-    /// Sets a file's times, following no link.
+    /// Sets a file's times without following links.
     ///
     /// - Returns: whether they were set.
     package static func set(modified: Time, accessed: Time, ofFile path: String) -> Bool {

@@ -2,12 +2,13 @@
     import Darwin
 
     extension System {
-        /// On Darwin `fsync` leaves the bytes in the drive's cache. Where a file system has no F_FULLFSYNC, fsync is all there is.
+        /// On Darwin `fsync` leaves the bytes in the drive's cache, so this uses F_FULLFSYNC. If the file system does not support that, it uses
+        /// fsync.
         static func synchronizeOnce(_ descriptor: Int32) -> Int32 {
             fcntl(descriptor, F_FULLFSYNC) == 0 || (errno != EINTR && fsync(descriptor) == 0) ? 0 : -1
         }
 
-        /// Opens a directory to look up names in it, for which the right to search it is enough.
+        /// The flag to open a directory only for looking up names in it, which needs no more than search permission.
         package static let searchOnly: Int32 = O_SEARCH
 
         static func modification(_ status: stat) -> timespec { status.st_mtimespec }
@@ -25,10 +26,10 @@
             setrlimit(RLIMIT_CORE, &none)
         }
 
-        /// A signal whose action is the default one ends the process before Dispatch hears of it.
+        /// A signal with the default action would end the process before Dispatch receives it.
         static func leaveToDispatch(_ number: Int32) { signal(number, SIG_IGN) }
 
-        /// `CommandLine.arguments` is right here.
+        /// Nil, because `CommandLine.arguments` is correct on Darwin.
         static var startArguments: UnsafePointer<UnsafeMutablePointer<CChar>?>? { nil }
     }
 #endif

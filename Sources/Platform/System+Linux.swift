@@ -9,16 +9,16 @@
     extension System {
         static func synchronizeOnce(_ descriptor: Int32) -> Int32 { fsync(descriptor) }
 
-        /// Opens a directory to look up names in it, for which the right to search it is enough.
+        /// The flag to open a directory only for looking up names in it, which needs no more than search permission.
         package static let searchOnly: Int32 = O_PATH
 
         static func modification(_ status: stat) -> timespec { status.st_mtim }
         static func access(_ status: stat) -> timespec { status.st_atim }
 
-        /// Takes or releases the lock of an open file description on a whole file, without waiting. The lock does not end when another
-        /// descriptor of the same file is closed, as the locks of POSIX do.
+        /// Takes or releases the lock of an open file description on a whole file, without waiting. Unlike POSIX locks, this lock is not released
+        /// when another descriptor of the same file is closed.
         static func setLock(_ descriptor: Int32, isHeld: Bool) -> Int32 {
-            // F_OFD_SETLK, which Glibc's module leaves out.
+            // F_OFD_SETLK, which is missing in Glibc's module map.
             let setLock: Int32 = 37
             var lock = flock()
             lock.l_type = Int16(isHeld ? F_WRLCK : F_UNLCK)
@@ -32,10 +32,10 @@
 
         static func forbidDumps() { _ = clinux_forbid_dumps() }
 
-        /// Dispatch itself blocks the signals of its sources.
+        /// Dispatch itself blocks the signals of its sources on Linux.
         static func leaveToDispatch(_ number: Int32) {}
 
-        /// The process's arguments as the C library hands them to constructors; nil where it does not.
+        /// The process's arguments as the C library passes them to constructors; nil if it does not.
         static var startArguments: UnsafePointer<UnsafeMutablePointer<CChar>?>? { clinux_arguments().map { UnsafePointer($0) } }
     }
 #endif

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// The calls of the C library that more than one module needs.
+/// The calls of the C library that several modules need.
 package enum System {
     /// The time by the machine's real-time clock, in microseconds since 1970.
     package static var microsecondsSince1970: Int64 {
@@ -21,9 +21,9 @@ package enum System {
         memcmp(left, right, byteCount)
     }
 
-    /// Makes a call again as long as a signal interrupts it.
+    /// Repeats a call while signals interrupt it.
     ///
-    /// - Throws: ``SystemFault`` with the name `call` where it returns a negative value.
+    /// - Throws: ``SystemFault`` with the name `call` if the call returns a negative value.
     package static func retrying<Value: SignedInteger>(_ call: String, _ body: () -> Value) throws(SystemFault) -> Value {
         while true {
             let value = body()
@@ -38,31 +38,31 @@ package enum System {
         _ = try retrying("fsync") { synchronizeOnce(descriptor) }
     }
 
-    /// Makes an empty file that only its owner may read and write.
+    /// Creates an empty file that only its owner may read and write.
     ///
-    /// - Returns: whether it was made; false where something has that name or the file cannot be made.
+    /// - Returns: whether it was created; false if the path exists or the file cannot be created.
     package static func makePrivateFile(_ path: String) -> Bool {
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         return descriptor >= 0 && close(descriptor) == 0
     }
 
-    /// Removes a file's name.
+    /// Removes a file.
     ///
     /// - Returns: whether it was removed.
     @discardableResult
     package static func unlink(_ path: String) -> Bool { removeName(path) == 0 }
 
-    /// Overwrites a secret before its memory is given back. The optimizer does not take that for needless.
+    /// Overwrites a secret before its memory is freed. The optimizer cannot remove the write.
     package static func erase(_ bytes: inout [UInt8]) {
         bytes.withUnsafeMutableBytes { eraseMemory($0) }
     }
 
-    /// Keeps what the process has in memory out of core dumps, and other processes of the same user from reading it, from here to its end.
+    /// From this call on, keeps the process's memory out of core dumps, and prevents other processes of the same user from reading it.
     package static func protectMemory() {
         forbidDumps()
     }
 
-    /// The file that a symbolic link leads to, followed to its end; nil for anything but a link, and for a link that leads nowhere.
+    /// The final target of a symbolic link; nil if the path is not a link, or if the target does not exist.
     package static func destination(ofLink path: String) -> String? {
         var status = stat()
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK, let real = realpath(path, nil) else { return nil }

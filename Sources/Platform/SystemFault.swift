@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// A system call's failure: which call and which error number.
+/// A failed system call: which call, and its error number.
 package struct SystemFault: Error, Hashable, Sendable {
     package let call: String
     package let number: Int32
@@ -17,44 +17,44 @@ package struct SystemFault: Error, Hashable, Sendable {
         self.number = number
     }
 
-    /// A call that this system, or what stands in for one, does not have.
+    /// A call that this system, or an emulation of it, does not have.
     package static func missing(_ call: String) -> SystemFault { SystemFault(call, ENOSYS) }
 
-    /// Whether nothing has the name that was asked for.
+    /// Whether the path does not exist.
     package var isAbsence: Bool { number == ENOENT }
-    /// Whether something has the name that was to be new.
+    /// Whether the path that was to be created exists.
     package var isPresence: Bool { number == EEXIST }
-    /// Whether the handle's file or directory is no longer known to the server.
+    /// Whether the server no longer knows the file or directory of an open handle.
     package var isStale: Bool { number == ESTALE }
-    /// Whether the file system cannot do such a thing at all, whatever the file.
+    /// Whether the file system does not support such an operation, whatever the file.
     package var isUnsupported: Bool { [EOPNOTSUPP, ENOSYS, EINVAL, EISDIR, EPERM, EXDEV, ENOENT, EMLINK].contains(number) }
 
-    /// Whether there is no room: the disk is full or the user's quota is used up.
+    /// Whether there is no space: the disk is full or the user's quota is used up.
     package var isOutOfSpace: Bool { number == ENOSPC || number == EDQUOT }
-    /// Whether the path ends at a link, or leads through something that is no directory, or to something that cannot be opened as a file.
+    /// Whether the path ends at a link, leads through something that is not a directory, or names something that cannot be opened as a file.
     package var isWrongKind: Bool { [ELOOP, ENOTDIR, EXDEV, ENXIO, EISDIR].contains(number) }
-    /// Whether nothing can be reached under a path: nothing is there, or a mount is gone.
+    /// Whether nothing can be reached under the path: it does not exist, or a mount is gone.
     package var isUnreachable: Bool {
         [ENOENT, ENOTDIR, ENODEV, ESTALE, ENOTCONN, EHOSTDOWN, ELOOP, ENAMETOOLONG].contains(number)
     }
-    /// Whether the system reports a failed transfer, which some network mounts do for a call that they do not know.
+    /// Whether the transfer failed. Some network mounts report this for a call that they do not support.
     package var isInputOutput: Bool { number == EIO }
     /// Whether a limit on open files, or on watchers, is reached.
     package var isTooManyOpen: Bool { number == EMFILE || number == ENFILE }
-    /// Whether a limit on watched directories, or the memory for them, is used up.
+    /// Whether the limit of watched directories, or the memory for them, is used up.
     package var isTooManyWatches: Bool { number == ENOSPC || number == ENOMEM }
 
-    /// Whether the user lacks the right.
+    /// Whether the user lacks permission.
     package var isDenial: Bool { number == EACCES || number == EPERM }
-    /// Whether the file system is mounted so that nothing can be written.
+    /// Whether the file system is mounted read-only.
     package var isReadOnly: Bool { number == EROFS }
-    /// Whether modes, an owner or a read-only mount forbid it.
+    /// Whether modes, an owner or a read-only mount forbid the operation.
     package var isForbidden: Bool { isDenial || isReadOnly }
-    /// Whether nothing is there, or a part of the path is no directory.
+    /// Whether the path does not exist, or a part of it is not a directory.
     package var isMissing: Bool { isAbsence || number == ENOTDIR }
-    /// Whether the thing may be there at the next look.
+    /// Whether the same operation may succeed at the next attempt.
     package var isPassing: Bool { isMissing || number == EINTR }
 
-    /// The system's own words: `No space left on device`.
+    /// The system's message: `No space left on device`.
     package var words: String { String(cString: strerror(number)) }
 }

@@ -6,19 +6,19 @@
     import Darwin
 #endif
 
-/// The terminal that the process was started from, also where its input and output go elsewhere.
+/// The terminal of the process, even if its input and output are redirected.
 package enum Terminal {
-    /// How many columns the terminal behind a descriptor has; nil where there is none, or it does not say.
+    /// How many columns the terminal of a descriptor has; nil if there is no terminal or the number is unknown.
     package static func width(of descriptor: Int32) -> Int? {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
         return Int(size.ws_col)
     }
 
-    /// Asks for a line that is not shown while it is typed.
+    /// Asks for a line without showing what is typed.
     ///
-    /// - Parameter limit: how many bytes are kept of it.
-    /// - Returns: the line without its end; nil if the process has no terminal, or the line ends before it begins.
+    /// - Parameter limit: the most bytes of the line that are kept.
+    /// - Returns: the line without its newline; nil if the process has no terminal, or if the input ends before the first byte.
     package static func askHidden(_ prompt: String, limit: Int) -> [UInt8]? {
         let descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else { return nil }
@@ -27,7 +27,7 @@ package enum Terminal {
         guard tcgetattr(descriptor, &shown) == 0 else { return nil }
         var hidden = shown
         hidden.c_lflag &= ~tcflag_t(ECHO)
-        // What was typed before the question is no answer.
+        // Discard what was typed before the prompt.
         guard tcsetattr(descriptor, TCSAFLUSH, &hidden) == 0 else { return nil }
         defer {
             _ = tcsetattr(descriptor, TCSAFLUSH, &shown)
@@ -35,7 +35,7 @@ package enum Terminal {
         }
         print(prompt, to: descriptor)
         var line = [UInt8](), byte: UInt8 = 0
-        // One allocation, so that no copy of a secret stays behind.
+        // Reserve the memory once, so that no copy of a secret stays behind in freed memory.
         line.reserveCapacity(limit)
         while true {
             guard let count = try? System.retrying("read", { read(descriptor, &byte, 1) }), count == 1 else { return line.isEmpty ? nil : line }
