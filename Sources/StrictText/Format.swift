@@ -1,4 +1,4 @@
-/// How numbers look to people.
+/// Formats numbers for people.
 package enum Format {
     /// `1,234,567`.
     package static func count(_ value: Int) -> String {
@@ -12,14 +12,14 @@ package enum Format {
         return (value < 0 ? "-" : "") + groups.joined(separator: ",")
     }
 
-    /// `1 bucket`, `1,234 buckets`; `1 entity was`, `0 entities were` with `many`.
+    /// `1 bucket`, `1,234 buckets`; with `many`: `1 entity was`, `0 entities were`.
     ///
     /// - Parameters:
     ///   - one: the words after the number 1.
-    ///   - many: those after any other number; without them `one` with an s.
+    ///   - many: the words after any other number; by default `one` with an s.
     package static func count(_ value: Int, _ one: String, _ many: String? = nil) -> String { "\(count(value)) \(word(value, one, many))" }
 
-    /// Words that agree with a number which stands elsewhere: `it` for 1, `them` for any other number.
+    /// Words that agree with a number elsewhere in the sentence: `it` for 1, `them` for any other number.
     package static func word(_ value: Int, _ one: String, _ many: String? = nil) -> String { value == 1 ? one : many ?? one + "s" }
 
     /// `812 B`, `14.2 kB`, `204.1 MB`: powers of 1000.

@@ -1,6 +1,6 @@
 import Platform
 
 extension Instant {
-    /// The time by this machine's real-time clock.
+    /// The present time by the machine's real-time clock.
     public static var now: Instant { Instant(microseconds: System.microsecondsSince1970) }
 }

@@ -3,26 +3,26 @@
 ///     let instant = try Instant(parsing: "2026-11-21T08:32:00.250+01:00")
 ///     print(instant)                       // 2026-11-21T07:32:00.250Z
 ///
-/// Instants are compared as integers, never as text. Range: the years 0001 to 9999.
+/// Instants are compared as integers, never as texts. Range: the years 0001 to 9999.
 /// Source: RFC 3339 section 5.6; the calendar is the proleptic Gregorian one.
 public struct Instant: Hashable, Sendable, Comparable {
     /// Microseconds since the epoch; negative before 1970.
     public let microseconds: Int64
 
-    /// Makes an instant of a number of microseconds since the epoch.
+    /// Makes an instant from a number of microseconds since the epoch.
     public init(microseconds: Int64) {
         self.microseconds = microseconds
     }
 
-    /// Before every instant that a text can name.
+    /// Earlier than every instant that a text can represent.
     package static let distantPast = Instant(microseconds: .min)
 
     public static func < (left: Instant, right: Instant) -> Bool {
         left.microseconds < right.microseconds
     }
 
-    /// The instant that many microseconds later (earlier, if negative); the last one that a text can name, where that is earlier,
-    /// for an instant that nobody could read must not be made out of one that somebody wrote.
+    /// The instant that many microseconds later, or earlier if `count` is negative. A later instant is limited to the last one that a text can
+    /// represent, so that a readable instant never becomes an unreadable one.
     public func advanced(byMicroseconds count: Int64) -> Instant {
         let (sum, isBeyond) = microseconds.addingReportingOverflow(count)
         guard count < 0 else { return Instant(microseconds: isBeyond ? Instant.representable.upperBound : min(sum, Instant.representable.upperBound)) }
@@ -41,7 +41,7 @@ public struct InstantError: Error, CustomStringConvertible, Sendable {
 extension Instant {
     /// Reads an RFC 3339 date and time: `Z` or an offset, 0 to 9 fraction digits, real dates only.
     ///
-    /// Digits beyond the microsecond are dropped. A leap second (`:60`) is refused, for the calendar here has none.
+    /// Digits beyond microseconds are dropped. A leap second (`:60`) is refused, because this calendar has none.
     ///
     /// - Throws: ``InstantError`` with the reason.
     public init(parsing text: String) throws {
@@ -56,7 +56,7 @@ extension Instant {
     }
 }
 
-/// Walks the fixed columns of `YYYY-MM-DDTHH:MM:SS[.f…](Z|±HH:MM)`.
+/// Reads the fixed columns of `YYYY-MM-DDTHH:MM:SS[.f…](Z|±HH:MM)`.
 private struct InstantReader {
     let bytes: UnsafeRawBufferPointer
     var position = 0
@@ -138,7 +138,7 @@ private struct InstantReader {
 }
 
 extension Instant: CustomStringConvertible {
-    /// The instant in UTC: `2026-11-21T07:32:00.250Z`, with six fraction digits where three do not suffice.
+    /// The instant in UTC: `2026-11-21T07:32:00.250Z`, with six fraction digits if three are not enough.
     public var description: String {
         let (day, time) = microseconds.quotientAndRemainder(roundingDownBy: 86_400_000_000)
         let (year, month, date) = Instant.civil(daysSinceEpoch: day)
@@ -170,7 +170,7 @@ extension Instant: Codable {
     }
 }
 
-// The calendar, in whole days; algorithms for the proleptic Gregorian calendar with years that begin in March.
+// The proleptic Gregorian calendar in whole days, computed with years that begin in March.
 extension Instant {
     package static let representable: ClosedRange<Int64> = -62_135_596_800_000_000...253_402_300_799_999_999
 

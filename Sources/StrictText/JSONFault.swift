@@ -1,6 +1,6 @@
-/// Where and why a text is not the JSON that is asked for.
+/// Where and why a text is not the expected JSON.
 public struct JSONFault: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The byte at which reading stopped, from 0.
+    /// The offset in bytes at which reading stopped, from 0.
     public let offset: Int
     /// What is wrong there; never the text itself.
     public let reason: String

@@ -1,13 +1,12 @@
 /// A small control document as a tree, for types that read themselves from one (``JSONNodeDecodable``).
 ///
-/// Made only of text that ``StrictJSON/check(_:)`` takes, too: UTF-8, no key twice, no lone surrogate, nothing after the end. Whatever
-/// else is in the text makes no tree, and the slower way says what is wrong with it.
-/// Memory: a small multiple of the text.
+/// A tree is made only from text that ``StrictJSON/check(_:)`` accepts: UTF-8, no repeated key, no lone surrogate, nothing after the end.
+/// Otherwise there is no tree, and `StrictJSON` finds out what is wrong with the text. Memory: a small multiple of the text.
 package indirect enum JSONNode {
     case null
     case boolean(Bool)
     case integer(Int64)
-    /// A number with a fraction or an exponent, or too large: nothing that is read here has one.
+    /// A number with a fraction or an exponent, or beyond 64 bits. No document that is read in this way contains one.
     case otherNumber
     case text(String)
     case list([JSONNode])
@@ -23,7 +22,7 @@ package indirect enum JSONNode {
 }
 
 extension JSONNode {
-    /// A node is not what its reader expects.
+    /// The node is not of the expected type.
     package struct Misfit: Error {
         package init() {}
     }
@@ -55,7 +54,7 @@ extension JSONNode {
         return number
     }
 
-    /// The node as a number to count with.
+    /// The node as a count.
     package func count() throws(Misfit) -> Int {
         guard let count = Int(exactly: try integer()) else { throw Misfit() }
         return count
@@ -75,13 +74,13 @@ extension JSONNode {
 }
 
 extension [String: JSONNode] {
-    /// The member of that name, which must be there.
+    /// The member with that name, which is required.
     package func member(_ name: String) throws(JSONNode.Misfit) -> JSONNode {
         guard let node = self[name] else { throw JSONNode.Misfit() }
         return node
     }
 
-    /// The member of that name; nil if it is not there or null, which are the same to a reader of an optional value.
+    /// The member with that name; nil if it is missing or null.
     package func optional(_ name: String) -> JSONNode? {
         guard let node = self[name] else { return nil }
         if case .null = node { return nil }
@@ -89,7 +88,7 @@ extension [String: JSONNode] {
     }
 }
 
-/// Walks the text once. A fault's place is of no use here: the slower way finds it again.
+/// Parses the text once. It does not report where a fault is, because the caller then checks the text again with `StrictJSON`.
 private struct Reader {
     let scanner: JSONScanner
     var position = 0
@@ -127,7 +126,7 @@ private struct Reader {
         let end = try scanner.skipScalar(start)
         position = end
         let text = String(decoding: UnsafeBufferPointer(start: scanner.base + start, count: end - start), as: UTF8.self)
-        // Fractions, exponents and what is too large are no Int64's text.
+        // A number with a fraction or an exponent, or beyond 64 bits, is not the text of an Int64.
         return Int64(text).map { .integer($0) } ?? .otherNumber
     }
 
@@ -135,7 +134,7 @@ private struct Reader {
         let start = position + 1
         let end = try scanner.skipString(position) - 1
         position = end + 1
-        // SAFETY: both positions lie in the text, which outlives the reader; the bytes are copied.
+        // SAFETY: both positions are within the text, which outlives the reader; the bytes are copied.
         let bytes = UnsafeBufferPointer(start: scanner.base + start, count: end - start)
         guard scanner.plainEnd(start) < end else { return String(decoding: bytes, as: UTF8.self) }
         return String(decoding: try scanner.unescape(start, end), as: UTF8.self)
@@ -163,7 +162,7 @@ private struct Reader {
         return members
     }
 
-    /// Reads what stands between a bracket and its end, separated by commas.
+    /// Reads the elements between a bracket and its end, which are separated by commas.
     private mutating func elements(until close: UInt8, _ depth: Int, _ element: (inout Reader) throws(JSONFault) -> Void) throws(JSONFault) {
         guard depth <= StrictJSON.depthLimit else { throw fault }
         position = scanner.skipSpace(position + 1)

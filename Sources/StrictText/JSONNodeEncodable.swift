@@ -1,16 +1,16 @@
 package import Foundation
 
-/// A control document that writes itself as a tree, without Codable's machinery: for those that an export or import writes each time.
+/// A control document that writes itself as a tree, without the cost of Codable: for documents that every export or import writes.
 ///
-/// The bytes are those that `Encodable` gives: keys in the order of their bytes, no white space, the fewest escapes. A tree that holds what
-/// is not written here (a control character, a number with a fraction) is left to `Encodable`.
+/// The bytes equal those of `Encodable`: keys in byte order, no white space, the fewest escapes. A tree with a value that this code does not
+/// write (a control character, a number with a fraction) is encoded with `Encodable`.
 package protocol JSONNodeEncodable: Encodable {
     /// The document as a tree.
     var node: JSONNode { get }
 }
 
 extension StrictJSON {
-    /// Encodes a control document: keys sorted, no white space, `/` as it is. Equal values give equal bytes.
+    /// Encodes a control document: keys sorted, no white space, `/` not escaped. Equal values give equal bytes.
     package static func encode(_ value: some JSONNodeEncodable) throws -> Data {
         var bytes: [UInt8] = []
         return value.node.write(to: &bytes) ? Data(bytes) : try encodeAny(value)
@@ -27,16 +27,16 @@ extension JSONNode {
     /// A list of texts.
     package static func texts(_ texts: [String]) -> JSONNode { .list(texts.map { .text($0) }) }
 
-    /// A number.
+    /// A count.
     package static func count(_ number: Int) -> JSONNode { .integer(Int64(number)) }
 
     /// An instant as its text.
     package static func instant(_ instant: Instant) -> JSONNode { .text(instant.description) }
 
-    /// An object of those members that are there.
+    /// An object with the members that are not nil.
     package static func members(_ members: [String: JSONNode?]) -> JSONNode { .object(members.compactMapValues { $0 }) }
 
-    /// Appends the node's text; returns false if it cannot be written here.
+    /// Appends the node's text. Returns false if the tree has a value that this code does not write.
     func write(to bytes: inout [UInt8]) -> Bool {
         switch self {
         case .null: bytes += "null".utf8

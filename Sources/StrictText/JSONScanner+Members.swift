@@ -1,9 +1,9 @@
 extension JSONScanner {
-    /// Hands over the members of an object in their order: each name, unescaped, and where its value stands.
+    /// Calls `take` with the members of an object in order: each name, unescaped, and the range of its value.
     ///
-    /// The text must be strict JSON (``StrictJSON/check(_:)``), with an object at its top.
+    /// The text must be strict JSON (``StrictJSON/check(_:)``) with an object at the top.
     ///
-    /// - Returns: where the first member stands, or the closing brace if there is none.
+    /// - Returns: the position of the first member, or of the closing brace if there is none.
     @discardableResult
     package func forEachMember(_ take: (_ name: [UInt8], _ value: Range<Int>) throws -> Void) throws -> Int {
         let first = skipSpace(skipSpace(0) + 1)

@@ -1,22 +1,22 @@
-/// Walks JSON text byte by byte, exactly as RFC 8259 says, without recursion and without copying.
+/// Scans JSON text byte by byte according to RFC 8259, without recursion and without copying.
 ///
-/// The text is lent for the length of a call. UTF-8 is *not* checked here: check whole buffers once with ``UTF8Check``.
-/// Memory: one bit per nesting level. Source: RFC 8259 sections 2 to 7.
+/// The text is borrowed. UTF-8 is *not* checked here: check whole buffers once with ``UTF8Check``. Memory: one bit for each nesting level.
+/// Source: RFC 8259 sections 2 to 7.
 package struct JSONScanner {
-    /// The deepest nesting that is read, in levels of `[` and `{`.
+    /// The deepest nesting of `[` and `{` that is accepted.
     package static let depthLimit = 512
 
     package let base: UnsafePointer<UInt8>
     package let end: Int
 
-    /// Lends the scanner `bytes`, which must outlive it.
+    /// Makes a scanner of `bytes`, which must outlive it.
     package init(_ bytes: UnsafeRawBufferPointer) {
-        // SAFETY: the caller keeps the buffer alive. An empty buffer has no address; `end` is 0 then, and nothing is read.
+        // SAFETY: the caller keeps the buffer alive. An empty buffer has no address; then `end` is 0, and nothing is read.
         self.base = bytes.baseAddress.map { $0.assumingMemoryBound(to: UInt8.self) } ?? UnsafePointer(bitPattern: 1)!
         self.end = bytes.count
     }
 
-    /// Returns the first position at or after `start` that holds no white space.
+    /// Returns the first position at or after `start` without white space.
     @inline(__always)
     package func skipSpace(_ start: Int) -> Int {
         var position = start
@@ -28,7 +28,7 @@ package struct JSONScanner {
         return position
     }
 
-    /// Returns the position behind the value that begins at `start` (no white space before it).
+    /// Returns the position after the value that begins at `start`, without white space before it.
     ///
     /// - Throws: ``JSONFault``.
     package func skipValue(_ start: Int, depthLimit: Int = JSONScanner.depthLimit) throws(JSONFault) -> Int {
@@ -42,7 +42,7 @@ package struct JSONScanner {
         }
     }
 
-    /// Returns the position behind the string that begins with the quote at `start`.
+    /// Returns the position after the string that begins with the quote at `start`.
     package func skipString(_ start: Int) throws(JSONFault) -> Int {
         var position = start + 1
         while true {
@@ -56,14 +56,14 @@ package struct JSONScanner {
         }
     }
 
-    /// Returns the first position at or after `start` that holds a quote, a backslash or a control character.
+    /// Returns the first position at or after `start` with a quote, a backslash or a control character.
     ///
-    /// Steps eight bytes at a time: a byte of `x` is zero where `(x - 0x01…) & ~x & 0x80…` has its high bit set.
+    /// Checks eight bytes at a time: a byte of `x` is zero where `(x - 0x01…) & ~x & 0x80…` has its high bit set.
     @inline(__always)
     package func plainEnd(_ start: Int) -> Int {
         var position = start
         while position + 8 <= end {
-            // SAFETY: position + 8 <= end, so the eight bytes lie in the buffer; the load needs no alignment.
+            // SAFETY: position + 8 <= end, so the eight bytes are in the buffer; the load needs no alignment.
             let word = UnsafeRawPointer(base + position).loadUnaligned(as: UInt64.self)
             let ones: UInt64 = 0x0101_0101_0101_0101, highs: UInt64 = 0x8080_8080_8080_8080
             let quote = word ^ (ones &* 0x22), slash = word ^ (ones &* 0x5C)
@@ -92,7 +92,7 @@ package struct JSONScanner {
         }
     }
 
-    /// Returns the UTF-16 unit of the four hexadecimal digits at `start`.
+    /// Returns the UTF-16 code unit of the four hexadecimal digits at `start`.
     package func hexUnit(_ start: Int) throws(JSONFault) -> UInt16 {
         guard start + 4 <= end else { throw JSONFault(offset: start, reason: "an escape does not end") }
         var unit: UInt16 = 0
@@ -109,7 +109,7 @@ package struct JSONScanner {
         return unit
     }
 
-    /// Returns the position behind the number, `true`, `false` or `null` that begins at `start`.
+    /// Returns the position after the number, `true`, `false` or `null` that begins at `start`.
     package func skipScalar(_ start: Int) throws(JSONFault) -> Int {
         switch base[start] {
         case UInt8(ascii: "t"): return try skipWord(start, "true")
@@ -128,7 +128,7 @@ package struct JSONScanner {
         return start + word.utf8CodeUnitCount
     }
 
-    /// Returns the position behind the number at `start`, and whether it has neither fraction nor exponent.
+    /// Returns the position after the number at `start`, and whether it has neither fraction nor exponent.
     package func skipNumber(_ start: Int) throws(JSONFault) -> (end: Int, isInteger: Bool) {
         var position = start
         if base[position] == UInt8(ascii: "-") { position += 1 }
@@ -187,7 +187,7 @@ package struct JSONScanner {
             } else {
                 position = try skipScalar(position)
             }
-            // A value has ended: close what ends here, or go to the next member.
+            // A value has ended: close the containers that end here, or go to the next element.
             while true {
                 if nesting.isEmpty { return position }
                 position = skipSpace(position)
@@ -206,7 +206,7 @@ package struct JSONScanner {
         }
     }
 
-    /// Returns the position of the value behind `"key" :`, with the key's quote at `start`.
+    /// Returns the position of the value after `"key" :`, with the key's quote at `start`.
     private func skipKey(_ start: Int) throws(JSONFault) -> Int {
         guard start < end, base[start] == UInt8(ascii: "\"") else { throw JSONFault(offset: start, reason: "a key is missing") }
         let colon = skipSpace(try skipString(start))
@@ -215,7 +215,7 @@ package struct JSONScanner {
     }
 }
 
-/// Which of the open containers are objects: a bit each, the innermost lowest.
+/// Which of the open containers are objects, one bit each, the innermost in the lowest bit.
 private struct NestingStack {
     private var bits: UInt64 = 0
     private var full: [UInt64] = []

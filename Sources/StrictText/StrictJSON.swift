@@ -5,35 +5,34 @@ package import Foundation
 ///     let commit = try StrictJSON.decode(Commit.self, from: bytes)
 ///     let bytes = try StrictJSON.encode(commit)
 ///
-/// Foundation's decoder keeps the first of two equal keys and takes trailing commas; this one refuses both, and a BOM,
-/// bytes that are not UTF-8, lone surrogates, nesting beyond 64 levels and anything after the end.
-/// Not for datasets: memory is a small multiple of the document.
+/// Foundation's decoder keeps the first of two equal keys and accepts trailing commas. This one refuses both, and a BOM, bytes that are not
+/// UTF-8, lone surrogates, nesting beyond 64 levels and anything after the end. Not for datasets: memory is a small multiple of the document.
 package enum StrictJSON {
     /// The deepest nesting of a control document, in levels.
     package static let depthLimit = 64
 
     /// Decodes one control document.
     ///
-    /// - Throws: ``JSONFault`` where the text is not strict JSON, else `DecodingError`.
+    /// - Throws: ``JSONFault`` if the text is not strict JSON, else `DecodingError`.
     package static func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T { try decodeAny(type, from: data) }
 
-    /// The way that is open to every type.
+    /// Decodes any `Decodable` type with Foundation, after ``check(_:)``.
     package static func decodeAny<T: Decodable>(_ type: T.Type, from data: Data) throws -> T {
         try data.withUnsafeBytes { try check($0) }
         return try JSONDecoder().decode(type, from: data)
     }
 
-    /// Encodes a control document: keys sorted, no white space, `/` as it is. Equal values give equal bytes.
+    /// Encodes a control document: keys sorted, no white space, `/` not escaped. Equal values give equal bytes.
     package static func encode(_ value: some Encodable) throws -> Data { try encodeAny(value) }
 
-    /// The way that is open to every type.
+    /// Encodes any `Encodable` type with Foundation.
     package static func encodeAny(_ value: some Encodable) throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return try encoder.encode(value)
     }
 
-    /// Refuses what is not one strict JSON value in UTF-8 with no key twice in an object.
+    /// Throws unless the bytes are one strict JSON value in UTF-8, without repeated keys in an object.
     package static func check(_ bytes: UnsafeRawBufferPointer) throws {
         if let fault = UTF8Check.firstFault(in: bytes) { throw JSONFault(offset: fault, reason: "not UTF-8") }
         let scanner = JSONScanner(bytes)
@@ -43,7 +42,7 @@ package enum StrictJSON {
         try refuseRepeatedKeys(scanner, start)
     }
 
-    /// Walks text that is known to be JSON and compares each object's keys, unescaped.
+    /// Scans text that is known to be JSON and compares the unescaped keys of each object.
     private static func refuseRepeatedKeys(_ scanner: JSONScanner, _ start: Int) throws {
         var open: [Set<[UInt8]>?] = []
         var position = start
@@ -81,9 +80,9 @@ package enum StrictJSON {
 }
 
 extension JSONScanner {
-    /// Returns the UTF-8 bytes that the string's contents from `start` up to `end` (without the quotes) stand for.
+    /// Returns the UTF-8 bytes of a string's contents from `start` up to `end`, without the quotes.
     ///
-    /// - Throws: ``JSONFault`` for a lone surrogate, which no UTF-8 text can hold.
+    /// - Throws: ``JSONFault`` for a lone surrogate, which UTF-8 cannot represent.
     package func unescape(_ start: Int, _ end: Int) throws(JSONFault) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(end - start)
@@ -97,7 +96,7 @@ extension JSONScanner {
         return bytes
     }
 
-    /// Hands `emit` the UTF-8 bytes of the escape at `start` and returns the position behind it.
+    /// Passes the UTF-8 bytes of the escape at `start` to `emit` and returns the position after it.
     @inline(__always)
     package func unescapeOne(_ start: Int, _ emit: (UInt8) -> Void) throws(JSONFault) -> Int {
         switch base[start + 1] {

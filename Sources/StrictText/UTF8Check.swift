@@ -1,16 +1,15 @@
-/// Checks that bytes are UTF-8, as Unicode 16 table 3-7 says: no overlong forms, no surrogates, nothing beyond U+10FFFF.
+/// Checks that bytes are UTF-8 according to Unicode 16, table 3-7: no overlong forms, no surrogates, nothing beyond U+10FFFF.
 package enum UTF8Check {
     /// Returns the offset of the first byte of a sequence that is not UTF-8, or nil.
     ///
-    /// Steps over ASCII eight bytes at a time, and goes back to that after each other sequence: text of any language holds
-    /// long runs of it once it stands in JSON.
+    /// Skips ASCII eight bytes at a time, also after each other sequence: in JSON, text of any language has long runs of ASCII.
     package static func firstFault(in bytes: UnsafeRawBufferPointer) -> Int? {
         guard let base = bytes.baseAddress else { return nil }
         let end = bytes.count
         var position = 0
         while position < end {
             if position + 8 <= end {
-                // SAFETY: eight bytes lie between position and the end; the load needs no alignment.
+                // SAFETY: eight bytes are between position and the end; the load needs no alignment.
                 let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: position, as: UInt64.self))
                 let high = word & 0x8080_8080_8080_8080
                 guard high != 0 else {
@@ -29,11 +28,11 @@ package enum UTF8Check {
         return nil
     }
 
-    /// The length of the sequence of 2 to 4 bytes at `text`, or 0 if it is none.
+    /// The length of the sequence of 2 to 4 bytes at `text`; 0 if it is not valid.
     @inline(__always)
     private static func sequenceLength(_ text: UnsafeRawPointer, left: Int) -> Int {
         let lead = text.load(as: UInt8.self)
-        // The second byte's range keeps out overlong forms, surrogates and what is beyond U+10FFFF.
+        // The second byte's range excludes overlong forms, surrogates and code points beyond U+10FFFF.
         let length: Int
         var low: UInt8 = 0x80, high: UInt8 = 0xBF
         switch lead {
