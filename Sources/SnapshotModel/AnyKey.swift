@@ -1,13 +1,13 @@
-/// Any key of a JSON object, for files in which an unknown one is refused: a misspelt key must not be ignored.
+/// Any key of a JSON object, for files in which unknown keys are refused, because a misspelt key must not be ignored.
 struct AnyKey: CodingKey {
     let stringValue: String
     var intValue: Int? { nil }
     init?(stringValue: String) { self.stringValue = stringValue }
     init?(intValue: Int) { nil }
 
-    /// Refuses an object that has other keys than these.
+    /// Throws if an object has other keys than these.
     ///
-    /// - Throws: `DecodingError`, naming the key and those that are known.
+    /// - Throws: `DecodingError`, naming the unknown key and the known ones.
     static func refuseUnknown(in decoder: any Decoder, known: Set<String>) throws {
         for key in try decoder.container(keyedBy: AnyKey.self).allKeys where !known.contains(key.stringValue) {
             throw DecodingError.dataCorrupted(

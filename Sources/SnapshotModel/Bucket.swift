@@ -1,4 +1,4 @@
-/// A group of notifications. Dates are RFC 3339 texts, kept as they were written.
+/// A group of notifications. Dates are RFC 3339 texts and are kept as written.
 ///
 /// Source: the JSON fields of the dataset `buckets`; docs/format.md.
 public struct Bucket: Codable, Hashable, Sendable, Identifiable {
@@ -10,7 +10,7 @@ public struct Bucket: Codable, Hashable, Sendable, Identifiable {
     public let iconUrl: String?
     public let createdAt: String
     public let updatedAt: String
-    /// Whether the bucket stands in for one that was deleted.
+    /// Whether the bucket stands in for a deleted one.
     public let isOrphan: Bool?
 
     public init(

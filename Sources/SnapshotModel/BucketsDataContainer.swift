@@ -1,4 +1,4 @@
-/// One version of all buckets, as it travels: the JSON document that an asset holds.
+/// One version of all buckets, as the JSON document in an asset.
 ///
 /// Any asset of the dataset `buckets`, decompressed, decodes into this.
 public struct BucketsDataContainer: Codable, Hashable, Sendable {

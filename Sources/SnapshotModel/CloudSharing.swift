@@ -1,4 +1,4 @@
-/// Who besides its owner may use the files of a cloud directory. Source: docs/cloud-directory.md, "Who may read the files".
+/// Who besides the owner may use the files of a cloud directory. Source: docs/cloud-directory.md, "Who may read the files".
 public enum CloudSharing: String, Sendable, CaseIterable {
     /// Nobody.
     case owner

@@ -3,14 +3,14 @@
 ///     for key in changes.updated { reload(key.text) }
 ///     if changes.isEverything { reloadAll() }
 ///
-/// Rows that came out of an import as they were are not among them.
+/// Does not include rows that an import wrote without changing them.
 public struct DatasetChanges: Sendable, Hashable {
     /// The dataset's name.
     public let dataset: String
     public private(set) var inserted: Set<EntityKey>
     public private(set) var updated: Set<EntityKey>
     public private(set) var deleted: Set<EntityKey>
-    /// Whether any row may have changed: too many did to name them. The three sets are empty then.
+    /// Whether any row may have changed, because there were too many changes to list. Then the three sets are empty.
     public private(set) var isEverything: Bool
 
     public init(dataset: String, inserted: Set<EntityKey> = [], updated: Set<EntityKey> = [], deleted: Set<EntityKey> = []) {
@@ -21,22 +21,22 @@ public struct DatasetChanges: Sendable, Hashable {
         isEverything = false
     }
 
-    /// Says that any row of a dataset may have changed.
+    /// Changes that may affect any row of a dataset.
     public static func everything(of dataset: String) -> DatasetChanges {
         var changes = DatasetChanges(dataset: dataset)
         changes.isEverything = true
         return changes
     }
 
-    /// How many keys are named.
+    /// How many keys are listed.
     public var count: Int { inserted.count + updated.count + deleted.count }
 
     /// Whether nothing changed.
     public var isEmpty: Bool { count == 0 && !isEverything }
 
-    /// These changes and later ones of the same dataset as one: a row that was inserted and deleted again is not among them.
+    /// Combines these changes with later ones of the same dataset. A row that was inserted and then deleted is not in the result.
     ///
-    /// - Parameter limit: how many keys are named; with more of them the result is ``everything(of:)``.
+    /// - Parameter limit: the most keys that are listed; with more, the result is ``everything(of:)``.
     public func followed(by later: DatasetChanges, limit: Int) -> DatasetChanges {
         guard !isEverything, !later.isEverything else { return .everything(of: dataset) }
         var sum = self

@@ -1,7 +1,7 @@
 /// One version of a dataset as Swift values: the JSON document that an asset holds.
 ///
-/// ``BucketsDataContainer`` and ``NotificationsDataContainer`` are the built-in ones; a dataset of an application's own gets a type like them.
-/// `JSONDecoder` decodes an asset's text into it.
+/// ``BucketsDataContainer`` and ``NotificationsDataContainer`` are the built-in containers. An application declares a similar type for its own
+/// dataset. `JSONDecoder` decodes an asset's text into it.
 public protocol DatasetContainer: Codable, Sendable {
     associatedtype Entity: Codable, Sendable, Identifiable where Entity.ID == String
 

@@ -1,19 +1,19 @@
 import Foundation
 import StrictText
 
-/// A dataset and the table that carries it, as a zone describes them: enough for a device that has neither a dataset file nor the table.
+/// A dataset and its table as a zone describes them, complete enough for a device that has neither a dataset file nor the table.
 ///
-/// The document is `{"formatVersion":1,"dataset":{…},"structure":{…}}`, where `dataset` is what a dataset file has. One that says what readers may edit
-/// has format 2: a program that cannot obey it must not take the description for its own. Source: docs/format.md, "Descriptions".
+/// The document is `{"formatVersion":1,"dataset":{…},"structure":{…}}`, where `dataset` is as in a dataset file. A description that says what
+/// readers may edit has format 2, so that a program that cannot obey it refuses it. Source: docs/format.md, "Descriptions".
 package struct DatasetDescription: Hashable, Sendable {
     package let schema: DatasetSchema
     package let structure: TableStructure
 
     /// The newest format of descriptions that this program reads and writes.
     package static let formatVersion = 2
-    /// The format of this description: the oldest that can say it.
+    /// The format of this description: the oldest that can express it.
     package var formatVersion: Int { schema.statedMessages == nil ? 1 : 2 }
-    /// The most bytes that a description may have.
+    /// The largest size of a description, in bytes.
     package static let byteLimit = 1 << 20
 
     package init(schema: DatasetSchema, structure: TableStructure) {
@@ -31,14 +31,14 @@ package struct DatasetDescription: Hashable, Sendable {
         let structure: TableStructure
     }
 
-    /// The description's document: canonical JSON, the same for the same description.
+    /// The description's document: canonical JSON, so equal descriptions give equal texts.
     package func text() throws -> String {
         String(
             decoding: try StrictJSON.encode(Document(formatVersion: formatVersion, dataset: DatasetFile.Dataset(schema), structure: structure)),
             as: UTF8.self)
     }
 
-    /// Reads a document and checks that its parts agree.
+    /// Reads a document and checks that its parts are consistent.
     ///
     /// - Throws: ``DescriptionError``.
     package init(_ text: String) throws {
@@ -82,7 +82,7 @@ extension DatasetDescription {
         guard condition else { throw DescriptionError(reason()) }
     }
 
-    /// Checks what concerns this description alone.
+    /// Checks this description by itself.
     private func verify() throws {
         let table = schema.table.asciiLowercased
         try require(!table.hasPrefix("sqlite_") && !table.hasPrefix("snapsync_"), "the table name \(schema.table.debugDescription) is reserved")
@@ -90,7 +90,7 @@ extension DatasetDescription {
         let known = Set(names)
         try require(known.count == names.count, "one column of the table is named twice")
         let described = Set(schema.columns.map { $0.column.asciiLowercased })
-        // A table without a key travels by its rowid, which is no column of it.
+        // A table without a key is identified by its rowid, which is not one of its columns.
         let hidden = schema.hasSimpleKey && !schema.keyShape.isText ? described.intersection([schema.keyColumns[0].column.asciiLowercased]) : []
         let isHidden =
             structure.primaryKey.isEmpty && !structure.withoutRowid && known.isDisjoint(with: hidden) && hidden.isSubset(of: ["rowid", "_rowid_", "oid"])
@@ -119,8 +119,8 @@ extension DatasetDescription {
             !structure.strict || structure.columns.allSatisfy { strictTypes.contains($0.declared) }, "a STRICT table has a column of a type that none may have")
     }
 
-    /// Checks descriptions that are to be used together, and orders them: parents before children. Tables that refer to one another in a circle keep
-    /// the order in which they stand.
+    /// Checks that descriptions can be used together, and returns them with parents before children. Tables that refer to one another in a cycle
+    /// keep their order.
     ///
     /// - Throws: ``DescriptionError``.
     package static func sorted(_ descriptions: [DatasetDescription]) throws -> [DatasetDescription] {
@@ -154,6 +154,6 @@ extension DatasetDescription {
 }
 
 extension TableStructure {
-    /// The column of that name, in any case.
+    /// The column with that name, in any case.
     package func column(_ name: String) -> Column? { columns.first { $0.column.asciiLowercased == name.asciiLowercased } }
 }

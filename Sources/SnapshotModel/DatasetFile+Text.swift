@@ -2,7 +2,7 @@ import Foundation
 import StrictText
 
 extension DatasetFile {
-    /// A dataset file for people: the fields in the order of docs/datasets.md, one line for each column. What has its default value is left out.
+    /// A dataset file for people: the fields in the order of docs/datasets.md, one line for each column, without default values.
     package static func text(_ schemas: [DatasetSchema]) -> String {
         let datasets = schemas.map { schema -> String in
             let standard = try? DatasetSchema(

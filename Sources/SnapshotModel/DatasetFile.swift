@@ -11,19 +11,19 @@ import StrictText
 ///                {"name": "value", "type": "real", "optional": true}]}]}
 /// ```
 ///
-/// `key` is a name, or an array of names for a key of several columns. `column` is the name in the table where it differs from `name`;
-/// `collation` of a text column of the key, `timestampUnit`, `recordType`, `recordName`, `merge`, `triggers` and `messages` of a dataset
-/// are optional. A key that is not known is refused, for a misspelt one must not be ignored. Source: docs/datasets.md.
+/// `key` is a name, or an array of names for a key of several columns. `column` is the name in the table if it differs from `name`. Optional are
+/// `collation` of a text column of the key, and `timestampUnit`, `recordType`, `recordName`, `merge`, `triggers` and `messages` of a dataset.
+/// Unknown keys are refused, because a misspelt key must not be ignored. Source: docs/datasets.md.
 package enum DatasetFile {
     /// The format of dataset files that this program reads and writes.
     package static let formatVersion = 1
 
     /// Reads a dataset file.
     ///
-    /// - Throws: `JSONFault`, `DecodingError` or ``SchemaError``; nothing is guessed.
+    /// - Throws: `JSONFault`, `DecodingError` or ``SchemaError``.
     package static func decode(_ data: Data) throws -> [DatasetSchema] { try schemas(of: StrictJSON.decode(Document.self, from: data)) }
 
-    /// Reads a dataset file's text, as it is kept in a database.
+    /// Reads the text of a dataset file that a database stores.
     package static func decode(_ text: String) throws -> [DatasetSchema] { try schemas(of: StrictJSON.decode(Document.self, from: text)) }
 
     private static func schemas(of document: Document) throws -> [DatasetSchema] {
@@ -216,7 +216,7 @@ package enum DatasetFile {
 }
 
 extension DatasetFile {
-    /// Says in words why a dataset file cannot be read.
+    /// Explains in words why a dataset file cannot be read.
     package static func explain(_ error: any Error) -> String {
         guard let error = error as? DecodingError else { return "\(error)" }
         let (path, reason): ([any CodingKey], String) =
@@ -237,7 +237,7 @@ extension DatasetFile {
 }
 
 extension DatasetFile {
-    /// What JSON has for a Swift type.
+    /// The JSON name of a Swift type.
     private static func words(for type: any Any.Type) -> String {
         switch type {
         case is String.Type: "a string"
@@ -248,14 +248,14 @@ extension DatasetFile {
         }
     }
 
-    /// Whether a decoding error's text was written by Swift's library, in its own terms.
+    /// Whether Swift's library wrote a decoding error's text, in its own terms.
     private static func isSwiftsOwn(_ text: String) -> Bool {
         ["Cannot initialize", "Parsed JSON number", "Number ", "The given data", "Unable to"].contains(where: text.hasPrefix)
     }
 }
 
 extension KeyedDecodingContainer {
-    /// One of the names that a type has; any other is refused with all of them.
+    /// Decodes one of a type's names. The error for any other text lists all of them.
     fileprivate func decodeName<T: RawRepresentable<String> & CaseIterable>(_ type: T.Type = T.self, forKey key: Key) throws -> T {
         let text = try decode(String.self, forKey: key)
         if let value = T(rawValue: text) { return value }
@@ -265,14 +265,14 @@ extension KeyedDecodingContainer {
 }
 
 extension JSONNode {
-    /// The members of an object that has none but these.
+    /// The members of an object; throws if it has members other than these.
     fileprivate func members(known: [String]) throws(Misfit) -> [String: JSONNode] {
         let members = try object()
         guard members.keys.allSatisfy(known.contains) else { throw Misfit() }
         return members
     }
 
-    /// The value that the text names.
+    /// The value with the text as its raw value.
     fileprivate func oneOf<T: RawRepresentable<String>>() throws(Misfit) -> T {
         guard let value = T(rawValue: try text()) else { throw Misfit() }
         return value

@@ -1,5 +1,5 @@
 extension DatasetSchema {
-    /// The dataset `buckets`: entities are ``Bucket``s, kept in the table `buckets`.
+    /// The dataset `buckets`: ``Bucket`` entities in the table `buckets`.
     public static let buckets: DatasetSchema = describe(
         "buckets",
         [
@@ -13,7 +13,7 @@ extension DatasetSchema {
             DatasetColumn("isOrphan", .boolean, isOptional: true),
         ])
 
-    /// The dataset `notifications`: entities are ``Notification``s, kept in the table `notifications`.
+    /// The dataset `notifications`: ``Notification`` entities in the table `notifications`.
     public static let notifications: DatasetSchema = describe(
         "notifications",
         [
@@ -31,7 +31,7 @@ extension DatasetSchema {
             DatasetColumn("tapAction", .json, isOptional: true),
         ])
 
-    /// The datasets of a database that names no dataset file, parents before children.
+    /// The datasets of a database without a dataset file, parents before children.
     public static let builtIn: [DatasetSchema] = [buckets, notifications]
 
     private static func describe(_ name: String, _ columns: [DatasetColumn]) -> DatasetSchema {
@@ -44,9 +44,10 @@ extension DatasetSchema {
 }
 
 extension MessagePolicy {
-    /// What a description means that says nothing: of the built-in datasets what their messages have always been, of any other nothing.
+    /// The policy of a description that states none: for the built-in datasets, the messages that they have always had; for any other, no
+    /// messages.
     ///
-    /// The messages of the built-in datasets name an entity by a text and set timestamps as text.
+    /// The messages of the built-in datasets identify an entity by a text and set timestamps as text.
     static func standard(of dataset: String, _ columns: [DatasetColumn], _ keyShape: KeyShape, _ unit: TimestampUnit?) -> MessagePolicy {
         guard keyShape.isSimple, keyShape.isText, unit == nil else { return .none }
         switch dataset {

@@ -1,7 +1,7 @@
 extension DatasetSchema {
-    /// The version of the asset format that a version of this dataset needs: the oldest one that can say what the dataset is.
+    /// The version of the asset format that a version of this dataset needs: the oldest that can express the dataset.
     ///
-    /// It stands in the block index. A program that knows only older versions refuses the asset and says that it must be updated.
+    /// The block index contains it. A program that knows only older formats refuses the asset and asks for an update.
     /// Source: docs/format.md, "Versions".
     package var formatVersion: Int { hasSimpleKey && !usesAnyType && timestampUnit == nil ? 1 : 2 }
 

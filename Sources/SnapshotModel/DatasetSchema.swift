@@ -12,7 +12,8 @@ public enum ColumnKind: String, Codable, Sendable, CaseIterable {
     case json
     /// Bytes; a JSON string in base64 (RFC 4648 section 4, with padding).
     case blob
-    /// A value of any storage class, which it keeps; a JSON number or string, or an object of one member for what JSON has no form for.
+    /// A value of any storage class, which it keeps; a JSON number or string, or an object with one member for a value that JSON cannot
+    /// represent.
     case any
 }
 
@@ -20,13 +21,13 @@ public enum ColumnKind: String, Codable, Sendable, CaseIterable {
 public struct DatasetColumn: Hashable, Sendable {
     /// The name in JSON.
     public let name: String
-    /// The name of the table's column; the same as `name` unless the dataset file says otherwise.
+    /// The name of the table's column; by default the same as `name`.
     public let column: String
     /// What the column holds.
     public let kind: ColumnKind
     /// Whether the column may be NULL (in JSON: left out).
     public let isOptional: Bool
-    /// How the table compares the column's texts; matters for columns of the key alone.
+    /// How the table compares the column's texts. It matters only for key columns.
     public let collation: KeyCollation
 
     public init(_ name: String, _ kind: ColumnKind, column: String? = nil, isOptional: Bool = false, collation: KeyCollation = .binary) {
@@ -38,10 +39,10 @@ public struct DatasetColumn: Hashable, Sendable {
     }
 }
 
-/// How a dataset's entities lie in one table and in one JSON container.
+/// How a dataset's entities are stored in one table and in one JSON container.
 ///
-/// The order of `columns` is the order of the keys in canonical JSON. Sources: DatasetFile for the file that describes
-/// one; docs/format.md for what follows from it.
+/// The order of `columns` is the order of the keys in canonical JSON. Sources: `DatasetFile` for the file that describes a dataset;
+/// docs/format.md for the formats.
 public struct DatasetSchema: Hashable, Sendable {
     /// The dataset's name, and the name of the container's array: `notifications`.
     public let name: String
@@ -51,22 +52,22 @@ public struct DatasetSchema: Hashable, Sendable {
     public let recordName: String
     /// The table's name.
     public let table: String
-    /// All columns that travel, the key among them, in canonical order.
+    /// All columns that are synced, including the key, in canonical order.
     public let columns: [DatasetColumn]
     /// The positions in `columns` of the primary key's columns, in the key's order; of any kind but `json` and `any`, never optional.
     public let keyIndices: [Int]
-    /// The position in `columns` of the instant of the last change, if the table has one; of kind `text` unless `timestampUnit` says otherwise.
+    /// The position in `columns` of the instant of the last change, if the table has one. Its kind is `text` unless `timestampUnit` is set.
     public let timestampIndex: Int?
-    /// What the numbers of the timestamp column count; nil where it holds RFC 3339 text.
+    /// The unit of the numbers in the timestamp column; nil if it holds RFC 3339 text.
     public let timestampUnit: TimestampUnit?
-    /// What becomes of a device's own entities at its first import.
+    /// What happens to a device's own entities at its first import.
     public let merge: MergePolicy
     /// Whether the application's own triggers of the table run when an import changes it.
     public let triggers: TriggerPolicy
-    /// What a reader may tell the publisher about the rows.
+    /// Which edits of the rows a reader may send to the publisher.
     public let messages: MessagePolicy
 
-    /// What the key is made of.
+    /// The columns of the key and how they are compared.
     package let keyShape: KeyShape
 
     /// Describes a dataset whose key is one column.
@@ -82,13 +83,13 @@ public struct DatasetSchema: Hashable, Sendable {
             triggers: triggers, timestampUnit: timestampUnit, messages: messages)
     }
 
-    /// Describes a dataset. A record's type and name follow from the dataset's name unless given.
+    /// Describes a dataset. By default, the record's type and name are derived from the dataset's name.
     ///
     /// - Parameters:
     ///   - keys: the JSON names of the key's columns, in the key's order.
-    ///   - messages: what a reader may tell the publisher; nil means nothing, and for the built-in datasets what ``builtIn`` says.
+    ///   - messages: which edits a reader may send. Nil: none, or for the built-in datasets those of ``builtIn``.
     ///
-    /// - Throws: ``SchemaError`` if a name is not allowed, stands twice, or the key is not usable.
+    /// - Throws: ``SchemaError`` if a name is not allowed or is repeated, or if the key is not usable.
     public init(
         name: String, table: String, keys: [String], timestamp: String?, columns: [DatasetColumn],
         recordType: String? = nil, recordName: String? = nil, merge: MergePolicy = .replace, triggers: TriggerPolicy = .fire,
@@ -134,17 +135,17 @@ public struct DatasetSchema: Hashable, Sendable {
         try SchemaError.require(Self.isName(self.recordType) && Self.isName(self.recordName), "a record's type or name is not allowed", name)
     }
 
-    /// What a dataset file says of messages; nil where it need not say it.
+    /// What a dataset file says about messages; nil if the default applies.
     package var statedMessages: MessagePolicy? { messages == .standard(of: name, columns, keyShape, timestampUnit) ? nil : messages }
 
-    /// The same dataset in another table of the same columns.
+    /// The same dataset in another table with the same columns.
     package func inTable(_ table: String) throws -> DatasetSchema {
         try DatasetSchema(
             name: name, table: table, keys: keyColumns.map(\.name), timestamp: timestampIndex.map { columns[$0].name }, columns: columns,
             recordType: recordType, recordName: recordName, merge: merge, triggers: triggers, timestampUnit: timestampUnit, messages: messages)
     }
 
-    /// The same dataset of which a reader may tell something else.
+    /// The same dataset with another message policy.
     ///
     /// - Throws: ``SchemaError`` if the policy names a column that cannot be changed by itself.
     package func with(messages: MessagePolicy) throws -> DatasetSchema {
@@ -153,7 +154,7 @@ public struct DatasetSchema: Hashable, Sendable {
             recordType: recordType, recordName: recordName, merge: merge, triggers: triggers, timestampUnit: timestampUnit, messages: messages)
     }
 
-    /// The same dataset with other columns, in a table of perhaps another name. A timestamp that is not among the columns is left out.
+    /// The same dataset with other columns, and optionally another table. If the timestamp is not among the columns, the result has none.
     ///
     /// - Throws: ``SchemaError`` if a column of the key is not among the columns.
     package func with(columns: [DatasetColumn], table: String? = nil) throws -> DatasetSchema {
@@ -164,7 +165,7 @@ public struct DatasetSchema: Hashable, Sendable {
             messages: statedMessages?.limited(to: columns))
     }
 
-    /// Refuses a timestamp column whose type cannot hold what the timestamp is.
+    /// Throws if the type of the timestamp column does not match the unit.
     private static func checkTimestamp(_ timestamp: String?, _ kind: ColumnKind?, _ unit: TimestampUnit?, _ name: String) throws {
         guard timestamp != nil else { return try SchemaError.require(unit == nil, "a timestampUnit is given, and no timestamp", name) }
         guard let unit else {
@@ -179,7 +180,7 @@ public struct DatasetSchema: Hashable, Sendable {
             && isLetter(text.utf8.first!)
     }
 
-    /// Whether a table or column of that name can be described.
+    /// Whether a description may contain a table or column with that name.
     package static func isIdentifier(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }

@@ -1,34 +1,35 @@
 /// One value of an entity's key.
 public enum KeyValue: Hashable, Sendable {
     case integer(Int64)
-    /// A number that is no integer of 64 bits.
+    /// A number that is not a 64-bit integer.
     case real(Double)
     case text([UInt8])
     case blob([UInt8])
 
-    /// Lends the value as a column's.
+    /// Calls `body` with the value as a column value.
     package func withColumnValue<T>(_ body: (ColumnValue) throws -> T) rethrows -> T {
         switch self {
         case .integer(let value): try body(.integer(value))
         case .real(let value): try body(.real(value))
-        // SAFETY: the bytes are lent for the length of the call.
+        // SAFETY: the bytes are valid during the call.
         case .text(let bytes): try bytes.withUnsafeBytes { try body(.text($0)) }
         case .blob(let bytes): try bytes.withUnsafeBytes { try body(.blob($0)) }
         }
     }
 }
 
-/// The bytes of a key that is not one text or integer: its values one behind the other, each with its storage class, in SQLite's order.
+/// The bytes of a key that is not one text or integer: its values one after another, each with its storage class, in SQLite's order.
 ///
-/// Two keys are equal for a table exactly if their bytes are, and the order of the bytes is the order in which the table keeps the keys.
+/// Two keys are equal for the table exactly if their bytes are equal, and the bytes have the same order as the keys in the table.
 ///
 /// | value | bytes |
 /// |---|---|
-/// | a number | `10`, 8 bytes of the greatest double that is not above it, 2 bytes of what the number has on top of that |
+/// | a number | `10`, 8 bytes of the greatest double that is not above it, 2 bytes of the difference |
 /// | text | `20`, the folded text with each `00` as `00 FF`, `00 00` |
 /// | blob | `30`, the bytes with each `00` as `00 FF`, `00 00` |
 ///
-/// The double's bits are big-endian, all inverted if it is negative, else with the sign bit set. 1 and 1.0 are one number, and so are 0.0 and -0.0.
+/// The double's bits are big-endian: all inverted if it is negative, else with the sign bit set. 1 and 1.0 are one number, and so are 0.0 and
+/// -0.0.
 /// Source: docs/format.md, "Keys".
 package enum EncodedKey {
     private static let number: UInt8 = 0x10, text: UInt8 = 0x20, blob: UInt8 = 0x30
@@ -57,7 +58,7 @@ package enum EncodedKey {
 
     private static func append(integer value: Int64, to bytes: inout [UInt8]) {
         var double = Double(value)
-        // Rounded up, it may be 2^63, which no Int64 is.
+        // Rounding up may give 2^63, which is beyond Int64.
         if double >= 0x1p63 || Int64(double) > value { double = double.nextDown }
         append(double, rest: UInt16(truncatingIfNeeded: value - Int64(double)), to: &bytes)
     }
@@ -83,9 +84,9 @@ package enum EncodedKey {
         bytes.append(0)
     }
 
-    /// The values; nil for bytes that no key has.
+    /// The values of an encoded key; nil for bytes that are not one.
     ///
-    /// A text is one of those that are equal for the table: with NOCASE in lower case, with RTRIM without spaces at its end.
+    /// A folded text represents all texts that are equal for the table: with NOCASE it is in lower case, with RTRIM it has no spaces at its end.
     package static func values(of bytes: [UInt8]) -> [KeyValue]? {
         var values: [KeyValue] = []
         var position = 0

@@ -1,18 +1,18 @@
 import Foundation
 
-/// The primary key of an entity, as it stands in an index, a tombstone or a range of rows.
+/// The primary key of an entity, as used in an index, a tombstone or a range of rows.
 ///
-/// Keys are ordered as SQLite keeps them: numbers by value, then texts and then blobs by their bytes, column by column. Two keys that the table
-/// takes for one are equal. See ``DatasetSchema/keyIndices`` for the columns.
+/// Keys are ordered as in SQLite: numbers by value, then texts and then blobs by their bytes, column by column. Two keys that the table treats as
+/// one are equal. See ``DatasetSchema/keyIndices`` for the columns.
 public enum EntityKey: Hashable, Sendable {
     /// The key of one text column that is compared by its bytes: UTF-8.
     case text([UInt8])
     /// The key of one integer column.
     case integer(Int64)
-    /// Any other key: the encoded values of its columns, whose bytes have the order of the keys. Source: docs/format.md, "Keys".
+    /// Any other key: the encoded values of its columns. The bytes have the order of the keys. Source: docs/format.md, "Keys".
     case encoded([UInt8])
 
-    /// The key of a text.
+    /// The key of one text column.
     public init(_ text: String) { self = .text(Array(text.utf8)) }
 }
 
@@ -29,14 +29,14 @@ extension EntityKey: Comparable {
 }
 
 extension EntityKey {
-    /// Makes the key of several values, or of one that is not compared by its bytes; texts must be folded.
+    /// Makes an encoded key from values, whose texts must be folded.
     package init(encoding values: [KeyValue]) {
         var bytes: [UInt8] = []
         for value in values { value.withColumnValue { EncodedKey.append($0, .binary, to: &bytes) } }
         self = .encoded(bytes)
     }
 
-    /// The values of the key's columns, in its order. Of a column that ignores case or spaces at the end, the text that stands for all equal ones.
+    /// The values of the key's columns, in order. For a column that ignores case or trailing spaces, the folded text.
     public var values: [KeyValue] {
         switch self {
         case .text(let bytes): [.text(bytes)]
@@ -45,7 +45,7 @@ extension EntityKey {
         }
     }
 
-    /// The length of what ``BlockCutter`` hashes and limits count: the text or the encoded values, in bytes.
+    /// The length in bytes that limits apply to and that `BlockCutter` hashes: of the text or of the encoded values.
     package var byteCount: Int {
         switch self {
         case .text(let bytes), .encoded(let bytes): bytes.count
@@ -89,7 +89,7 @@ extension EntityKey: Codable {
         }
     }
 
-    /// A text or an integer; of an encoded key an array of its values.
+    /// Encodes a text or an integer as such, and an encoded key as an array of its values.
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .text(let bytes):

@@ -1,12 +1,11 @@
-/// One column of one entity, lent for the length of a call.
+/// A column of one entity. Valid only during the call that receives it.
 ///
-/// The bytes of `text`, `json` and `blob` belong to whoever made the value (SQLite's row, a block's buffer) and are
-/// gone when the call returns.
+/// The bytes of `text`, `json` and `blob` belong to the source of the value (SQLite's row, a block's buffer), which frees them after the call.
 package enum ColumnValue {
     case null
     case integer(Int64)
     case real(Double)
-    /// UTF-8, checked by the giver only where its documentation says so.
+    /// UTF-8. The source has checked it only if its documentation says so.
     case text(UnsafeRawBufferPointer)
     /// JSON text.
     case json(UnsafeRawBufferPointer)
@@ -14,18 +13,18 @@ package enum ColumnValue {
     case blob(UnsafeRawBufferPointer)
 }
 
-/// Takes entities one by one, in the order in which they come.
+/// Receives entities one by one.
 ///
-/// The one bridge between LocalStore and SnapshotFormat, which do not see each other: the reader of rows gives to the
-/// encoder of JSON, the parser of JSON gives to the writer of rows.
+/// It connects LocalStore and SnapshotFormat, which do not depend on each other: the reader of rows passes entities to the JSON encoder, and the
+/// JSON parser passes them to the writer of rows.
 package protocol EntitySink: AnyObject {
-    /// Takes one entity: a value for each column of the dataset's schema, in its order.
+    /// Receives one entity: a value for each column of the dataset's schema, in its order.
     ///
-    /// A boolean is lent as `.integer(0)` or `.integer(1)`. The values are lent for the length of the call.
+    /// A boolean is passed as `.integer(0)` or `.integer(1)`. The values are valid only during the call.
     func take(_ values: UnsafeBufferPointer<ColumnValue>) throws
 }
 
 extension ColumnValue {
-    /// Whether it is NULL.
+    /// Whether the value is NULL.
     package var isNull: Bool { if case .null = self { true } else { false } }
 }

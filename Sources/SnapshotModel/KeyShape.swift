@@ -1,15 +1,15 @@
-/// How the table of a dataset compares the texts of a key column.
+/// How a dataset's table compares the texts of a key column.
 ///
 /// Source: "Collating Sequences" in SQLite's documentation of datatypes.
 public enum KeyCollation: String, Codable, Sendable, CaseIterable {
     /// By their bytes.
     case binary
-    /// With A to Z as a to z; a NUL ends what is compared, and of texts that are equal up to there the longer one is greater.
+    /// A to Z equal a to z. A NUL ends the comparison; of texts that are equal up to it, the longer is greater.
     case nocase
-    /// By their bytes, spaces at the end left out.
+    /// By their bytes, ignoring spaces at the end.
     case rtrim
 
-    /// Appends the bytes that stand for all texts which are equal under the collation, in its order.
+    /// Appends the folded text: bytes that are the same for all texts that are equal under the collation, and have its order.
     package func appendFolded(_ text: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
         switch self {
         case .binary: bytes.append(contentsOf: text)
@@ -27,7 +27,7 @@ public enum KeyCollation: String, Codable, Sendable, CaseIterable {
     }
 }
 
-/// What the key of a dataset is made of: which columns, what they hold, and how the table compares them.
+/// The columns of a dataset's key: their types and how the table compares them.
 ///
 ///     let shape = schema.keyShape
 ///     if let key = shape.key(of: values) { … }
@@ -42,7 +42,7 @@ package struct KeyShape: Hashable, Sendable {
 
     /// The columns in the key's order, at least one.
     package let parts: [Part]
-    /// Whether the key is one text or integer column that is compared by its bytes or its value: then that value is the key.
+    /// Whether the key is one text column compared by its bytes, or one integer column. Then the value itself is the key.
     package let isSimple: Bool
     /// Whether a simple key is text.
     package let isText: Bool
@@ -53,10 +53,10 @@ package struct KeyShape: Hashable, Sendable {
         isText = parts[0].kind == .text
     }
 
-    /// The position of the column that is a simple key, and else of the key's first column.
+    /// The position of the key's first column; of the only one if the key is simple.
     package var firstIndex: Int { parts[0].index }
 
-    /// The key of an entity; nil where a key column is NULL or holds another type than its own.
+    /// The key of an entity; nil if a key column is NULL or has a value of another type.
     @inline(__always)
     package func key(of values: UnsafeBufferPointer<ColumnValue>) -> EntityKey? {
         guard isSimple else { return encodedKey(of: values) }
@@ -75,7 +75,7 @@ package struct KeyShape: Hashable, Sendable {
 
     /// Appends the encoded key of an entity.
     ///
-    /// - Returns: the position in the schema of the first key column that is NULL or holds another type than its own; nil if there is none.
+    /// - Returns: the position in the schema of the first key column that is NULL or has a value of another type; nil if there is none.
     package func misfit(of values: UnsafeBufferPointer<ColumnValue>, encodingInto bytes: inout [UInt8]) -> Int? {
         for part in parts {
             let value = values[part.index]
@@ -85,7 +85,7 @@ package struct KeyShape: Hashable, Sendable {
         return nil
     }
 
-    /// Whether a key can be one of this shape: as many values, each of its column's type, texts as their collation folds them.
+    /// Whether a key can have this shape: the same number of values, each of its column's type, with texts folded by their collations.
     package func accepts(_ key: EntityKey) -> Bool {
         switch key {
         case .text: return isSimple && isText
@@ -101,13 +101,13 @@ package struct KeyShape: Hashable, Sendable {
         }
     }
 
-    /// The longest key that a version can hold, in bytes of UTF-8 or of its encoded values.
+    /// The longest key that a version can contain, in bytes of UTF-8 or of its encoded values.
     package static let byteLimit = 1024
 
-    /// Whether a version can hold a key of this shape.
+    /// Whether a version can contain the key.
     package func holds(_ key: EntityKey) -> Bool { accepts(key) && key.byteCount <= Self.byteLimit }
 
-    /// Whether keys of the other shape mean the same: columns of the same types, compared alike.
+    /// Whether keys of the other shape have the same meaning: the same types, compared in the same way.
     package func isComparable(with other: KeyShape) -> Bool {
         parts.elementsEqual(other.parts) { $0.kind == $1.kind && $0.collation == $1.collation }
     }
@@ -122,12 +122,12 @@ package struct KeyShape: Hashable, Sendable {
 }
 
 extension DatasetSchema {
-    /// Whether the key is one text or integer column that is compared by its bytes or its value.
+    /// Whether the key is one text column compared by its bytes, or one integer column.
     public var hasSimpleKey: Bool { keyShape.isSimple }
-    /// The columns of the key, in its order.
+    /// The columns of the key, in order.
     public var keyColumns: [DatasetColumn] { keyIndices.map { columns[$0] } }
-    /// The key of an entity; nil where a key column is NULL or holds another type than its own.
+    /// The key of an entity; nil if a key column is NULL or has a value of another type.
     package func key(of values: UnsafeBufferPointer<ColumnValue>) -> EntityKey? { keyShape.key(of: values) }
-    /// The key's columns for people: `id`, or `order_id, line`.
+    /// The names of the key's columns for people: `id`, or `order_id, line`.
     package var keyNames: String { keyColumns.map(\.name).joined(separator: ", ") }
 }

@@ -1,10 +1,11 @@
-/// What becomes of a device's own entities where it has no version in common with the cloud yet: at the first import and when
-/// syncing is enabled. After that, last write wins always holds.
+/// What happens to a device's own entities if it has no version in common with the zone: at the first import, and when syncing is enabled. After
+/// that, last write wins always applies.
 public enum MergePolicy: String, Codable, Sendable, CaseIterable {
-    /// The cloud's entities and tombstones beat one's own; what the cloud does not know is added or replaced, as `init` was told.
+    /// The zone's entities and tombstones win. Entities that the zone does not have are added to it or replaced, as the options of `init` say.
     case replace
-    /// All entities of both sides; of two with one key, the later.
+    /// The entities of both sides are kept; of two with one key, the later wins.
     case merge
-    /// One entity of both sides together: the later; of equally late ones, the one with more columns filled. Settings are such a dataset.
+    /// Only one entity of both sides is kept: the later one; of two with the same instant, the one with more columns filled. For a dataset of
+    /// settings.
     case single
 }

@@ -1,35 +1,35 @@
-/// What a reader may tell the publisher about the rows of a dataset: part of the dataset's description.
+/// Which edits of a dataset's rows a reader may send to the publisher: part of the dataset's description.
 ///
 /// In a dataset file: `"messages": {"rows": true}`, or `"messages": {"patch": ["readAt"], "delete": true}`. Source: docs/messages.md.
 public struct MessagePolicy: Hashable, Sendable {
-    /// Nothing: the dataset is copied one way.
+    /// None: the dataset is synced in one direction only.
     public static let none = MessagePolicy()
-    /// Rows are added, replaced as a whole, and deleted.
+    /// Readers may add rows, replace them as a whole, and delete them.
     public static let wholeRows = MessagePolicy(rows: true)
 
-    /// Whether rows are added, replaced as a whole, and deleted.
+    /// Whether readers may add rows, replace them as a whole, and delete them.
     public let rows: Bool
-    /// The JSON names of columns that are changed by themselves, whatever else the row has.
+    /// The JSON names of columns that readers may change by themselves, without the rest of the row.
     public let patch: [String]
-    /// Whether rows are deleted.
+    /// Whether readers may delete rows.
     public let delete: Bool
 
-    /// - Parameter delete: counts only without `rows`, which say it already.
+    /// - Parameter delete: matters only without `rows`, which includes it.
     public init(rows: Bool = false, patch: [String] = [], delete: Bool = false) {
         self.rows = rows
         self.patch = patch
         self.delete = rows || delete
     }
 
-    /// Whether a reader may tell nothing.
+    /// Whether readers may send no edits.
     public var isEmpty: Bool { !rows && patch.isEmpty && !delete }
 
-    /// The same for a dataset that has these columns only.
+    /// The same policy without columns that are not among these.
     package func limited(to columns: [DatasetColumn]) -> MessagePolicy {
         MessagePolicy(rows: rows, patch: patch.filter { name in columns.contains { $0.name == name } }, delete: delete)
     }
 
-    /// - Throws: ``SchemaError`` for columns that cannot be changed by themselves.
+    /// - Throws: ``SchemaError`` for columns that messages cannot change by themselves.
     func verify(_ columns: [DatasetColumn], keys: [String], timestamp: String?, _ dataset: String) throws {
         try SchemaError.require(!rows || patch.isEmpty, "messages have whole rows (rows) or columns (patch), not both", dataset)
         try SchemaError.require(patch.count <= 64 && Set(patch).count == patch.count, "messages name more than 64 columns, or one twice", dataset)

@@ -1,19 +1,19 @@
-/// What messages can say of a dataset's entities: its ``MessagePolicy`` by the columns' positions.
+/// The edits that messages can carry for a dataset: its ``MessagePolicy`` with the columns' positions.
 package struct MessageRules: Sendable, Hashable {
-    /// Whether whole rows are added, replaced and deleted.
+    /// Whether messages add, replace and delete whole rows.
     package let rows: Bool
-    /// The positions of the columns that are changed by themselves.
+    /// The positions of the columns that messages change by themselves.
     package let patched: [Int]
-    /// Whether rows are deleted.
+    /// Whether messages delete rows.
     package let deletes: Bool
     /// The types of the messages.
     package let vocabulary: MessageVocabulary
-    /// The columns that a message sets by itself, whatever else the entity has.
+    /// The columns that a message sets by itself, without the rest of the entity.
     package let ownColumns: [Int]
 }
 
 extension DatasetSchema {
-    /// What messages can say of the entities; nil if a reader may tell nothing.
+    /// The edits that messages can carry; nil if readers may send none.
     package var messageRules: MessageRules? {
         guard !messages.isEmpty else { return nil }
         let patched = messages.patch.compactMap { name in columns.firstIndex { $0.name == name } }
@@ -22,25 +22,25 @@ extension DatasetSchema {
             ownColumns: patched.isEmpty ? [] : patched + (timestampIndex.map { [$0] } ?? []))
     }
 
-    /// Whether the types of messages that name a built-in dataset can be about this one: it has the dataset's name, and the columns that they need.
+    /// Whether message types that name a built-in dataset can be about this one: it has the dataset's name and the columns that they need.
     package var takesBuiltInMessages: Bool { !MessagePolicy.standard(of: name, columns, keyShape, timestampUnit).isEmpty }
 
-    /// The columns that only a marked row has a value in: of two devices that mark one row at different times neither has lost anything.
+    /// The columns in which only a marked row has a value. If two devices mark one row at different times, neither loses anything.
     package var markColumns: [Int] { messageRules.map { $0.vocabulary == .notifications ? $0.patched : [] } ?? [] }
 }
 
-/// What a message does to a row.
+/// How a message changes a row.
 package enum MessageOperation: Sendable, Hashable {
     /// A whole row is added or replaced.
     case put
-    /// Columns are changed by themselves.
+    /// Columns are changed without the rest of the row.
     case patch
     case delete
 }
 
 /// The types of the messages about a dataset.
 ///
-/// The built-in datasets keep those that earlier versions of snapsync know; all others have types that name no dataset.
+/// The built-in datasets use the types that earlier versions of snapsync know. All other datasets use types that name no dataset.
 package enum MessageVocabulary: Sendable, Hashable {
     case notifications, buckets, rows
 
@@ -59,7 +59,7 @@ package enum MessageVocabulary: Sendable, Hashable {
 
     /// The type of a message.
     ///
-    /// - Parameter isNew: whether a row is put in that the sender's version lacks.
+    /// - Parameter isNew: whether the sender's version does not have the row.
     package func type(of operation: MessageOperation, isNew: Bool = false) -> SyncUpdateMessage.UpdateType {
         switch (self, operation) {
         case (.notifications, .patch): .notificationRead
@@ -74,7 +74,7 @@ package enum MessageVocabulary: Sendable, Hashable {
 }
 
 extension SyncUpdateMessage.UpdateType {
-    /// What a message of this type does to its row; nil for one that is about none.
+    /// How a message of this type changes its row; nil if it is not about a row.
     package var operation: MessageOperation? {
         switch self {
         case .notificationRead, .rowPatched: .patch
@@ -84,7 +84,7 @@ extension SyncUpdateMessage.UpdateType {
         }
     }
 
-    /// The dataset that the type itself names; nil where the message does, and for one that is about none.
+    /// The dataset that the type itself names; nil if the message names it, or if the type is not about a dataset.
     package var dataset: String? {
         switch self {
         case .notificationRead, .notificationDeleted: "notifications"
@@ -93,14 +93,14 @@ extension SyncUpdateMessage.UpdateType {
         }
     }
 
-    /// Whether a message of this type says that its entity was deleted.
+    /// Whether a message of this type deletes its entity.
     package var isDeletion: Bool { operation == .delete }
-    /// Whether it puts in a row that its sender's version lacked.
+    /// Whether a message of this type adds a row that its sender's version does not have.
     package var isAddition: Bool { self == .bucketCreated || self == .rowAdded }
 }
 
 extension EntityKey {
-    /// The key as a text; nil for any key but one text column.
+    /// The key as a text; nil if it is not the key of one text column.
     public var text: String? {
         guard case .text(let bytes) = self else { return nil }
         return String(decoding: bytes, as: UTF8.self)

@@ -1,6 +1,6 @@
-/// One notification. Dates are RFC 3339 texts, kept as they were written.
+/// One notification. Dates are RFC 3339 texts and are kept as written.
 ///
-/// Foundation has a type of the same name: a file that imports both says
+/// Foundation has a type of the same name. In a file that imports both, write
 /// `typealias Notification = SnapshotModel.Notification`.
 /// Source: the JSON fields of the dataset `notifications`; docs/format.md.
 public struct Notification: Codable, Hashable, Sendable, Identifiable {
@@ -8,7 +8,7 @@ public struct Notification: Codable, Hashable, Sendable, Identifiable {
     public let title: String
     public let subtitle: String?
     public let body: String?
-    /// When it was read; nil while it is not.
+    /// When it was read; nil if it is unread.
     public let readAt: String?
     public let sentAt: String?
     public let createdAt: String
@@ -39,7 +39,7 @@ public struct Notification: Codable, Hashable, Sendable, Identifiable {
         self.tapAction = tapAction
     }
 
-    /// Elements of `attachments` and `actions` that are no objects are left out, for these columns hold any JSON.
+    /// Skips elements of `attachments` and `actions` that are not objects, because these columns may hold any JSON.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         id = try members.decode(String.self, forKey: .id)

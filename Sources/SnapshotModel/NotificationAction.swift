@@ -1,13 +1,13 @@
-/// What a button of a notification, or a tap on it, does.
+/// The action of a notification's button, or of a tap on the notification.
 ///
-/// Any JSON object decodes: a `type` that is missing is empty, `destructive` is then false.
+/// Any JSON object decodes: a missing `type` becomes empty, a missing `destructive` false.
 public struct NotificationAction: Codable, Hashable, Sendable {
     /// `DELETE`, `NAVIGATE`, `MARK_AS_READ`, … as the application writes it.
     public let type: String
     public let value: String?
     public let title: String?
     public let icon: String?
-    /// Whether the action destroys something and is to be shown so.
+    /// Whether the action destroys something and should be shown as destructive.
     public let destructive: Bool
 
     public init(type: String, value: String? = nil, title: String? = nil, icon: String? = nil, destructive: Bool) {
@@ -18,7 +18,7 @@ public struct NotificationAction: Codable, Hashable, Sendable {
         self.destructive = destructive
     }
 
-    /// - Throws: `DecodingError` for anything but a JSON object.
+    /// - Throws: `DecodingError` if the JSON is not an object.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         self.init(

@@ -1,6 +1,6 @@
-/// A picture, sound or other medium that belongs to a notification.
+/// A picture, sound or other medium of a notification.
 ///
-/// Any JSON object decodes: a `mediaType` that is missing is empty.
+/// Any JSON object decodes: a missing `mediaType` becomes empty.
 public struct NotificationAttachment: Codable, Hashable, Sendable {
     /// `IMAGE`, `VIDEO`, `AUDIO`, … as the application writes it.
     public let mediaType: String
@@ -13,7 +13,7 @@ public struct NotificationAttachment: Codable, Hashable, Sendable {
         self.name = name
     }
 
-    /// - Throws: `DecodingError` for anything but a JSON object.
+    /// - Throws: `DecodingError` if the JSON is not an object.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         self.init(mediaType: members.tolerantText(.mediaType) ?? "", url: members.tolerantText(.url), name: members.tolerantText(.name))

@@ -1,4 +1,4 @@
-/// One version of all notifications, as it travels: the JSON document that an asset holds.
+/// One version of all notifications, as the JSON document in an asset.
 ///
 /// Any asset of the dataset `notifications`, decompressed, decodes into this.
 public struct NotificationsDataContainer: Codable, Hashable, Sendable {

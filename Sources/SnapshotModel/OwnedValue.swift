@@ -1,10 +1,10 @@
 import Foundation
 
-/// A column's value that may be kept, unlike the one that is lent.
+/// A column's value that owns its bytes, unlike ``ColumnValue``.
 package enum OwnedValue: Hashable, Sendable {
     case null
     case integer(Int64)
-    /// The number's bits, so that what is stored differently differs.
+    /// The number's bits, so that values with different bits are not equal.
     case real(UInt64)
     case text([UInt8])
     case json([UInt8])
@@ -21,7 +21,7 @@ package enum OwnedValue: Hashable, Sendable {
         }
     }
 
-    /// A value as a column of a kind has it, however the table or the JSON stores it: a whole number in a real column is a real.
+    /// The value as a column of that kind has it, regardless of how the table or the JSON stores it: a whole number in a real column is a real.
     package init(_ value: ColumnValue, of kind: ColumnKind) {
         switch (value, kind) {
         case (.integer(let integer), .real): self = .real(Double(integer).bitPattern)
@@ -30,13 +30,13 @@ package enum OwnedValue: Hashable, Sendable {
         }
     }
 
-    /// Lends the value as a column's.
+    /// Calls `body` with the value as a column value.
     package func withColumnValue<T>(_ body: (ColumnValue) throws -> T) rethrows -> T {
         switch self {
         case .null: try body(.null)
         case .integer(let value): try body(.integer(value))
         case .real(let bits): try body(.real(Double(bitPattern: bits)))
-        // SAFETY: the bytes are lent for the length of the call.
+        // SAFETY: the bytes are valid during the call.
         case .text(let bytes): try bytes.withUnsafeBytes { try body(.text($0)) }
         case .json(let bytes): try bytes.withUnsafeBytes { try body(.json($0)) }
         case .blob(let bytes): try bytes.withUnsafeBytes { try body(.blob($0)) }
@@ -45,10 +45,10 @@ package enum OwnedValue: Hashable, Sendable {
 }
 
 extension OwnedValue {
-    /// A text, or nothing.
+    /// A text, or NULL.
     package init(_ text: String?) { self = text.map { .text(Array($0.utf8)) } ?? .null }
 
-    /// The text, if it is one.
+    /// The text; nil if the value is not a text.
     package var text: String? {
         guard case .text(let bytes) = self else { return nil }
         return String(decoding: bytes, as: UTF8.self)
@@ -56,7 +56,7 @@ extension OwnedValue {
 }
 
 extension OwnedValue: Encodable {
-    /// As JSON has it; a JSON column's text and a blob's base64 as strings.
+    /// Encodes the value as JSON: a JSON column's text and a blob's base64 as strings.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {

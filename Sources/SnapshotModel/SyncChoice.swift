@@ -1,14 +1,14 @@
-/// What the user has said about syncing a database.
+/// The user's choice about syncing a database.
 public enum SyncChoice: String, Hashable, Sendable, Codable, CaseIterable {
-    /// Nothing yet: nothing is synced until there is a choice.
+    /// No choice yet; nothing is synced until there is one.
     case undecided
     case on
     case off
 
-    /// A choice that was made.
+    /// The choice `on` or `off`.
     public init(isOn: Bool) { self = isOn ? .on : .off }
 
-    /// Whether it is on; nil while nothing was chosen.
+    /// Whether syncing is on; nil if there is no choice yet.
     public var isOn: Bool? {
         switch self {
         case .undecided: nil

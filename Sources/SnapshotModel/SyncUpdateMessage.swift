@@ -1,47 +1,48 @@
 import Foundation
 
-/// One change of one entity, told by a device to whoever publishes.
+/// One change of one entity, sent by a device to a publisher.
 ///
 ///     SyncUpdateMessage(type: .notificationRead, entityId: "n-17", timestamp: "2026-11-21T08:32:00.250Z")
 ///
-/// `type`, `entityId` and `timestamp` alone are a complete message about a notification, as an application sends it over a channel of its own. In a
-/// zone's mailbox the other fields say who sent it and what the type needs. Source: docs/messages.md.
+/// `type`, `entityId` and `timestamp` alone are a complete message about a notification, which an application may send over its own channel. In a
+/// zone's mailbox the other fields name the sender and carry what the type needs. Source: docs/messages.md.
 public struct SyncUpdateMessage: Hashable, Sendable {
     /// What happened.
     public enum UpdateType: String, Codable, Sendable, CaseIterable {
         case notificationRead, notificationDeleted, bucketCreated, bucketUpdated, bucketDeleted
-        /// Nothing happened: the sender asks the publisher to write everything whole and anew.
+        /// No change: the sender asks the publisher to publish everything again as snapshot assets.
         case fullSync
-        /// Of the dataset that the message names: a row was added, replaced as a whole, deleted, or some of its columns were changed.
+        /// In the dataset that the message names, a row was added, replaced as a whole or deleted, or some of its columns were changed.
         case rowAdded, rowChanged, rowDeleted, rowPatched
     }
 
     public let type: UpdateType
     /// The key of the entity; nil for `fullSync`.
     public let key: EntityKey?
-    /// When it happened: an RFC 3339 text. In a mailbox, the instant of the change, to the microsecond.
+    /// When it happened, as RFC 3339 text. In a mailbox, the instant of the change, in microseconds.
     public let timestamp: String
-    /// 32 hexadecimal digits that no other message has; a publisher applies an id once.
+    /// 32 hexadecimal digits that identify the message. A publisher applies an id only once.
     public let id: String?
     /// The device that sent it.
     public let sender: String?
-    /// The dataset of the entity. The types of rows need it.
+    /// The dataset of the entity, required for the types of rows.
     public let dataset: String?
-    /// The row as canonical JSON, for the types that add or replace one; for `rowPatched` its key and the new values of ``columns``.
+    /// The row as canonical JSON, for types that add or replace one. For `rowPatched`, its key and the new values of ``columns``.
     public let entity: String?
-    /// The new `readAt`, for `notificationRead`. Nil: the timestamp; or, with ``basedOnReadAt``, not read any more.
+    /// The new `readAt`, for `notificationRead`. Nil means the timestamp or, with ``basedOnReadAt``, that the notification is unread again.
     public let readAt: String?
-    /// The `readAt` that the sender saw before; nil if the notification was not read.
+    /// The `readAt` before the sender's change; nil if the notification was unread.
     public let basedOnReadAt: String?
-    /// When the entity had last changed that the sender changed or deleted: an RFC 3339 text. Nil where the sender does not know, and for a
-    /// new entity. A publisher whose entity is later keeps what the message overwrites in its conflict journal.
+    /// When the entity that the sender changed or deleted had last changed, as RFC 3339 text. Nil for a new entity, or if the sender does not
+    /// know. If the publisher's entity is later, the publisher stores what the message overwrites in its conflict journal.
     public let replaces: String?
-    /// The number of the version that the sender had applied when it wrote the message. A message that knows the version with the answer to an
-    /// earlier message of the same sender follows that message, whatever the two instants are. Nil where the sender does not say.
+    /// The number of the version that the sender had applied when it wrote the message; nil if the sender does not say. If that version or an
+    /// earlier one answered an earlier message of the same sender, this message follows the earlier message, whatever their instants are.
     public let version: Int?
-    /// The JSON names of the columns that ``entity`` has a value or no value for, for the types of rows. The others are left as they are.
+    /// The JSON names of the columns that ``entity`` covers, with or without a value, for the types of rows. Other columns stay as they are.
     public let columns: [String]?
-    /// For `rowPatched`: the key and what the sender saw in ``columns`` before, as canonical JSON; nil where the sender does not know.
+    /// For `rowPatched`: the key and the values of ``columns`` before the sender's change, as canonical JSON; nil if the sender does not know
+    /// them.
     public let basedOn: String?
 
     public init(
@@ -53,7 +54,7 @@ public struct SyncUpdateMessage: Hashable, Sendable {
             basedOnReadAt: basedOnReadAt, replaces: replaces, version: version)
     }
 
-    /// - Parameter key: of any shape: a text, an integer, or several values.
+    /// - Parameter key: a key of any shape: a text, an integer, or several values.
     public init(
         type: UpdateType, key: EntityKey?, timestamp: String, id: String? = nil, sender: String? = nil, dataset: String? = nil, entity: String? = nil,
         readAt: String? = nil, basedOnReadAt: String? = nil, replaces: String? = nil, version: Int? = nil, columns: [String]? = nil, basedOn: String? = nil
@@ -75,10 +76,10 @@ public struct SyncUpdateMessage: Hashable, Sendable {
 }
 
 extension SyncUpdateMessage {
-    /// The key of the entity as a text: a text as it is, an integer in digits, several values as a JSON array. Nil for `fullSync`.
+    /// The key of the entity as a text: a text itself, an integer in digits, several values as a JSON array. Nil for `fullSync`.
     public var entityId: String? { key?.plainText }
 
-    /// What `readAt` is to be, for `notificationRead`; nil: not read.
+    /// The new value of `readAt`, for `notificationRead`; nil: unread.
     public var newReadAt: String? { readAt ?? (basedOnReadAt == nil ? timestamp : nil) }
 }
 
@@ -90,7 +91,7 @@ extension SyncUpdateMessage: Codable {
 }
 
 extension EntityKey {
-    /// The key as it is, for programs; who prints it takes care of control characters. An encoded key is the text of a JSON array.
+    /// The key as plain text, for programs. Code that prints it must escape control characters. An encoded key is the text of a JSON array.
     package var plainText: String {
         switch self {
         case .text(let bytes): String(decoding: bytes, as: UTF8.self)
@@ -99,7 +100,7 @@ extension EntityKey {
         }
     }
 
-    /// The key as JSON has it.
+    /// The key as JSON.
     private var jsonText: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .withoutEscapingSlashes

@@ -1,12 +1,12 @@
-/// How a dataset's table is built, beyond what its ``DatasetSchema`` says: enough to make the table elsewhere.
+/// The structure of a dataset's table, beyond its ``DatasetSchema``: enough to create the table on another device.
 ///
-/// Every part is a name or one of a closed set of words. There is no SQL text in it.
+/// It consists only of names and of words from closed sets, without SQL text.
 package struct TableStructure: Hashable, Sendable, Codable {
-    /// The types that a column of a table that is made can be declared with. Each has the affinity of the column that it describes.
+    /// The types with which a created table can declare a column. Each has the affinity of the column that it describes.
     package enum DeclaredType: String, Hashable, Sendable, Codable, CaseIterable {
         case integer, int, text, real, blob, numeric, boolean, date, datetime, timestamp, time, decimal, json, any, untyped
 
-        /// The type as `CREATE TABLE` has it.
+        /// The type in a `CREATE TABLE` statement.
         package var sql: String { self == .untyped ? "" : rawValue.uppercased() }
     }
 
@@ -15,11 +15,11 @@ package struct TableStructure: Hashable, Sendable, Codable {
         case binary, nocase, rtrim
     }
 
-    /// What happens to a child when its parent is deleted or gets another key.
+    /// What happens to a child when its parent is deleted or its key changes.
     package enum Action: String, Hashable, Sendable, Codable, CaseIterable {
         case noAction, restrict, setNull, setDefault, cascade
 
-        /// The action as `CREATE TABLE` has it, and as `PRAGMA foreign_key_list` says it.
+        /// The action as `CREATE TABLE` and `PRAGMA foreign_key_list` write it.
         package var sql: String {
             switch self {
             case .noAction: "NO ACTION"
@@ -46,10 +46,10 @@ package struct TableStructure: Hashable, Sendable, Codable {
         }
     }
 
-    /// Columns whose values together no two rows have.
+    /// Columns whose combined values are unique.
     package struct Unique: Hashable, Sendable, Codable {
         package let columns: [String]
-        /// How each column is compared.
+        /// The collation of each column.
         package let collations: [Collation]
 
         package init(columns: [String], collations: [Collation]) {
@@ -60,7 +60,7 @@ package struct TableStructure: Hashable, Sendable, Codable {
 
     package struct Reference: Hashable, Sendable, Codable {
         package let columns: [String]
-        /// The dataset that is referred to.
+        /// The name of the parent dataset.
         package let parent: String
         /// Columns of the parent's table.
         package let parentColumns: [String]
@@ -78,14 +78,14 @@ package struct TableStructure: Hashable, Sendable, Codable {
 
     /// The columns that the dataset describes, in the table's order.
     package let columns: [Column]
-    /// The columns of the PRIMARY KEY, in its order; empty if there is none.
+    /// The columns of the PRIMARY KEY, in order; empty if there is none.
     package let primaryKey: [String]
     package let autoincrement: Bool
     package let withoutRowid: Bool
     package let strict: Bool
-    /// The UNIQUE constraints and indexes, without those on expressions and those with a WHERE.
+    /// The UNIQUE constraints and indexes, except indexes on expressions and partial indexes.
     package let unique: [Unique]
-    /// The foreign keys whose parents travel, too.
+    /// The foreign keys whose parents are also synced.
     package let references: [Reference]
 
     package init(

@@ -1,6 +1,6 @@
 package import StrictText
 
-/// What the numbers of a timestamp column count, where it does not hold RFC 3339 text.
+/// The unit of the numbers in a timestamp column that does not hold RFC 3339 text.
 public enum TimestampUnit: String, Codable, Sendable, CaseIterable {
     /// Seconds since 1970-01-01T00:00:00Z, in an integer or a real column.
     case seconds
@@ -8,12 +8,12 @@ public enum TimestampUnit: String, Codable, Sendable, CaseIterable {
     case milliseconds
     /// Microseconds since 1970, in an integer column.
     case microseconds
-    /// Seconds since 2001-01-01T00:00:00Z, in an integer or a real column: what Apple's frameworks store.
+    /// Seconds since 2001-01-01T00:00:00Z, in an integer or a real column, as Apple's frameworks store them.
     case apple
-    /// The Julian day in UTC, in a real column: what SQLite's `julianday()` gives.
+    /// The Julian day in UTC, in a real column, as SQLite's `julianday()` returns it.
     case julian
 
-    /// The kinds of columns that may hold it.
+    /// The kinds of columns that may have this unit.
     package var columnKinds: [ColumnKind] {
         switch self {
         case .seconds, .apple: [.integer, .real]
@@ -22,7 +22,7 @@ public enum TimestampUnit: String, Codable, Sendable, CaseIterable {
         }
     }
 
-    /// The instant that an integer stands for; nil outside the years 0001 to 9999.
+    /// The instant of an integer; nil outside the years 0001 to 9999.
     package func instant(of integer: Int64) -> Instant? {
         switch self {
         case .seconds: Self.instant(integer, times: 1_000_000)
@@ -33,7 +33,7 @@ public enum TimestampUnit: String, Codable, Sendable, CaseIterable {
         }
     }
 
-    /// The instant that a real number stands for, to the nearest microsecond; nil outside the years 0001 to 9999.
+    /// The instant of a real number, to the nearest microsecond; nil outside the years 0001 to 9999.
     package func instant(of real: Double) -> Instant? {
         let microseconds: Double
         var start: Int64 = 0
@@ -42,13 +42,13 @@ public enum TimestampUnit: String, Codable, Sendable, CaseIterable {
         case .milliseconds: microseconds = real * 1000
         case .microseconds: microseconds = real
         case .apple: (microseconds, start) = (real * 1_000_000, Self.appleEpoch)
-        // Subtracted as days, which is exact near the present; a product of such size would not be.
+        // Subtract as days, which is exact near the present; a product of that size would not be.
         case .julian: microseconds = (real - Self.julianDayOf1970) * 86_400_000_000
         }
         return Int64(exactly: microseconds.rounded()).flatMap { Self.instant($0, times: 1, after: start) }
     }
 
-    /// The number that stands for an instant, to the precision of the column; a whole number is never a later instant.
+    /// The number for an instant, with the precision of the column. An integer is rounded down.
     package func value(of instant: Instant, in kind: ColumnKind) -> ColumnValue {
         if kind == .integer { return .integer(whole(instant)) }
         switch self {
@@ -60,7 +60,7 @@ public enum TimestampUnit: String, Codable, Sendable, CaseIterable {
         }
     }
 
-    /// How many whole units an instant is after the unit's beginning.
+    /// How many whole units an instant is after the start of the unit's count.
     private func whole(_ instant: Instant) -> Int64 {
         func floor(_ microseconds: Int64, _ unit: Int64) -> Int64 { (microseconds - (microseconds % unit + unit) % unit) / unit }
         return switch self {
@@ -83,11 +83,11 @@ public enum TimestampUnit: String, Codable, Sendable, CaseIterable {
     private static let julianDayOf1970 = 2_440_587.5
 }
 
-/// The instant that a row's own timestamp column names: the one reading of it for values, SQL, logs and JSON.
+/// Reads the instant of a row's own timestamp column: the one implementation for values, SQL, logs and JSON.
 package struct RowInstant: Sendable {
     /// The column's position in the schema.
     package let index: Int
-    /// What its numbers count; nil for RFC 3339 text.
+    /// The unit of its numbers; nil for RFC 3339 text.
     package let unit: TimestampUnit?
 
     /// Nil for a dataset without a timestamp column.
@@ -97,10 +97,10 @@ package struct RowInstant: Sendable {
         unit = schema.timestampUnit
     }
 
-    /// The instant of a row, given its values in the schema's order; nil for what is no instant.
+    /// The instant of a row from its values in the schema's order; nil if the value is not an instant.
     package func instant(in values: UnsafeBufferPointer<ColumnValue>) -> Instant? { Self.instant(of: values[index], unit) }
 
-    /// The instant that a value of the column names; nil for what is no instant: another storage class, or out of range.
+    /// The instant of a value of the column; nil if it is not an instant: another storage class, or out of range.
     package static func instant(of value: ColumnValue, _ unit: TimestampUnit?) -> Instant? {
         switch (value, unit) {
         case (.text(let bytes), nil): try? Instant(parsing: bytes)

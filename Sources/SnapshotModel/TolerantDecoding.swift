@@ -1,8 +1,8 @@
-// The columns `attachments`, `actions` and `tapAction` hold any JSON. What an application writes there must not make a whole version
-// unreadable, so their types take what they can.
+// The columns `attachments`, `actions` and `tapAction` hold any JSON. Unexpected JSON there must not make a whole version unreadable, so their
+// types decode what they can.
 
 extension KeyedDecodingContainer {
-    /// Text; a number or a boolean as its text; nil for anything else and for a key that is not there.
+    /// Text; a number or a boolean as its text; nil for anything else or a missing key.
     func tolerantText(_ key: Key) -> String? {
         if let text = try? decode(String.self, forKey: key) { return text }
         if let flag = try? decode(Bool.self, forKey: key) { return String(flag) }
@@ -10,18 +10,18 @@ extension KeyedDecodingContainer {
         return (try? decode(Double.self, forKey: key)).map { String($0) }
     }
 
-    /// True or 1; false for anything else and for a key that is not there.
+    /// True for `true` or 1; false for anything else or a missing key.
     func tolerantFlag(_ key: Key) -> Bool {
         (try? decode(Bool.self, forKey: key)) ?? ((try? decode(Int64.self, forKey: key)) == 1)
     }
 
-    /// The elements that can be decoded; none for anything but an array.
+    /// The elements that can be decoded; empty if the value is not an array.
     func tolerantList<T: Decodable>(_ key: Key) -> [T] {
         ((try? decode([Tolerant<T>].self, forKey: key)) ?? []).compactMap(\.value)
     }
 }
 
-/// A value, or nil where the JSON is another one.
+/// A value, or nil if the JSON has another type.
 private struct Tolerant<Value: Decodable>: Decodable {
     let value: Value?
 

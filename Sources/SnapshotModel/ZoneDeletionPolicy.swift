@@ -1,8 +1,8 @@
-/// What a device does about its own data when the zone that it syncs with was deleted.
+/// What a device does with its own data after the zone that it syncs with was deleted.
 public enum ZoneDeletionPolicy: String, Sendable, CaseIterable {
-    /// Everything here stays as it is.
+    /// All local data stays.
     case keep
-    /// What came from the zone goes; what was changed here and is not in the zone's last version stays. Where the zone was deleted because
-    /// the account's encrypted data was reset, everything stays all the same: it is there to be uploaded again.
+    /// The device deletes the data that came from the zone, and keeps data that was changed locally and is not in the zone's last version. If the
+    /// zone was deleted because the account's encrypted data was reset, all data stays, so that it can be uploaded again.
     case erase
 }

@@ -1,10 +1,10 @@
 import StrictText
 
-/// Made-up buckets and notifications that look like real ones, the same for the same seed.
+/// Generated buckets and notifications that look like real ones, the same for the same seed.
 ///
 ///     try SampleData(notifications: 150, buckets: 8, seed: 1).giveNotifications(to: applier)
 ///
-/// Entities come in the order of their dates, with random keys, as an application would insert them. Memory: one entity.
+/// Entities are generated in the order of their dates, with random keys, as an application would insert them. Memory: one entity.
 package struct SampleData {
     package let notificationCount: Int
     package let bucketCount: Int
@@ -21,7 +21,7 @@ package struct SampleData {
         self.random = random
     }
 
-    /// Gives the buckets, as ``DatasetSchema/buckets`` orders their columns.
+    /// Passes the buckets to a sink, with the columns in the order of ``DatasetSchema/buckets``.
     package func giveBuckets(to sink: any EntitySink) throws {
         var writer = SampleWriter(random: random, vocabulary: vocabulary)
         for (index, id) in bucketIDs.enumerated() {
@@ -39,7 +39,7 @@ package struct SampleData {
         }
     }
 
-    /// Gives the notifications, as ``DatasetSchema/notifications`` orders their columns.
+    /// Passes the notifications to a sink, with the columns in the order of ``DatasetSchema/notifications``.
     package func giveNotifications(to sink: any EntitySink) throws {
         var writer = SampleWriter(random: SeededGenerator(seed: random.seedOfNotifications), vocabulary: vocabulary)
         let span = 60_000_000_000_000 / Int64(max(notificationCount, 1))
@@ -71,7 +71,7 @@ package struct SampleData {
 }
 
 extension SeededGenerator {
-    /// A second stream of numbers, so that the notifications do not depend on what the buckets drew.
+    /// The seed of a second stream of numbers, so that the notifications do not depend on how many numbers the buckets use.
     fileprivate var seedOfNotifications: UInt64 {
         var copy = self
         return copy.next()

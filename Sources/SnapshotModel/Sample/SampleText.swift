@@ -1,6 +1,6 @@
 import StrictText
 
-/// Builds one text after another from random words.
+/// Builds texts from random words.
 struct SampleText {
     var bytes: [UInt8] = []
     var random: SeededGenerator
@@ -34,7 +34,7 @@ struct SampleText {
         for _ in 0..<6 { bytes.append(Self.hexDigits[random.below(16)]) }
     }
 
-    /// A sentence: now and then an emoji, a quoted word, a line break, a number.
+    /// A sentence that sometimes has an emoji, a quoted word, a line break or a number.
     mutating func words(_ count: ClosedRange<Int>) {
         let start = bytes.count
         let total = count.lowerBound + random.below(count.count)

@@ -1,7 +1,7 @@
-/// The words that sample texts are made of: common ones first, as often as in real texts (Zipf's law).
+/// The words of sample texts. Common words come first and are chosen as often as in real texts (Zipf's law).
 struct SampleVocabulary {
     private let words: [[UInt8]]
-    /// Draws by weight, made once: a million texts of twenty words want a fast choice.
+    /// A lookup table for choosing by weight, made once, because a million texts need some twenty words each.
     private let draws: [UInt16]
 
     init(random: inout SeededGenerator) {
@@ -12,7 +12,7 @@ struct SampleVocabulary {
             for _ in 0..<2 + random.below(3) { word += Self.syllables[random.below(Self.syllables.count)] }
             if seen.insert(word).inserted { words.append(word) }
         }
-        // The k-th word is drawn about 1 / (k + 3) as often as the first would be.
+        // The k-th word has the weight 1 / (k + 3).
         var sums: [Double] = []
         var sum = 0.0
         for rank in 0..<words.count {
@@ -31,7 +31,7 @@ struct SampleVocabulary {
         self.words = words
     }
 
-    /// A word, the common ones more often.
+    /// A random word; common words are chosen more often.
     func word(_ random: inout SeededGenerator) -> [UInt8] { words[Int(draws[Int(random.next() >> 48)])] }
 
     private static let syllables =

@@ -1,4 +1,4 @@
-/// Collects the columns of one made-up entity and lends them to a sink.
+/// Collects the columns of one generated entity and passes them to a sink.
 struct SampleWriter {
     private enum Column {
         case null
@@ -34,7 +34,7 @@ struct SampleWriter {
         columns.append(built(percent, build).map { .json($0) } ?? .null)
     }
 
-    /// A boolean that is there in `percent` of all entities and true in `chance` percent of those.
+    /// A boolean that has a value in `percent` of all entities and is true in `chance` percent of those.
     mutating func boolean(percent: Int, true chance: Int) {
         columns.append(text.random.happens(percent: percent) ? .integer(text.random.happens(percent: chance) ? 1 : 0) : .null)
     }
@@ -48,7 +48,7 @@ struct SampleWriter {
 
     func end(_ sink: any EntitySink) throws {
         try text.bytes.withUnsafeBytes { bytes in
-            // SAFETY: the slices point into `bytes`, which lives until the sink returns.
+            // SAFETY: the slices point into `bytes`, which is valid until the sink returns.
             let values = columns.map { column -> ColumnValue in
                 switch column {
                 case .null: .null

@@ -1,4 +1,4 @@
-/// Random numbers that are the same for the same seed, on every machine.
+/// Random numbers that are the same for the same seed on every machine.
 ///
 /// Source: SplitMix64, by Guy Steele, Doug Lea and Christine Flood (2014), with the constants of its reference version.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
@@ -19,6 +19,6 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         Int(next().multipliedFullWidth(by: UInt64(bound)).high)
     }
 
-    /// Whether something of that probability happens.
+    /// True with that probability.
     package mutating func happens(percent: Int) -> Bool { below(100) < percent }
 }

@@ -1,21 +1,21 @@
-/// A project as its owner has it, with its items: what is shared with everybody.
+/// A project and its items as the owner publishes them.
 ///
-/// As JSON it is the file that `snapsync share publish --file` takes, in which an unknown key is refused:
+/// As JSON it is the file that `snapsync share publish --file` reads, in which unknown keys are refused:
 ///
 /// ```json
 /// {"id": "garden", "title": "Garden", "detail": "Before the frost", "closed": false,
 ///  "items": [{"id": "1", "title": "Dig", "detail": "", "completed": true}]}
 /// ```
 ///
-/// `detail`, `closed`, `completed` and `items` may be left out. Source: docs/sharing.md.
+/// `detail`, `closed`, `completed` and `items` are optional. Source: docs/sharing.md.
 public struct ProjectDraft: Hashable, Sendable, Identifiable {
-    /// The same for every publication of the project, the only one of that id in a zone.
+    /// The same for every publication of the project, and unique in the zone.
     public var id: String
     public var title: String
-    /// Empty if there is nothing to say.
+    /// May be empty.
     public var detail: String
     public var isClosed: Bool
-    /// In the order in which they are shown.
+    /// The items in display order.
     public var items: [SharedItem]
 
     /// A project with its items.
@@ -30,11 +30,11 @@ public struct ProjectDraft: Hashable, Sendable, Identifiable {
 
 /// One item of a shared project.
 public struct SharedItem: Hashable, Sendable, Identifiable {
-    /// The only one of that id in its project.
+    /// Unique in the project.
     public var id: String
-    /// May be empty: an item that nobody has named yet.
+    /// May be empty, for an item that has no name yet.
     public var title: String
-    /// Empty if there is nothing to say.
+    /// May be empty.
     public var detail: String
     public var isCompleted: Bool
 

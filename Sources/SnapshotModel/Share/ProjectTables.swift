@@ -1,23 +1,23 @@
-/// Which tables and columns of a database hold projects and their items.
+/// Which tables and columns of a database contain projects and their items.
 ///
 ///     var tables = ProjectTables(projects: "project", items: "task")
 ///     tables.columns[.itemTitle] = "name"
 ///
-/// A column that is not named here has its field's own name (`title`, `detail`, …); `detail`, `closed`, `completed` and
-/// `position` may be missing then. An item's project is found by the foreign key that the items' table declares. Source: docs/sharing.md.
+/// The default name of a column is its field's name (`title`, `detail`, …). A table may lack the columns `detail`, `closed`, `completed` and
+/// `position` if they are not named here. The foreign key that the items' table declares tells an item's project. Source: docs/sharing.md.
 public struct ProjectTables: Hashable, Sendable {
-    /// What a column holds. Its raw value is how the command line names it.
+    /// What a column contains. The raw value is the field's name on the command line.
     public enum Field: String, Hashable, Sendable, CaseIterable {
         case projectID = "project.id", projectTitle = "project.title", projectDetail = "project.detail", projectClosed = "project.closed"
         case itemID = "item.id", itemProject = "item.project", itemTitle = "item.title", itemDetail = "item.detail"
         case itemCompleted = "item.completed", itemPosition = "item.position"
 
-        /// The column's name where none is given; nil for what a foreign key tells.
+        /// The default name of the column; nil if a foreign key tells the column.
         package var defaultColumn: String? {
             self == .itemProject ? nil : rawValue.split(separator: ".").last.map(String.init)
         }
 
-        /// Whether a table without such a column will do.
+        /// Whether a table may lack such a column.
         package var isOptional: Bool {
             [.projectDetail, .projectClosed, .itemDetail, .itemCompleted, .itemPosition].contains(self)
         }
@@ -25,12 +25,12 @@ public struct ProjectTables: Hashable, Sendable {
 
     /// The table of the projects.
     public var projects: String
-    /// The table of their items.
+    /// The table of the items.
     public var items: String
-    /// The columns whose names are not their fields'.
+    /// The columns that do not have their fields' names.
     public var columns: [Field: String]
 
-    /// Tables, with columns of other names than their fields'.
+    /// Makes a description of tables.
     public init(projects: String = "projects", items: String = "items", columns: [Field: String] = [:]) {
         self.projects = projects
         self.items = items
