@@ -1,31 +1,31 @@
 package import CloudStore
 import StrictText
 
-/// A checkpoint's JSON: all live records at one commit. Its bytes follow from the commits alone.
+/// A checkpoint's JSON: all live records as of one commit. The commits alone determine its bytes, so every device computes the same file.
 package struct CheckpointDocument: Codable {
     let cloud: String
     /// The SHA-256 of the file of commit `number`.
     let commit: String
     let number: Int
-    /// In the byte order of their names, each with its change tag.
+    /// Sorted by the UTF-8 bytes of their names, each with its change tag.
     let records: [RecordDocument]
-    /// That of commit `number`.
+    /// The timestamp of commit `number`.
     let timestamp: Instant
     let zone: String
-    /// If the zone was deleted and not made anew since.
+    /// Set if the zone was deleted and has not been created again since.
     let zoneDeletion: ZoneDeletionDocument?
 
     static let sealName = "checkpoint"
     /// The largest checkpoint file, in bytes.
     package static let byteLimit = 256 << 20
-    /// A checkpoint is due when so many commits have passed since the last one.
+    /// A checkpoint is due when this many commits have passed since the last one.
     static let interval = 16
 }
 
 extension ReplayedHistory {
     /// The file of the checkpoint at the log's last commit; nil before the first commit.
     package func checkpointBytes() throws -> [UInt8]? {
-        // Nothing follows a zone that was moved, so no commit could name the checkpoint.
+        // No commit follows in a zone that was moved, so no commit could name the checkpoint.
         guard let token, let timestamp, deletion?.successor == nil else { return nil }
         let document = CheckpointDocument(
             cloud: history.cloud, commit: token.hash, number: token.number,
@@ -34,7 +34,7 @@ extension ReplayedHistory {
         return try ChecksummedDocument.encode(document, named: CheckpointDocument.sealName)
     }
 
-    /// Begins a log at a checkpoint whose bytes must have the hash that a commit names.
+    /// Starts a log at a checkpoint. Its bytes must have the hash that a commit names.
     ///
     /// - Throws: ``CloudError`` with `.damaged` or `.incompatibleVersion`.
     package init(checkpoint bytes: [UInt8], named reference: CheckpointReference, of history: HistoryID) throws(CloudError) {
@@ -62,7 +62,8 @@ extension ReplayedHistory {
             }
             members = try MemberList(record, savedBy: number, of: history, at: place)
         }
-        // Which checkpoint the commits around it name is theirs to say: one may have been made long after its commit.
+        // The log starts without a checkpoint reference, since only a commit can name one, and a checkpoint may be made long after its
+        // commit.
         self.init(
             history: history, token: ChangeToken(number: reference.number, hash: document.commit), timestamp: document.timestamp,
             checkpoint: nil, live: records, deletion: try document.zoneDeletion?.deletion(at: place), members: members)

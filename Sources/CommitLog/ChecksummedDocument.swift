@@ -2,27 +2,28 @@ package import CloudStore
 import Foundation
 import StrictText
 
-/// A control document with its own checksum, so that a flipped bit in the newest one is found too:
-/// `{"commit":{…},"sha256":"<SHA-256 of the bytes {…}>"}`.
+/// A control document with its own checksum, so that a flipped bit is found even in the newest file, whose hash no other file names:
 ///
-/// The checksum is over the body's bytes as they stand in the file: a reader needs no canonical encoder, and keys that it
-/// does not know take part.
+///     {"commit":{…},"sha256":"<SHA-256 of the bytes {…}>"}
 ///
-/// In a signed zone a third part follows: `,"signature":"<128 hexadecimal digits>"}`, the Ed25519 signature over
-/// `snapsync-commit 1`, a line feed, and the same bytes. The word after `snapsync-` is the document's name, so no signature of one kind
-/// of document is one of another. Source: docs/security.md.
+/// The checksum covers the body's bytes exactly as they are in the file. A reader therefore needs no canonical encoder, and keys that the
+/// reader does not know are covered too.
+///
+/// In a signed zone a third part follows: `,"signature":"<128 hexadecimal digits>"}`. It is the Ed25519 signature over `snapsync-commit 1`,
+/// a line feed, and the same bytes. The word after `snapsync-` is the document's name, so a signature of one kind of document is not valid
+/// for another kind. Source: docs/security.md.
 package enum ChecksummedDocument {
-    /// Seals a value under a name, and signs it in a signed zone.
+    /// Encodes a value under a name, adds the checksum, and signs it in a signed zone.
     package static func encode(_ value: some Encodable, named name: String, by keys: DeviceKeys? = nil) throws -> [UInt8] {
         try seal(try StrictJSON.encode(value), named: name, by: keys)
     }
 
-    /// The same, for what every export or import writes.
+    /// The same without Codable, for the documents that every export or import writes.
     static func encode(_ value: some JSONNodeEncodable, named name: String, by keys: DeviceKeys? = nil) throws -> [UInt8] {
         try seal(try StrictJSON.encode(value), named: name, by: keys)
     }
 
-    /// Seals a body that is JSON already, and signs it if there are keys.
+    /// Adds the checksum to a body that is already JSON, and signs it if there are keys.
     static func seal(_ body: Data, named name: String, by keys: DeviceKeys?) throws -> [UInt8] {
         let sealed = seal(body, named: name)
         guard let keys else { return sealed }
@@ -30,24 +31,24 @@ package enum ChecksummedDocument {
         return sealed.dropLast() + Array(",\"signature\":\"\(ContentHash.hex(signature))\"}".utf8)
     }
 
-    /// What is signed: the label of the kind of document, and the body.
+    /// The bytes that are signed: the label of the kind of document, and the body.
     private static func message(_ body: some Sequence<UInt8>, _ name: String) -> [UInt8] { Array("snapsync-\(name) 1\n".utf8) + body }
 
-    /// Seals a body that is JSON already.
+    /// Adds the checksum to a body that is already JSON.
     static func seal(_ body: Data, named name: String) -> [UInt8] {
         Array("{\"\(name)\":".utf8) + body + Array(",\"sha256\":\"\(ContentHash.of(body))\"}".utf8)
     }
 
-    /// Checks the seal and decodes the body.
+    /// Verifies the checksum and decodes the body.
     ///
-    /// - Throws: ``CloudError`` with `.damaged` at `place`, without the content.
+    /// - Throws: ``CloudError`` with `.damaged` at `place`; the error never holds the content.
     package static func decode<T: Decodable>(
         _ type: T.Type, named name: String, from bytes: [UInt8], at place: String, isSigned: Bool = false
     ) throws(CloudError) -> T {
         try decode(named: name, from: bytes, at: place, isSigned) { try StrictJSON.decode(type, from: Data($0)) }
     }
 
-    /// The same, for what every run reads.
+    /// The same without Codable, for the documents that every run reads.
     static func decode<T: JSONNodeDecodable>(
         _ type: T.Type, named name: String, from bytes: [UInt8], at place: String, isSigned: Bool = false
     ) throws(CloudError) -> T {
@@ -71,9 +72,9 @@ package enum ChecksummedDocument {
         }
     }
 
-    /// The body's bytes, once the seal was checked; the signature is for ``verifySignature(of:named:by:at:)``.
+    /// Returns the body's bytes after verifying the checksum. The signature is checked separately, by ``verifySignature(of:named:by:at:)``.
     ///
-    /// - Parameter isSigned: whether the document belongs to a signed zone and must have a signature; elsewhere it must have none.
+    /// - Parameter isSigned: whether the document belongs to a signed zone. It must have a signature then, and must have none otherwise.
     static func body(of bytes: [UInt8], named name: String, at place: String, isSigned: Bool = false) throws(CloudError) -> ArraySlice<UInt8> {
         let sealed = try parts(of: bytes, named: name, at: place, isSigned: isSigned).sealed
         let head = "{\"\(name)\":".utf8, tail = middle.count + 64 + end.count
@@ -87,7 +88,7 @@ package enum ChecksummedDocument {
         return body
     }
 
-    /// Checks the signature of a document whose seal was checked.
+    /// Verifies the signature of a document whose checksum is already verified.
     ///
     /// - Parameter key: the Ed25519 public key that the body names, in hexadecimal digits.
     /// - Throws: ``CloudError`` with `.untrusted` at `place`.
@@ -104,10 +105,11 @@ package enum ChecksummedDocument {
     private static let middle = Array(",\"sha256\":\"".utf8)
     private static let end = Array("\"}".utf8)
     private static let signatureMark = Array(",\"signature\":\"".utf8)
-    /// What a signed document has behind the checksum's digits and their quotation mark.
+    /// The byte count of everything after the checksum's last digit and quotation mark in a signed document.
     private static let signatureCount = signatureMark.count + 128 + end.count
 
-    /// The document as it would be unsigned, with another last byte, and the digits of the signature, which are none in an unsigned zone.
+    /// Splits a document into its unsigned form and the signature's digits. In a signed document the unsigned form ends with a comma instead
+    /// of the brace; in an unsigned zone there are no digits.
     private static func parts(of bytes: [UInt8], named name: String, at place: String, isSigned: Bool) throws(CloudError) -> (
         sealed: ArraySlice<UInt8>, digits: ArraySlice<UInt8>
     ) {
@@ -123,7 +125,7 @@ package enum ChecksummedDocument {
                 hint: "somebody else wrote the file, or zone.json; run snapsync doctor")
         }
         guard isSigned else { return (bytes[...], []) }
-        // The comma takes the place of the brace.
+        // The unsigned form keeps the comma where an unsigned document has the closing brace.
         return (bytes.dropLast(signatureCount - 1), tail.dropFirst(signatureMark.count).prefix(128))
     }
 }

@@ -5,14 +5,15 @@ extension CloudMailbox {
         CloudError(.serverRecordChanged, at: place, "another message has that id", hint: "give the message a new id")
     }
 
-    /// Takes one sender's part of the mailbox.
+    /// Reads the messages of one sender into the mailbox.
     ///
     /// - Parameters:
-    ///   - names: the names of the files there, in any order; names with a dot in front are not looked at.
-    ///   - signers: who may send messages, in a signed zone.
-    ///   - place: where the sender's files lie.
-    ///   - isArriving: whether a file that cannot be read is one that a sync tool is still writing; it waits then.
-    ///   - read: a file's bytes; nil if it was just removed.
+    ///   - names: the names of the files there, in any order. Names that begin with a dot are ignored.
+    ///   - signers: the devices that may send messages, in a signed zone.
+    ///   - place: where the sender's files are.
+    ///   - isArriving: whether a sync tool may still be writing a file that cannot be read. Such a file is counted as unread and tried again
+    ///     later.
+    ///   - read: returns a file's bytes; nil if the file was just removed.
     package mutating func take(
         _ names: [String], of sender: String, _ request: MailboxRequest, in history: HistoryID, by signers: MessageSigners? = nil,
         at place: String, isArriving: (String) -> Bool = { _ in false }, read: (String) throws(CloudError) -> [UInt8]?

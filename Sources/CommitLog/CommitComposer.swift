@@ -1,14 +1,14 @@
 import CloudStore
 import StrictText
 
-/// Makes the bytes of the next commit from a draft, and says who may publish what.
+/// Makes the bytes of the next commit from a draft, and decides whether a device may publish it.
 struct CommitComposer {
     let history: HistoryID
     let zone: ZoneInfo
 
-    /// The file of the commit that follows `log`'s last one.
+    /// Returns the file of the commit that follows the last one of `log`.
     ///
-    /// - Parameter checkpoint: the newest checkpoint that is there; naming it makes it count.
+    /// - Parameter checkpoint: the newest checkpoint in the store. The checkpoint counts once a commit names it.
     /// - Parameter nonce: 16 hexadecimal digits.
     /// - Parameter keys: the device's keys, in a signed zone.
     /// - Throws: ``CloudError`` with `.invalidArguments`, `.limitExceeded`, `.notAuthorized` or `.clockUnusable`.
@@ -34,7 +34,7 @@ struct CommitComposer {
         return PreparedCommit(zone: history.zone, token: ChangeToken(number: number, hash: ContentHash.of(bytes)), bytes: bytes)
     }
 
-    /// Refuses a draft that nobody could read back, or that its device may not publish.
+    /// Refuses a draft that no reader could read back, or that its device may not publish.
     func verify(_ draft: CommitDraft, number: Int) throws(CloudError) {
         try CloudNames.verify(draft.device, isNameOf: "device")
         try authorize(draft.device, number: number)
@@ -50,13 +50,13 @@ struct CommitComposer {
         let names = draft.saving.map(\.name) + draft.deleting
         guard Set(names).count == names.count else { throw invalid("a record is saved or deleted twice") }
         for record in draft.saving {
-            // What the store must not read does not come here: the keys are with whoever made the draft.
+            // Unsealed records must not reach the store. The composer cannot seal them, since it does not have the zone's keys.
             guard !history.isSealed || record.mayStandInSealedZone else { throw invalid("the zone is sealed, and record \(record.name) is not") }
             if let fault = record.fault(at: number) { throw invalid(fault) }
         }
     }
 
-    /// Refuses a device that may not publish here: commit 1 is the creator's, and all are under `publishers: one`.
+    /// Refuses a device that may not publish here. Only the zone's creator makes commit 1; under `publishers: one` it makes every commit.
     ///
     /// - Throws: ``CloudError`` with `.notAuthorized`.
     func authorize(_ device: String, number: Int) throws(CloudError) {
@@ -68,7 +68,7 @@ struct CommitComposer {
             hint: zone.publishers == .one ? "use the role reader on this device" : "sync on \(zone.creator) first")
     }
 
-    /// What a reader must know to read on; nil where version 1 as it began suffices.
+    /// The features that a reader must support to read on; nil if format version 1 without features suffices.
     private func requirements(_ draft: CommitDraft) -> [String]? {
         let names = history.requirements + (draft.zoneEvent == nil ? [] : [ZoneEventDocument.requirement])
         return names.isEmpty ? nil : names

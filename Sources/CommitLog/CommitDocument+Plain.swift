@@ -1,8 +1,8 @@
 import CloudStore
 import StrictText
 
-// A commit without Codable's machinery: each import reads one, and each export its parent. Values of other types than a dataset's
-// record has are left to Codable, with the commit that they stand in.
+// Reads and writes a commit without Codable, which is slower: each import reads a commit, and each export reads its parent. A commit with
+// values that a dataset's record does not have is left to Codable.
 extension CommitDocument: JSONNodeDecodable {
     init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()

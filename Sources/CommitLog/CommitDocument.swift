@@ -10,46 +10,46 @@ package struct CommitDocument: Codable {
     }
 
     let approvals: [String]
-    /// The newest checkpoint; with that it counts.
+    /// The newest checkpoint. It counts because this commit names it.
     let checkpoint: CheckpointReference?
     let clock: Instant
-    /// The cloud's UUID and the zone: a commit counts nowhere else.
+    /// The cloud's UUID and the zone. The commit is valid nowhere else.
     let cloud: String
     let zone: String
     let deleted: [String]
     let device: String
-    /// In a signed zone: the Ed25519 public key of the device, which has signed the commit.
+    /// In a signed zone: the Ed25519 public key of the device that signed the commit.
     let key: String?
     let messages: Messages
-    /// 16 hexadecimal digits that keep two commits with the same content apart.
+    /// 16 hexadecimal digits, so that two commits with the same content have different hashes.
     let nonce: String
     let number: Int
     /// The SHA-256 of the parent commit's file; absent in commit 1.
     let parent: String?
-    /// What a reader must know to read on from here; absent where version 1 as it began suffices.
+    /// The features that a reader must support to read on; absent if format version 1 without features suffices.
     let requires: [String]?
     let saved: [RecordDocument]
     let timestamp: Instant
-    /// What the commit does to the zone itself; then `requires` names ``ZoneEventDocument/requirement``.
+    /// What the commit does to the zone itself. If present, `requires` names ``ZoneEventDocument/requirement``.
     let zoneEvent: ZoneEventDocument?
 
     static let sealName = "commit"
-    /// What each commit of a signed zone names under `requires`.
+    /// The feature that each commit of a signed zone names in `requires`.
     static let signedRequirement = "signed"
-    /// What each commit of a sealed zone names there besides.
+    /// The feature that each commit of a sealed zone names in `requires` as well.
     static let sealedRequirement = "sealed"
     /// The largest commit file, in bytes.
     package static let byteLimit = 16 << 20
 }
 
-/// A commit that was read and is well-formed in itself, with what the next one needs from it.
+/// A commit that was read and is valid by itself, with the values that the next commit must follow from.
 package struct VerifiedCommit {
     package let commit: Commit
     package let checkpoint: CheckpointReference?
     let zoneEvent: ZoneEvent?
 
-    /// Decodes and checks the file of commit `number`, in a signed zone with its signature; whether it follows from its parent, and whether
-    /// its signer might publish, is for ``ReplayedHistory``.
+    /// Decodes and checks the file of commit `number`; in a signed zone this includes its signature. ``ReplayedHistory`` checks whether the
+    /// commit follows from its parent and whether its signer was allowed to publish.
     ///
     /// - Throws: ``CloudError`` with `.damaged`, `.untrusted` or `.incompatibleVersion` at `place`.
     package init(_ bytes: [UInt8], number: Int, of history: HistoryID) throws(CloudError) {
@@ -58,7 +58,7 @@ package struct VerifiedCommit {
         do throws(CloudError) {
             document = try ChecksummedDocument.decode(CommitDocument.self, named: CommitDocument.sealName, from: bytes, at: place, isSigned: history.isSigned)
         } catch {
-            // A later version's commit may look otherwise; if it says so, that is the better reason.
+            // A commit of a newer version may have another layout. If it names an unknown feature, that error explains more.
             let required = try? ChecksummedDocument.decode(
                 Requirements.self, named: CommitDocument.sealName, from: bytes, at: place, isSigned: history.isSigned
             )
@@ -99,7 +99,7 @@ package struct VerifiedCommit {
 }
 
 extension CommitDocument {
-    /// Says what is wrong with the document as commit `number` of `history`, or nil.
+    /// Returns what is wrong with the document as commit `number` of `history`, or nil.
     func fault(number: Int, of history: HistoryID) -> String? {
         guard self.number == number, (1...CloudNames.largestNumber).contains(number) else { return "the commit says another number than its name" }
         guard cloud == history.cloud, zone == history.zone.description else { return "the commit is one of another cloud or zone" }

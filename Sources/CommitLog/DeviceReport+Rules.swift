@@ -4,9 +4,9 @@ package import StrictText
 extension DeviceReport {
     package static let sealName = "report"
 
-    /// Reads a report's file; whose keys have signed it in a signed zone is for ``ReportReader``.
+    /// Reads a report's file. In a signed zone the signature is verified here, and ``ReportReader`` decides whether the signing key counts.
     ///
-    /// - Throws: ``CloudError`` with `.damaged` if it is not one of `device`, with `.untrusted` if the signature is not one.
+    /// - Throws: ``CloudError`` with `.damaged` if it is not a report of `device`, with `.untrusted` if the signature is not valid.
     package init(_ bytes: [UInt8], of device: String, in history: HistoryID? = nil, at place: String) throws(CloudError) {
         let isSigned = history?.isSigned ?? false
         self = try ChecksummedDocument.decode(DeviceReport.self, named: DeviceReport.sealName, from: bytes, at: place, isSigned: isSigned)
@@ -25,7 +25,7 @@ extension DeviceReport {
         }
     }
 
-    /// What a signed report says besides: where it counts, and whose keys have signed it.
+    /// The further fields of a signed report: the cloud and zone in which it is valid, and the keys that signed it.
     private struct Proof: JSONNodeDecodable {
         let cloud: String
         let key: String
@@ -52,7 +52,8 @@ extension DeviceReport {
         return try ChecksummedDocument.encode(SignedReport(node: .object(members)), named: Self.sealName, by: keys)
     }
 
-    /// A report with its proof; all its members are such that a tree can be written.
+    /// A report with the fields of a signed one. ``encode(to:)`` always throws: the plain writer can write all its values, so Codable is
+    /// never needed.
     private struct SignedReport: JSONNodeEncodable {
         let node: JSONNode
 
@@ -61,7 +62,7 @@ extension DeviceReport {
         }
     }
 
-    /// Refuses a report that nobody could read back.
+    /// Refuses a report that no reader could read back.
     ///
     /// - Throws: ``CloudError`` with `.invalidArguments`.
     package func verify() throws(CloudError) {
@@ -74,7 +75,7 @@ extension DeviceReport {
         }
     }
 
-    /// Whether it says something that `last` did not, or `last` is a day old (or from a clock that was ahead by one).
+    /// Whether the report differs from `last`, or their clocks are a day or more apart (`last` is old, or its clock was ahead).
     package func isNews(after last: DeviceReport) -> Bool {
         role != last.role || token != last.token || nonce != last.nonce || abs(clock.microseconds - last.clock.microseconds) >= CommitClock.dayInMicroseconds
     }

@@ -1,10 +1,10 @@
 package import CloudStore
 import StrictText
 
-/// Removes files of a zone's history by the rules, on any ``HistoryStore``: a policy may ask for less, never for more.
+/// Removes files of a zone's history, on any ``HistoryStore``. It enforces the rules of retention: a policy may remove less, never more.
 ///
-/// Commits go oldest first, so that whoever looks in between finds a history that begins later, and only where a checkpoint
-/// that counts stands above them. What the newest commit's records name is never removed.
+/// Commits are removed oldest first, so a reader that looks in between sees a history that begins later. They are removed only up to a
+/// checkpoint that counts. Files that the newest commit's records name are never removed.
 package struct HistoryPruner<Store: HistoryStore> {
     let store: Store
     let zone: ZoneInfo
@@ -13,10 +13,10 @@ package struct HistoryPruner<Store: HistoryStore> {
         (self.store, self.zone) = (store, zone)
     }
 
-    /// Removes the files, or none if one of them must stay. A file that is gone already is no error.
+    /// Removes the files, or none if one of them must stay. A file that is already gone is not an error.
     ///
-    /// - Throws: ``CloudError`` with `.notAuthorized` for a device that does not publish here, `.invalidArguments` for a file that
-    ///   must stay, and whatever reading the zone whole throws: a damaged history is not pruned.
+    /// - Throws: ``CloudError`` with `.notAuthorized` for a device that may not publish here, `.invalidArguments` for a file that must stay,
+    ///   and the errors of reading the whole zone: a damaged history is not pruned.
     package func remove(_ files: [StoredFile], by device: String) throws {
         if let last = try store.commitNumbers().last, let bytes = try store.commitBytes(last),
             try VerifiedCommit(bytes, number: last, of: store.history).commit.zoneDeletion?.successor != nil
@@ -37,13 +37,14 @@ package struct HistoryPruner<Store: HistoryStore> {
 
         let paths = Dictionary(files.map { ($0.kind, $0.path) }, uniquingKeysWith: { first, _ in first })
         try store.removeFiles(commits.compactMap { paths[.commit($0)] })
-        // Gone for good before what they name goes: a power cut must not bring back a version whose assets are missing.
+        // Make the removal of the commits durable before removing the assets that they name. Otherwise a power cut could bring back a
+        // version without its assets.
         if !commits.isEmpty { try store.synchronizeRemovals(in: CloudNames.commits) }
         let others = files.filter { if case .commit = $0.kind { false } else { true } }
         try store.removeFiles(others.map(\.path))
     }
 
-    /// Removes files of a zone that goes on elsewhere: its last commit alone says so.
+    /// Removes files of a zone that was moved. Only its last commit must stay, because it names the successor.
     private func remove(_ files: [StoredFile], but last: Int, by device: String) throws {
         try CommitComposer(history: store.history, zone: zone).authorize(device, number: last)
         guard !files.contains(where: { $0.kind == .commit(last) }) else { throw refusal("the commit that says where the zone goes on stays") }

@@ -1,10 +1,10 @@
 package import CloudStore
 
 extension HistoryPublisher {
-    /// Puts the checkpoint at a kept commit in place and returns how a later commit names it, which makes it count.
+    /// Writes the checkpoint at a kept commit and returns its reference. The checkpoint counts once a later commit names this reference.
     ///
-    /// - Throws: ``CloudError`` with `.unknownItem` if the commit is not kept, `.damaged` if other bytes lie under that name,
-    ///   `.limitExceeded` if the zone has too many records for one.
+    /// - Throws: ``CloudError`` with `.unknownItem` if the commit is not kept, `.damaged` if a file with other bytes has that name,
+    ///   `.limitExceeded` if the zone has too many records for a checkpoint.
     package func placeCheckpoint(at number: Int) throws -> CheckpointReference {
         let place = store.history.place(ofCheckpoint: number)
         guard let bytes = try HistoryReader(source: store).log(at: number).checkpointBytes(), bytes.count <= CheckpointDocument.byteLimit else {
@@ -16,7 +16,7 @@ extension HistoryPublisher {
         return CheckpointReference(number: number, sha256: ContentHash.of(bytes))
     }
 
-    /// Sees that a checkpoint which a draft wants to name is there and may be named after `log`.
+    /// Verifies that the checkpoint that a draft names exists and may be named by the commit after `log`.
     func verify(_ reference: CheckpointReference, after log: ReplayedHistory) throws {
         let place = store.history.place(ofCheckpoint: reference.number)
         guard reference.number < log.nextNumber, reference.number >= log.checkpoint?.number ?? 0 else {

@@ -1,7 +1,7 @@
 package import CloudStore
 import StrictText
 
-/// Prepares and publishes commits by the rules, on any ``HistoryStore``.
+/// Prepares and publishes commits on any ``HistoryStore``, by the rules of docs/cloud-directory.md.
 package struct HistoryPublisher<Store: HistoryStore> {
     let store: Store
     let zone: ZoneInfo
@@ -15,9 +15,9 @@ package struct HistoryPublisher<Store: HistoryStore> {
     private var reader: HistoryReader<Store> { HistoryReader(source: store) }
     private var composer: CommitComposer { CommitComposer(history: history, zone: zone) }
 
-    /// Makes the commit that would follow `token`; writes the checkpoint that is due before it.
+    /// Makes the commit that would follow `token`. If a checkpoint is due, writes it first.
     package func prepare(_ draft: CommitDraft, after token: ChangeToken?) throws -> PreparedCommit {
-        // Whether the token's commit is there still, the publisher looks when its own is in place.
+        // A recently read copy of the token's commit suffices here: ``publish(_:)`` reads it again after placing the new commit.
         let log = try token.map { try reader.log(after: $0, takesRecent: true) } ?? ReplayedHistory(of: history)
         if let deletion = log.deletion, draft.zoneEvent != .created || deletion.successor != nil { throw deletion.error(in: history.zone) }
         if log.deletion == nil, draft.zoneEvent == .created {
@@ -31,9 +31,10 @@ package struct HistoryPublisher<Store: HistoryStore> {
         return try composer.compose(draft, after: log, checkpoint: checkpoint, nonce: nonces.hex(16), by: keys)
     }
 
-    /// The keys that sign a draft in a signed zone; nil elsewhere. Commit 1 gets the list of members, with its creator alone.
+    /// Returns the keys that sign a draft in a signed zone; nil in an unsigned one. Adds the list of members, with the creator alone, to
+    /// commit 1.
     ///
-    /// - Throws: ``CloudError`` with `.notAuthorized` if the device is no member that publishes, `.keyUnavailable`.
+    /// - Throws: ``CloudError`` with `.notAuthorized` if the device is not a member that publishes, `.keyUnavailable`.
     private func signer(of draft: inout CommitDraft, after log: ReplayedHistory) throws -> DeviceKeys? {
         guard history.isSigned else { return nil }
         let keys = try store.authority.signer()
@@ -48,10 +49,10 @@ package struct HistoryPublisher<Store: HistoryStore> {
         return keys
     }
 
-    /// Puts a prepared commit in place.
+    /// Places a prepared commit in the store.
     ///
-    /// - Throws: ``CloudError`` with `.serverRecordChanged` if the number is taken; `.changeTokenExpired`, `.rolledBack` or `.damaged`
-    ///   if the parent turns out to be gone, and then the commit has been taken away again.
+    /// - Throws: ``CloudError`` with `.serverRecordChanged` if the number is taken; `.changeTokenExpired`, `.rolledBack` or `.damaged` if
+    ///   the parent is gone or another commit. In these cases a commit that was placed now has been removed again.
     package func publish(_ prepared: PreparedCommit) throws -> ChangeToken {
         let commit = try verified(prepared)
         let number = commit.token.number
@@ -63,7 +64,8 @@ package struct HistoryPublisher<Store: HistoryStore> {
             do {
                 try verifyStanding(commit)
             } catch let error as CloudError where [.changeTokenExpired, .rolledBack, .serverRecordChanged, .damaged].contains(error.code) {
-                // Damaged, too: with this commit in place a history that ends before its parent, an older copy, looks like one with a gap.
+                // On `.damaged` too: if an older copy of the zone was restored, it ends before the parent. With our commit left in place it
+                // would look like a history with a gap.
                 try store.removeCommit(number)
                 throw error
             }
@@ -85,7 +87,7 @@ package struct HistoryPublisher<Store: HistoryStore> {
         return commit
     }
 
-    /// A commit never names an asset that is not there whole.
+    /// Refuses a draft that names an asset which is not completely stored.
     private func verifyAssets(of draft: CommitDraft, number: Int) throws {
         let assets = draft.saving.flatMap(\.assets), paths = assets.map { AssetPath($0.path) }
         let misnamed = zip(assets, paths).first { $0.1 == nil }?.0
@@ -96,29 +98,30 @@ package struct HistoryPublisher<Store: HistoryStore> {
             hint: "export again")
     }
 
-    /// The newest checkpoint, after writing the one that is due; or the one that the draft wants to count.
+    /// Returns the checkpoint that the draft names. Without one, returns the newest checkpoint, after writing the one that is due.
     private func checkpoint(after log: ReplayedHistory, wanted: CheckpointReference?) throws -> CheckpointReference? {
         if let wanted {
             try verify(wanted, after: log)
             return wanted
         }
         let last = log.checkpoint?.number ?? 0
-        // It takes many requests in a store that is far away: where others are publishing at the same time, it can wait.
+        // Writing a checkpoint takes many requests in a remote store. While other devices are publishing at the same time, it is put off.
         let interval = store.isContended ? 8 * CheckpointDocument.interval : CheckpointDocument.interval
         guard let token = log.token, token.number - last >= interval else { return log.checkpoint }
         let folded = try reader.log(at: token.number)
         guard folded.token == token, let bytes = try folded.checkpointBytes(), bytes.count <= CheckpointDocument.byteLimit else {
             return log.checkpoint
         }
-        // Other bytes under that name are somebody's damage: not named, they never count. The next commit tries the next number.
+        // If a file with other bytes has that name, it is damage, and it never counts as long as no commit names it. The next commit tries
+        // the next number.
         guard try store.placeCheckpoint(bytes, number: token.number) != .taken else { return log.checkpoint }
         return CheckpointReference(number: token.number, sha256: ContentHash.of(bytes))
     }
 
-    /// Commit 1 is made only where nothing is, for a directory that a sync tool is still filling looks empty at first.
+    /// Refuses commit 1 unless the zone is empty: a directory that a sync tool is still filling looks empty at first.
     private func verifyEmpty(for commit: Commit) throws {
         let numbers = try store.commitNumbers()
-        // Our own commit from an attempt whose outcome was unknown is no obstacle.
+        // Our own commit 1 may already be there, from an attempt whose outcome was unknown.
         if try !numbers.isEmpty && isThere(commit) { return }
         guard try numbers.isEmpty && store.checkpointNumbers().isEmpty else { throw taken(1) }
     }
@@ -127,7 +130,7 @@ package struct HistoryPublisher<Store: HistoryStore> {
         try store.commitBytes(commit.token.number).map { ContentHash.of($0) } == commit.token.hash
     }
 
-    /// Whether the commit, which is there now, follows from what is there.
+    /// Verifies that the placed commit follows from the history in the store.
     private func verifyStanding(_ commit: Commit) throws {
         if let parent = commit.parent {
             _ = try reader.log(after: ChangeToken(number: commit.token.number - 1, hash: parent))

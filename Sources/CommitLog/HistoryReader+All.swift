@@ -1,11 +1,12 @@
 package import CloudStore
 
 extension HistoryReader {
-    /// All commits that are kept, oldest first, checked link by link.
+    /// Returns all kept commits, oldest first, each checked against its parent.
     ///
-    /// They begin behind the last gap: below a checkpoint that counts, a sync tool may bring removals in any order.
+    /// They begin after the last gap. Below a checkpoint that counts, gaps are normal, because a sync tool may deliver removals in any
+    /// order.
     ///
-    /// - Throws: ``CloudError`` with `.damaged` for a commit that is missing above that checkpoint or does not follow from its parent.
+    /// - Throws: ``CloudError`` with `.damaged` if a commit above that checkpoint is missing or does not follow from its parent.
     package func all() throws -> [Commit] {
         let numbers = try source.commitNumbers()
         guard let newest = numbers.last else { return [] }
@@ -15,13 +16,13 @@ extension HistoryReader {
         var log = ReplayedHistory(after: oldest, of: source.history)
         var commits = [oldest.commit]
         try source.forEachCommit(from: log.nextNumber) { commits.append(try log.append($0)) }
-        // The walk ends at the newest commit or at a gap, and folding the zone whole refuses a gap. In a signed zone it also sees who signed; by the
-        // hashes of the parents that counts for all commits before.
+        // The walk above ends at the newest commit or at a gap; reading the whole zone refuses a gap. In a signed zone it also verifies the
+        // signers. Each commit names its parent's hash, so this covers all commits before it.
         let whole: ReplayedHistory
         do {
             whole = try self.log(at: nil)
         } catch let error as CloudError where error.code == .zoneMoved {
-            // Nothing is left but the last commit, which was verified.
+            // Only the last commit of a moved zone is left, and it is already verified.
             return commits
         }
         if source.history.isSigned, let token = whole.token, !commits.contains(where: { $0.token == token }) {

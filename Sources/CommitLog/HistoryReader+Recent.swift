@@ -1,9 +1,10 @@
 package import CloudStore
 
 extension HistoryReader {
-    /// Up to `count` commits that end with the token's, oldest first; they are read backwards, each by the hash that the next one names.
+    /// Returns up to `count` commits that end with the token's, oldest first. They are read backwards, each found by the hash in its
+    /// successor.
     ///
-    /// - Throws: ``CloudError`` with `.changeTokenExpired`, `.rolledBack` or `.damaged`; commits before the token's may be pruned.
+    /// - Throws: ``CloudError`` with `.changeTokenExpired`, `.rolledBack` or `.damaged`. Commits before the token's may have been pruned.
     package func commits(upTo token: ChangeToken, count: Int) throws -> [Commit] {
         _ = try log(after: token)
         var commits: [Commit] = []

@@ -1,7 +1,7 @@
 package import CloudStore
 
 extension HistoryReader {
-    /// The zone as of a checkpoint, whose hash vouches for it whether commits still do or not.
+    /// Returns the zone as of a checkpoint. The checkpoint's hash is enough to trust it, even where the commits below it are pruned.
     ///
     /// - Throws: ``CloudError`` with `.unknownItem` if the checkpoint is not there, `.damaged` if it is another.
     package func state(of reference: CheckpointReference) throws -> ZoneState {
@@ -16,9 +16,9 @@ extension HistoryReader {
         return log.state
     }
 
-    /// A log folded up to commit `number`, begun at the checkpoint that the commit names.
+    /// Returns a log replayed up to commit `number`, starting at the checkpoint that the commit names.
     ///
-    /// Where that, or what lies between, was pruned, a later commit may name a checkpoint that is closer.
+    /// If that checkpoint or a commit after it was pruned, a later commit may name a checkpoint that is closer to `number`.
     func folded(upTo number: Int, naming reference: CheckpointReference?) throws -> ReplayedHistory {
         do {
             return try folded(upTo: number, from: reference)
@@ -29,7 +29,7 @@ extension HistoryReader {
         }
     }
 
-    /// That a version's commit, or what it takes to know the version whole, was pruned.
+    /// The error for a version whose commit was pruned, or whose checkpoint or earlier commits were.
     func notKept(_ number: Int) -> CloudError {
         CloudError(
             .unknownItem, at: source.history.place(ofCommit: number), "that version is no longer kept",
@@ -42,7 +42,7 @@ extension HistoryReader {
         return log
     }
 
-    /// The highest checkpoint that a commit from that number on names and that is not above it.
+    /// Returns the highest checkpoint that is not above `number` and that a commit from `number` on names.
     private func closestCheckpoint(to number: Int) throws -> CheckpointReference? {
         var closest: CheckpointReference?
         var next = number
@@ -56,7 +56,7 @@ extension HistoryReader {
         return closest
     }
 
-    /// Whether the newest commit names a checkpoint at or above that number: then commits up to there may be missing.
+    /// Whether the newest commit names a checkpoint at or above `number`. Then commits up to that checkpoint may be missing.
     private func isPruned(_ number: Int) throws -> Bool {
         guard let newest = try source.commitNumbers().last, let bytes = try source.commitBytes(newest) else { return false }
         return try VerifiedCommit(bytes, number: newest, of: source.history).checkpoint.map { $0.number >= number } ?? false

@@ -1,8 +1,8 @@
 package import CloudStore
 
-/// Reads a zone's history by the rules: probe from a token, list only on a first visit, follow every link.
+/// Reads a zone's history: probes from a token, lists only on a first visit, checks each commit against its parent.
 ///
-/// All of it is the same for every backend; what differs is the ``HistorySource``.
+/// All backends share this code; they differ only in their ``HistorySource``.
 package struct HistoryReader<Source: HistorySource> {
     let source: Source
 
@@ -12,21 +12,24 @@ package struct HistoryReader<Source: HistorySource> {
 
     private var history: HistoryID { source.history }
 
-    /// The commits after `token`, or, without one, all that is needed to know the zone whole.
+    /// Returns the commits after `token`. Without a token, returns everything that is needed to know the whole zone.
     package func changes(since token: ChangeToken?) throws -> ZoneChanges {
         guard let token else { return try firstVisit() }
         var found: [[UInt8]] = []
         try source.refreshCommits()
         try source.forEachCommit(from: token.number + 1) { found.append($0) }
-        // Only now: had the token's commit been pruned before the probes, they would have found nothing and looked like "no news".
+        // Check the token's commit after the probes, not before. If it were pruned in between, the probes would find nothing, which looks
+        // like "nothing new".
         if found.isEmpty, try isTheEnd(token) { return ZoneChanges(base: [], commits: [], token: token) }
-        // A publisher that has seen the token's commit as the newest less than half a day ago finds what follows it: no commit that young is pruned.
+        // A publisher may use its cached copy of the token's commit if it saw that commit as the newest less than half a day ago: no commit
+        // that young is pruned, so the probes find its successors.
         var log = try log(after: token, bytes: source.commitBytesToPublish(after: token))
         if !found.isEmpty { try provideMembers(to: &log) }
         let commits = try found.map { try log.append($0) }
         if !commits.isEmpty {
             if let members = log.members { try source.authority.accept(members, isNewest: true, after: commits, of: history) }
-            // Their publisher may not have come to that yet, or been killed: what a device has read must not be taken back.
+            // The publisher may not have made these commits durable yet, or was killed before. A commit that this device has read must not
+            // disappear in a power cut.
             try source.makeCommitsDurable()
             source.ends.remember(log)
         }
@@ -34,10 +37,12 @@ package struct HistoryReader<Source: HistorySource> {
         return ZoneChanges(base: [], commits: commits, token: log.token)
     }
 
-    /// Whether the token's commit is there, byte for byte as this device has read it, does nothing to the zone itself and asks for nothing.
+    /// Whether the token's commit is still there with the same bytes, has no zone event, and requires no feature beyond those of a signed
+    /// zone.
     ///
-    /// What its bytes say was checked when the token was made of their hash; those two alone concern whoever comes again, with a program
-    /// of another version perhaps. A key that is not spelt out needs an escape like \u0072.
+    /// The commit's other content was verified when the token was made from its hash. Only these two keys are checked again, because the
+    /// device may run another version of the program by now. A key could hide from the search for its bytes in an escape such as `\u0072`,
+    /// so bytes with such an escape are not accepted here.
     private func isTheEnd(_ token: ChangeToken) throws -> Bool {
         guard let bytes = try source.commitBytesToPublish(after: token) ?? source.commitBytes(token.number), ContentHash.of(bytes) == token.hash else {
             return false
@@ -46,12 +51,12 @@ package struct HistoryReader<Source: HistorySource> {
         return bytes.holds("\"requires\"") == history.isSigned && (!history.isSigned || bytes.holds(signedRequirements))
     }
 
-    /// What a commit of a signed zone asks for, if nothing else: a key stands in the document once.
+    /// The `requires` member of a commit that requires only the features of a signed zone. A key is in the document only once.
     private var signedRequirements: String { "\"requires\":[\(history.requirements.map { "\"\($0)\"" }.joined(separator: ","))]" }
 
-    /// Sees that a log which goes on from a commit that was read knows the members as of that commit.
+    /// Gives the members as of the log's commit to a log that started at a commit without knowing them.
     ///
-    /// They are what the device has verified before, or stand in the zone's records.
+    /// They come from the list that this device has verified before, or else from the zone's records.
     func provideMembers(to log: inout ReplayedHistory) throws {
         guard log.lacksMembers, let token = log.token else { return }
         if let known = try source.authority.list(asOf: token, of: history) { return log.provide(known) }
@@ -60,19 +65,19 @@ package struct HistoryReader<Source: HistorySource> {
         log.provide(members)
     }
 
-    /// The members of a signed zone as of the newest commit that this device has verified; nil in one that is not signed.
+    /// Returns the members of a signed zone as of the newest commit that this device has verified; nil in an unsigned zone.
     package func members() throws -> MemberList? {
         guard history.isSigned else { return nil }
         return try source.authority.current(of: history) ?? log(at: nil).members
     }
 
-    /// The members as of the newest commit that is there; nil in a zone that is not signed, empty in one without commits.
+    /// Returns the members as of the newest commit in the store; nil in an unsigned zone, empty in a zone without commits.
     package func newestMembers() throws -> MemberList? {
         guard history.isSigned else { return nil }
         return try log(at: nil).members
     }
 
-    /// The live records as of commit `number` (nil: the newest), in a zone that is not behind `token`.
+    /// Returns the live records as of commit `number` (nil: the newest). Refuses a zone that ends before `token`.
     package func state(at number: Int?, notBefore token: ChangeToken?) throws -> ZoneState {
         if let token { try verifyNotBehind(token) }
         let log = try log(at: number)
@@ -80,7 +85,7 @@ package struct HistoryReader<Source: HistorySource> {
         return log.state
     }
 
-    /// The zone folded up to commit `number` (nil: the newest).
+    /// Returns the zone replayed up to commit `number` (nil: the newest).
     ///
     /// - Throws: ``CloudError`` with `.unknownItem` if that commit is not there.
     package func log(at number: Int?) throws -> ReplayedHistory {
@@ -98,11 +103,11 @@ package struct HistoryReader<Source: HistorySource> {
         return log
     }
 
-    /// A log that goes on from the token's commit, which was read and found to be the one that the token means.
+    /// Returns a log that continues from the token's commit, after reading that commit and comparing its hash with the token.
     ///
     /// - Parameters:
-    ///   - takesRecent: whether it suffices that the commit was there a moment ago.
-    ///   - known: the commit's bytes, where it need not be looked at.
+    ///   - takesRecent: whether a copy that was read a moment ago suffices.
+    ///   - known: the commit's bytes, if the caller has them; then the store is not read.
     /// - Throws: ``CloudError`` with `.changeTokenExpired`, `.rolledBack` or `.damaged`.
     func log(after token: ChangeToken, takesRecent: Bool = false, bytes known: [UInt8]? = nil) throws -> ReplayedHistory {
         let recent = known ?? (takesRecent ? source.recentCommitBytes(token.number) : nil)
@@ -117,7 +122,7 @@ package struct HistoryReader<Source: HistorySource> {
         return log
     }
 
-    /// Whether a kept commit names the asset. Only commits from the asset's own number on can.
+    /// Whether a kept commit names the asset. Only commits from the asset's own number on can name it.
     package func isNamed(_ path: AssetPath) throws -> Bool {
         var number = path.number
         while let bytes = try source.recentCommitBytes(number) ?? source.commitBytes(number) {
@@ -132,11 +137,12 @@ package struct HistoryReader<Source: HistorySource> {
         do {
             _ = try log(after: token)
         } catch let error as CloudError where error.code == .changeTokenExpired {
-            // Pruned, and the history goes on beyond it: reading the zone whole is just what such a device needs.
+            // The commit was pruned, and the history continues beyond it. The caller reads the whole zone, which is what a device that far
+            // behind needs.
         }
     }
 
-    /// Why the token's commit is not there.
+    /// Returns the error that explains why the token's commit is not there.
     private func absence(of token: ChangeToken) throws -> CloudError {
         let newest = try source.commitNumbers().last ?? 0
         guard newest > token.number else {
@@ -160,7 +166,7 @@ package struct HistoryReader<Source: HistorySource> {
         return changes
     }
 
-    /// Lists once, starts at the newest checkpoint that counts, and folds up to the newest commit.
+    /// Lists once, starts at the newest checkpoint that counts, and replays up to the newest commit.
     private func newest<Result>(
         willRestart: () -> Void = {}, onCommit: (Commit) -> Void = { _ in }, _ result: (ReplayedHistory, [CloudRecord]) -> Result
     ) throws -> Result {
@@ -191,15 +197,15 @@ package struct HistoryReader<Source: HistorySource> {
                 }
                 return result(log, base)
             } catch let error as CloudError where error.code == .damaged && error.isRetryable && attempts > 1 {
-                // Something listed was gone when it was read: a prune at work, perhaps. If so, a new listing starts later.
+                // A listed file was gone when it was read, perhaps because a prune is running. A new listing then starts at a later commit.
                 attempts -= 1
             }
         }
     }
 
-    /// Looks whether a zone goes on elsewhere, all of which but its last commit was removed.
+    /// Checks whether the zone was moved and everything but its last commit was removed.
     ///
-    /// - Throws: ``CloudError`` with `.zoneMoved` if it does; with `.untrusted` if none of its members says so.
+    /// - Throws: ``CloudError`` with `.zoneMoved` if so; with `.untrusted` if the commit was not made by a member that publishes.
     private func verifyMoved(_ end: VerifiedCommit) throws {
         guard let moved = end.commit.zoneDeletion, let successor = moved.successor, let checkpoint = end.checkpoint,
             try source.checkpointBytes(checkpoint.number) == nil
@@ -213,7 +219,8 @@ package struct HistoryReader<Source: HistorySource> {
         throw moved.error(in: history.zone)
     }
 
-    /// A log at the checkpoint that counts, or, if that has not arrived, at the beginning where all commits are kept.
+    /// Returns a log that starts at the checkpoint that counts. If that checkpoint is missing but commit 1 is kept, the log starts at the
+    /// beginning.
     func start(at reference: CheckpointReference?) throws -> ReplayedHistory {
         guard let reference else { return ReplayedHistory(of: history) }
         if let bytes = try source.checkpointBytes(reference.number) {
@@ -262,7 +269,7 @@ extension HistoryReader {
 }
 
 extension [UInt8] {
-    /// Whether these bytes stand somewhere among them.
+    /// Whether the array contains the bytes of `text`.
     fileprivate func holds(_ text: String) -> Bool {
         let part = Array<UInt8>(text.utf8)
         guard let first = part.first, count >= part.count else { return false }

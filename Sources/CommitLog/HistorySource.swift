@@ -1,34 +1,34 @@
 package import CloudStore
 package import StrictText
 
-/// Where the files of one zone's history come from: a directory, memory, an object store.
+/// The files of one zone's history: in a directory, in memory, or in an object store.
 ///
-/// Bytes are handed over unchecked; ``HistoryReader`` checks them. nil means that there is no such file.
+/// A source returns bytes without checking them; ``HistoryReader`` checks them. nil means that there is no such file.
 package protocol HistorySource {
     var history: HistoryID { get }
-    /// What was verified before, by whoever opened the cloud.
+    /// The ends of the logs that were verified since the cloud was opened.
     var ends: VerifiedHeadCache { get }
-    /// What the opener of the cloud knows and trusts of the zone, if it is a signed one. A source of unsigned zones alone leaves this to the default.
+    /// What this device knows and trusts of a signed zone. A source that supports only unsigned zones can use the default.
     var authority: ZoneAuthority { get }
     func commitBytes(_ number: Int) throws -> [UInt8]?
-    /// The commits of these numbers. A source that is far away reads them side by side; one that is near leaves this to the default.
+    /// The commits of these numbers. A remote source reads them in parallel; a local source can use the default.
     func commitBytes(_ numbers: ClosedRange<Int>) throws -> [[UInt8]?]
-    /// How many commits to ask for at a time from a number on, once so many were found before it. A source that is near leaves this to the default, 1.
+    /// How many commits to request at once from `number` on, after `found` commits were found before it. A local source can use the default,
+    /// 1.
     func readWidth(at number: Int, after found: Int) -> Int
-    /// A commit that was read a moment ago, without another look; nil if it was not. A source that is near leaves this to the default.
+    /// A commit that was read a moment ago, without another request; nil if it was not. A local source can use the default.
     func recentCommitBytes(_ number: Int) -> [UInt8]?
-    /// The token's commit as it was last seen, for a look that is made to publish after it: the publisher looks once more when its own commit is
-    /// in place. nil for every other look, and from a source that is near.
+    /// The token's commit as last seen, for a read whose purpose is to publish after it: the publisher reads the commit again after placing
+    /// its own. nil for every other read, and from a local source.
     func commitBytesToPublish(after token: ChangeToken) -> [UInt8]?
     func checkpointBytes(_ number: Int) throws -> [UInt8]?
-    /// The numbers of the commits that are there, ascending. The one listing; used on a first visit and to explain a gap.
+    /// The numbers of the commits that are there, ascending. The only listing of commits; used on a first visit and to explain a gap.
     func commitNumbers() throws -> [Int]
     /// The numbers of the checkpoints that are there, ascending.
     func checkpointNumbers() throws -> [Int]
-    /// Sees that the next look for a commit finds what other machines have put in place. A source without a cache leaves this to the default.
+    /// Makes the next read of a commit see what other machines have written. A source without a cache can use the default.
     func refreshCommits() throws
-    /// Sees that the commits that are there stay there, whoever put them in place. A source whose commits always do leaves this to
-    /// the default.
+    /// Makes the commits in the store durable, whichever device wrote them. A source whose commits are always durable can use the default.
     func makeCommitsDurable() throws
 }
 
@@ -39,9 +39,9 @@ extension HistorySource {
     package func recentCommitBytes(_ number: Int) -> [UInt8]? { nil }
     package func commitBytesToPublish(after token: ChangeToken) -> [UInt8]? { nil }
 
-    /// Hands over the commits from a number on, up to the first one that is not there.
+    /// Passes the commits from `number` on to `body`, up to the first one that is not there.
     ///
-    /// - Parameter last: the last number to ask for; nil goes on to the end.
+    /// - Parameter last: the last number to request; nil continues to the end.
     /// - Returns: the number after the last one that was found.
     @discardableResult
     func forEachCommit(from number: Int, upTo last: Int? = nil, _ body: ([UInt8]) throws -> Void) throws -> Int {
@@ -60,38 +60,38 @@ extension HistorySource {
     package func makeCommitsDurable() throws {}
 }
 
-/// How putting a file in place where nothing may be replaced has ended.
+/// The outcome of placing a file where an existing file must not be replaced.
 package enum Placement {
-    /// The file is there, durable, and was put there now.
+    /// The file was placed now, and is durable.
     case placed
-    /// The very same bytes were there already, from an earlier attempt perhaps; they are durable.
+    /// The same bytes were already there, perhaps from an earlier attempt; they are durable.
     case wasThere
     /// Other bytes are there.
     case taken
 }
 
-/// A ``HistorySource`` that can be added to. The one demand on a backend: *put if absent*.
+/// A ``HistorySource`` that can be written to. The one requirement on a backend is *put if absent*.
 package protocol HistoryStore: HistorySource {
-    /// Whether others are publishing at the same time. A store that is near leaves this to the default, false.
+    /// Whether other devices are publishing at the same time. A local store can use the default, false.
     var isContended: Bool { get }
-    /// Puts the commit's file in place if nothing is there; refuses a clock that is a day off the store's own.
+    /// Places the commit's file if its name is free. Refuses a clock that differs from the store's own by a day or more.
     func placeCommit(_ bytes: [UInt8], number: Int, clock: Instant) throws -> Placement
-    /// Takes away a commit that was placed just now and found void.
+    /// Removes a commit that was placed just now and turned out to be invalid.
     func removeCommit(_ number: Int) throws
     func placeCheckpoint(_ bytes: [UInt8], number: Int) throws -> Placement
-    /// Whether the asset and its index are there, in their sizes.
+    /// Whether the asset and its index are there with the right sizes.
     func hasAsset(_ asset: CloudAsset, at path: AssetPath) throws -> Bool
-    /// The first of the assets of commit `number` that is not there; nil if all are. The default looks at each.
+    /// Returns the first of commit `number`'s assets that is not there; nil if all are. The default checks each one.
     func missingAsset(of assets: [(asset: CloudAsset, path: AssetPath)], number: Int) throws -> CloudAsset?
-    /// The files of history and assets as a listing shows them, in no order.
+    /// Lists the files of the history and the assets, in no particular order.
     func storedFiles() throws -> [StoredFile]
     /// The store's own clock.
     func clock() throws -> Instant
-    /// Takes a file away, by its path beneath the zone; nothing happens if it is not there.
+    /// Removes a file by its path beneath the zone. Does nothing if it is not there.
     func removeFile(_ path: String) throws
-    /// Takes files away, in that order where the store cannot take them away together. The default takes one after the other.
+    /// Removes files. A store that cannot remove them in one step removes them in the given order, as the default does.
     func removeFiles(_ paths: [String]) throws
-    /// Makes removals in a directory beneath the zone durable.
+    /// Makes the removals in a directory beneath the zone durable.
     func synchronizeRemovals(in directory: String) throws
 }
 

@@ -2,22 +2,22 @@ package import CloudStore
 import Foundation
 import StrictText
 
-/// A message's file, as docs/cloud-directory.md describes it: sealed, and with the cloud and zone that it counts in.
+/// A message's file, as docs/cloud-directory.md describes it. It has a checksum and names the cloud and zone in which it is valid.
 package enum MessageDocument {
     static let sealName = "message"
 
     private struct Envelope: Codable {
         let cloud: String
         let id: String
-        /// In a signed zone: the Ed25519 public key of the sender, which has signed the message.
+        /// In a signed zone: the Ed25519 public key of the sender, which signed the message.
         let key: String?
         let sender: String
         let zone: String
     }
 
-    /// The bytes of a message's file, signed by the sender's keys in a signed zone.
+    /// Returns the bytes of a message's file, signed with the sender's keys in a signed zone.
     ///
-    /// - Throws: ``CloudError`` with `.invalidArguments` if nobody could read it back, `.limitExceeded` if it is too large.
+    /// - Throws: ``CloudError`` with `.invalidArguments` if no reader could read it back, `.limitExceeded` if it is too large.
     package static func encode(_ message: CloudMessage, of history: HistoryID, by keys: DeviceKeys? = nil) throws -> [UInt8] {
         try CloudNames.verify(message.sender, isNameOf: "device")
         guard CloudNames.isMessageID(message.id) else {
@@ -32,7 +32,7 @@ package enum MessageDocument {
         }
         let envelope = try StrictJSON.encode(
             Envelope(cloud: history.cloud, id: message.id, key: keys?.publicKeys.signing, sender: message.sender, zone: history.zone.description))
-        // "body" comes before the envelope's keys in their order.
+        // The document's keys are sorted, and "body" comes before all keys of the envelope.
         let body = Data("{\"body\":".utf8) + message.body + Data(",".utf8) + envelope.dropFirst()
         let bytes = try ChecksummedDocument.seal(body, named: sealName, by: keys)
         guard bytes.count <= CloudMessage.byteLimit else {
@@ -43,9 +43,9 @@ package enum MessageDocument {
 
     /// Reads a message's file.
     ///
-    /// - Parameter signers: who may send messages, in a signed zone.
-    /// - Throws: ``CloudError`` with `.damaged` if it is cut, forged, of another cloud, zone or sender, or not what its name says; with `.untrusted`
-    ///   if no member has signed it who may.
+    /// - Parameter signers: the devices that may send messages, in a signed zone.
+    /// - Throws: ``CloudError`` with `.damaged` if the file is truncated, altered, of another cloud, zone or sender, or does not match its
+    ///   name; with `.untrusted` if it is not signed by a member that may send messages.
     static func decode(
         _ bytes: [UInt8], _ name: CloudMessageName, of history: HistoryID, by signers: MessageSigners? = nil, at place: String
     ) throws(CloudError) -> CloudMessage {
@@ -71,7 +71,7 @@ package enum MessageDocument {
         return CloudMessage(id: name.id, sender: name.sender, body: body)
     }
 
-    /// The bytes of an object's member, in JSON that was found to be strict.
+    /// Returns the bytes of an object's member. The JSON is already known to be strict.
     private static func member(_ wanted: String, of object: UnsafeRawBufferPointer) throws(JSONFault) -> Data? {
         let scanner = JSONScanner(object)
         var position = scanner.skipSpace(scanner.skipSpace(0) + 1)

@@ -1,25 +1,26 @@
 package import CloudStore
 import StrictText
 
-/// A zone's history folded up to one commit: the live records, and what the next commit must follow from.
+/// A zone's history replayed up to one commit: the live records, and the values that the next commit must follow from.
 ///
 ///     var log = ReplayedHistory(of: history)
 ///     let commit = try log.append(bytes)      // commit 1
 ///     log.records                             // what it saved
 ///
-/// A value: no files, no clock. Both backends fold with it, so both refuse the same.
+/// A value without files or a clock. All backends replay with it, so all refuse the same histories.
 package struct ReplayedHistory {
     let history: HistoryID
     /// The last commit; nil before the first.
     private(set) var token: ChangeToken?
     /// The last commit's timestamp.
     private(set) var timestamp: Instant?
-    /// Why the zone was deleted, if the last commit deleted it or none since has made it anew.
+    /// Why the zone was deleted; set from the commit that deletes it until one creates it again.
     private(set) var deletion: ZoneDeletion?
-    /// The newest checkpoint that the last commit knows.
+    /// The newest checkpoint that the last commit names.
     private(set) var checkpoint: CheckpointReference?
     private var live: [String: CloudRecord]
-    /// In a signed zone: the members as of the last commit; nil if they are not known, and then only links are checked.
+    /// In a signed zone: the members as of the last commit. If nil, they are not known, and signers are not checked, only signatures and
+    /// parents.
     private(set) var members: MemberList?
 
     /// A zone without commits.
@@ -28,9 +29,9 @@ package struct ReplayedHistory {
         if history.isSigned { members = MemberList() }
     }
 
-    /// A log that goes on from a known commit whose records are not asked for.
+    /// A log that continues from a known commit, without that commit's records.
     ///
-    /// In a signed zone only links and signatures are checked, not who signed, until ``provide(_:)`` says who the members were.
+    /// In a signed zone it checks parents and signatures, but not whether the signer was a member, until ``provide(_:)`` sets the members.
     package init(after commit: VerifiedCommit, of history: HistoryID) {
         self.init(
             history: history, token: commit.commit.token, timestamp: commit.commit.timestamp, checkpoint: commit.checkpoint, live: [:],
@@ -50,39 +51,38 @@ package struct ReplayedHistory {
         self.live = live
     }
 
-    /// The same, without the records: what the next commit must follow from.
+    /// The same log without the records: only the values that the next commit must follow from.
     var end: ReplayedHistory {
         ReplayedHistory(history: history, token: token, timestamp: timestamp, checkpoint: checkpoint, live: [:], deletion: deletion, members: members)
     }
 
-    /// Whether the members have to be provided before the next commit can be checked.
+    /// Whether the caller must provide the members before the next commit can be fully checked.
     var lacksMembers: Bool { history.isSigned && members == nil }
 
-    /// Says who the members were as of the last commit.
+    /// Sets the members as of the last commit.
     mutating func provide(_ members: MemberList) { self.members = members }
 
     /// The number that the next commit must have.
     package var nextNumber: Int { (token?.number ?? 0) + 1 }
 
-    /// The live records in the byte order of their names.
+    /// The live records, sorted by the UTF-8 bytes of their names.
     var records: [CloudRecord] {
         live.values.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 
     var state: ZoneState { ZoneState(records: records, token: token, timestamp: timestamp) }
 
-    /// Checks that `bytes` are the next commit and folds it in.
+    /// Checks that `bytes` are the next commit, and applies it.
     ///
-    /// - Throws: ``CloudError`` with `.damaged` if it does not follow from its parent, with `.untrusted` if its signer might not publish
-    ///   as of its parent, or with `.incompatibleVersion`.
-    ///   The log is unchanged then.
+    /// - Throws: ``CloudError`` with `.damaged` if the commit does not follow from its parent, with `.untrusted` if its signer was not
+    ///   allowed to publish as of its parent, or with `.incompatibleVersion`. The log is then unchanged.
     @discardableResult
     package mutating func append(_ bytes: [UInt8]) throws(CloudError) -> Commit {
         let next = try VerifiedCommit(bytes, number: nextNumber, of: history)
         try verifyLink(to: next)
         members = try verifiedMembers(after: next)
         if next.zoneEvent != nil {
-            // Who the members are outlives the zone's records, and so do their keys.
+            // The list of members and their keys survive the deletion of the zone's other records.
             live = live.filter { history.isSigned && $0.key == MemberList.recordName || history.isSealed && $0.key == KeyRing.recordName }
             deletion = next.commit.zoneDeletion
         }
@@ -94,7 +94,7 @@ package struct ReplayedHistory {
         return next.commit
     }
 
-    /// The members as of the next commit, if they are known as of its parent.
+    /// Returns the members as of the next commit; nil if they are not known as of its parent.
     private func verifiedMembers(after next: VerifiedCommit) throws(CloudError) -> MemberList? {
         guard history.isSigned, let members else { return nil }
         let commit = next.commit, place = history.place(ofCommit: commit.token.number)
@@ -107,7 +107,7 @@ package struct ReplayedHistory {
             list = try MemberList(record, savedBy: commit.token.number, knowing: members, of: history, at: place)
             guard list.extends(members) else { throw MemberList.untrusted(place, "the commit takes statements out of the list of members") }
         }
-        // Commit 1 brings the list by which it counts itself.
+        // Commit 1 contains the list that allows it.
         guard members.statements.isEmpty else {
             try members.verifyPublisher(commit.device, key: commit.key, at: place)
             return list

@@ -1,21 +1,21 @@
 import CloudStore
 import Synchronization
 
-/// What is known of the commits that were verified last, so that a look that finds nothing new need not decode the last one again.
+/// Caches the ends of the histories that were verified last, so that a look that finds nothing new does not decode the last commit again.
 ///
-/// The bytes are read and hashed at every look all the same: a hash that is known stands for bytes that are known.
+/// The bytes are still read and hashed at every look. If the hash is known, the content has been verified.
 package final class VerifiedHeadCache: Sendable {
     private static let limit = 16
     private let ends = Mutex<[ReplayedHistory]>([])
 
     package init() {}
 
-    /// The log that ends with that commit, without records; nil if it is not known.
+    /// The log that ends with that commit, without records; nil if it is not in the cache.
     func end(at token: ChangeToken, of history: HistoryID) -> ReplayedHistory? {
         ends.withLock { ends in ends.first { $0.token == token && $0.history == history } }
     }
 
-    /// Remembers where a log that was folded or verified ends.
+    /// Caches the end of a log that was verified.
     func remember(_ log: ReplayedHistory) {
         let end = log.end
         ends.withLock { ends in

@@ -4,26 +4,26 @@ package import CloudStore
 ///
 /// Every call blocks: call it on a worker thread.
 package protocol MirroredCloud: CloudDatabase {
-    /// What people call the place of the cloud.
+    /// The location of the cloud in messages to people.
     var location: String { get }
     /// Opens a zone's history. Throws ``CloudError`` with `.zoneNotFound`.
     func store(of zone: ZoneID) throws -> any HistoryStore
-    /// Opens an asset in the size that a commit says.
+    /// Opens an asset. It must have the size that its commit states.
     func reader(of asset: CloudAsset, in zone: ZoneID) throws -> any AssetReader
-    /// Begins an asset of this very path.
+    /// Starts writing an asset at exactly this path.
     func writer(at path: AssetPath, in zone: ZoneID) throws -> any AssetWriter
 }
 
-/// Copies what one store of a zone has and another one lacks: assets first, then checkpoints, then commits, oldest first.
+/// Copies the files that one store of a zone has and another one lacks: assets first, then checkpoints, then commits, oldest first.
 ///
-/// At every moment the copy is a zone of its own that ends at one of the source's versions. A copy that was interrupted goes on where it ended. Each
-/// asset's hash is checked before it gets its name. Messages, reports and the queue are not copied: the devices write them again.
+/// At every moment the copy is a valid zone that ends at one of the source's versions. An interrupted copy continues where it stopped. Each
+/// asset's hash is checked before the asset gets its name. Messages, reports and the queue are not copied: the devices write them again.
 package struct ZoneCopy {
     /// What was copied.
     package struct Outcome: Sendable {
         package var versions = 0
         package var assets = 0
-        /// The assets' sizes, their indexes not counted.
+        /// The total size of the assets, without their indexes.
         package var bytes = 0
         /// The newest version of the copy; nil if the source has none.
         package var newest: Int?
@@ -36,7 +36,7 @@ package struct ZoneCopy {
 
     private static let chunkBytes = 1 << 20
 
-    /// - Parameter progress: called after each asset, with how many were copied and how many there are to copy.
+    /// - Parameter progress: called after each asset with the number copied so far and the total number.
     package init(
         _ zone: ZoneID, from source: any MirroredCloud, to target: any MirroredCloud, progress: (@Sendable (_ copied: Int, _ wanted: Int) -> Void)? = nil
     ) {
@@ -46,9 +46,10 @@ package struct ZoneCopy {
         self.target = target
     }
 
-    /// Copies. The zone must be there in both.
+    /// Copies the zone, which must exist in both clouds.
     ///
-    /// - Throws: ``CloudError``: `.badContainer` if the target has versions of its own, `.changeTokenExpired` if the source has pruned what it lacks, `.damaged` for bytes that do not match their hash; as the stores do.
+    /// - Throws: ``CloudError``: `.badContainer` if the target has versions of its own, `.changeTokenExpired` if the source has pruned
+    ///   versions that the target lacks, `.damaged` for bytes that do not match their hash; and the errors of the stores.
     package func run() throws -> Outcome {
         try copy(from: try source.store(of: zone), to: try target.store(of: zone))
     }
@@ -84,7 +85,7 @@ package struct ZoneCopy {
         return outcome
     }
 
-    /// Sees that the target's versions are the source's first ones.
+    /// Verifies that the target's versions are the first ones of the source.
     private func verifyPrefix(_ kept: [Commit], _ last: Int?, _ to: some HistoryStore) throws {
         guard let last else { return }
         guard let newest = kept.last?.token.number, last <= newest else {
@@ -105,12 +106,12 @@ package struct ZoneCopy {
         try from.checkpointNumbers().compactMap { number in try from.checkpointBytes(number).map { (number, $0) } }
     }
 
-    /// The assets that a kept commit or a checkpoint names and that the target lacks.
+    /// The assets that a kept commit or a checkpoint names and the target lacks.
     private func wantedAssets(
         _ kept: [Commit], _ checkpoints: [(number: Int, bytes: [UInt8])], from: some HistoryStore, to: some HistoryStore
     ) throws -> [CloudAsset] {
         var named: [String: CloudAsset] = [:]
-        // A checkpoint may name assets that were pruned: those of versions that nobody pinned.
+        // A checkpoint may name assets of versions that were not pinned and are pruned by now.
         let stored = Set(try from.storedFiles().map(\.path))
         for checkpoint in checkpoints {
             let reference = CheckpointReference(number: checkpoint.number, sha256: ContentHash.of(checkpoint.bytes))

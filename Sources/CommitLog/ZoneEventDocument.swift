@@ -6,10 +6,10 @@ import StrictText
 struct ZoneEventDocument: Codable {
     let kind: String
     let reason: String?
-    /// Where a zone that was moved goes on.
+    /// The zone that continues a zone that was moved.
     let to: ZoneSuccessor?
 
-    /// What such a commit names under `requires`: a reader that does not know it stops there.
+    /// The feature that such a commit names in `requires`, so that a reader that does not know it stops there.
     static let requirement = "zoneEvents"
 
     init(_ event: ZoneEvent) {
@@ -30,7 +30,7 @@ struct ZoneEventDocument: Codable {
         }
     }
 
-    /// The deletion that a commit of this device and timestamp is; nil if it is none.
+    /// The deletion by a commit of this device and timestamp; nil if the commit deletes nothing.
     func deletion(at timestamp: Instant, device: String) -> ZoneDeletion? {
         switch event {
         case .deleted(let reason): ZoneDeletion(reason: reason, device: device, at: timestamp)
@@ -39,7 +39,7 @@ struct ZoneEventDocument: Codable {
         }
     }
 
-    /// The error for an event that this version does not know; nil for one that it does.
+    /// The error for an event that this version does not know; nil for a known event.
     func unknown(at place: String) -> CloudError? {
         guard event == nil else { return nil }
         return CloudError(
@@ -59,7 +59,7 @@ struct ZoneDeletionDocument: Codable {
         reason = deletion.reason.rawValue
     }
 
-    /// The deletion.
+    /// Returns the deletion.
     ///
     /// - Throws: ``CloudError`` with `.incompatibleVersion` for a reason that this version does not know.
     func deletion(at place: String) throws(CloudError) -> ZoneDeletion {
@@ -73,19 +73,19 @@ struct ZoneDeletionDocument: Codable {
 }
 
 extension ZoneSuccessor {
-    /// Whether this version can go on there: the zone's features are known, and make it a signed one.
+    /// Whether this version can follow to that zone: its features are known, and it is signed.
     fileprivate var isKnown: Bool {
         CloudNames.isName(zone) && KeyFingerprint(creator)?.words == creator && Set(features).isSubset(of: ZoneMarker.knownFeatures)
             && features.contains(ZoneInfo.signedFeature)
     }
 
-    /// What every reader and publisher of the zone gets that goes on here.
+    /// The error for every reader and publisher of the moved zone.
     fileprivate func error(in zone: ZoneID, _ deletion: ZoneDeletion) -> CloudError {
         var error = CloudError(
             .zoneMoved, at: "\(zone)", "\(deletion.device) has \(kind) the zone at \(deletion.at); it goes on as zone \(self.zone), made by \(creator)",
             hint: "a device that is set up follows with its next snapsync sync; a command without a database wants --zone \(self.zone)")
         var successor = self
-        // Whoever goes there has them, or has checked them.
+        // A device that follows to the new zone has the list of members already, or has checked it.
         successor.members = nil
         error.successor = successor
         return error
@@ -93,7 +93,7 @@ extension ZoneSuccessor {
 }
 
 extension ZoneDeletion {
-    /// What every reader and publisher of the deleted zone gets.
+    /// The error for every reader and publisher of the deleted zone.
     func error(in zone: ZoneID) -> CloudError {
         if let successor { return successor.error(in: zone, self) }
         let words =

@@ -2,7 +2,7 @@ package import CloudStore
 import Foundation
 package import StrictText
 
-/// `cloud.json`: what makes a directory or a bucket's prefix a cloud, and this cloud no other.
+/// `cloud.json`: marks a directory or a bucket's prefix as a cloud, and holds the cloud's identity.
 package enum CloudMarker {
     package static let fileName = "cloud.json"
     /// The version of the layout that this program reads and writes.
@@ -24,7 +24,7 @@ package enum CloudMarker {
     /// The marker's bytes.
     package static func bytes(of identity: CloudIdentity) throws -> [UInt8] { Array(try StrictJSON.encode(identity)) }
 
-    /// Decodes a document that says its format version; a newer one may look otherwise but for that.
+    /// Decodes a document that states its format version. The version is checked first, since a newer format may have other fields.
     package static func decode<T: JSONNodeDecodable>(_ type: T.Type, from bytes: [UInt8], at place: String) throws(CloudError) -> T {
         do {
             let version = try StrictJSON.decode(Version.self, from: bytes[...]).formatVersion

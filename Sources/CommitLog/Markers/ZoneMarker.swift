@@ -1,7 +1,7 @@
 package import CloudStore
 package import StrictText
 
-/// `zone.json`: made once, last of all when a zone is made, so that a zone that has it is whole.
+/// `zone.json`: written once, as the last step of creating a zone. A zone that has this file is complete.
 package struct ZoneMarker: Codable {
     package let creator: String
     package let features: [String]
@@ -9,10 +9,10 @@ package struct ZoneMarker: Codable {
     package let publishers: String
 
     package static let fileName = "zone.json"
-    /// What a reader of this version understands beyond the format itself.
+    /// The features beyond the format itself that a reader of this version supports.
     package static let knownFeatures: Set<String> = [ZoneInfo.signedFeature, ZoneInfo.sealedFeature]
 
-    /// - Parameter isSealed: whether the zone is encrypted for its members; such a zone is signed, too.
+    /// - Parameter isSealed: whether the zone is encrypted for its members. Such a zone is signed as well.
     package init(creator: String, publishers: PublisherRule, isSigned: Bool = false, isSealed: Bool = false) {
         self.creator = creator
         self.features = (isSealed ? [ZoneInfo.sealedFeature] : []) + (isSigned || isSealed ? [ZoneInfo.signedFeature] : [])
@@ -25,7 +25,7 @@ package struct ZoneMarker: Codable {
 
     /// Reads a marker's bytes.
     ///
-    /// - Throws: ``CloudError`` with `.damaged`, or `.incompatibleVersion` for features and rules that are not known here.
+    /// - Throws: ``CloudError`` with `.damaged`, or with `.incompatibleVersion` for unknown features and publisher rules.
     package static func info(of zone: ZoneID, from bytes: [UInt8], at place: String) throws(CloudError) -> ZoneInfo {
         let marker = try CloudMarker.decode(ZoneMarker.self, from: bytes, at: place)
         guard CloudNames.isName(marker.creator) else {

@@ -1,16 +1,17 @@
 package import CloudStore
 package import StrictText
 
-// What becomes of statements in a fork: two commits of one number both changed the list of members, and one of them lost its number.
+// Handles the statements of a fork: two commits of the same number both changed the list of members, and one of the two lost the number.
 extension MemberList {
-    /// The statements of `other` that this list does not begin with, oldest first.
+    /// Returns the statements of `other` after the common beginning of the two lists, oldest first.
     func statementsLost(of other: MemberList) -> [MemberStatement] {
         let common = zip(statements, other.statements).prefix { $0 == $1 }.count
         guard common > 0 else { return [] }
         return other.statements.dropFirst(common).compactMap { MemberStatement(verified: $0) }
     }
 
-    /// Whether what a statement took away is taken away here, too. What one gives is given anew by whoever wants to.
+    /// Whether a restriction by this statement also holds in this list. A statement that grants something always passes: a member can grant
+    /// it again.
     func keeps(_ statement: MemberStatement) -> Bool {
         guard statement.restricts, let member = member(statement.device) else { return true }
         guard let role = statement.role.flatMap(MemberRole.init) else { return false }
@@ -19,10 +20,10 @@ extension MemberList {
 }
 
 extension MemberStatement {
-    /// Whether it takes something away from a member: membership, or perhaps what another role may do.
+    /// Whether the statement may take something away from a member: the membership, or what the previous role allowed.
     var restricts: Bool { action == .remove || action == .role }
 
-    /// Reads a statement whose list was verified.
+    /// Reads a statement of a list that is already verified.
     init?(verified text: String) {
         let bytes = Array(text.utf8)
         guard let statement = try? ChecksummedDocument.decode(Self.self, named: Self.sealName, from: bytes, at: "", isSigned: true) else { return nil }
@@ -31,20 +32,23 @@ extension MemberStatement {
 }
 
 extension MemberRole {
-    /// The more a role may do, the higher.
+    /// Higher for a role that may do more.
     fileprivate var rank: Int { mayPublish ? 2 : maySend ? 1 : 0 }
 }
 
 extension ZoneAuthority {
-    /// Decides about a list that lacks statements which this device has seen, in a history that goes on from a version that both have.
+    /// Decides whether to trust a list that lacks statements which this device has seen, in a history that continues from a version that
+    /// both have.
     ///
-    /// Nobody gets back what was taken away: what the lost statements took away must be taken away in the list, too, or be this device's own word,
-    /// which it then gives again (``ZoneKnowledge/lost``); and no commit since may be one of a member from whom they took it.
+    /// No device may regain what was taken away. Each restriction among the lost statements must also hold in the list, or be this device's
+    /// own statement, which it then issues again (``ZoneKnowledge/lost``). And no commit since may come from a member that a lost statement
+    /// restricted.
+    ///
+    /// If a person has decided (``settleForks()``), the list counts in any case, and this device issues all lost restrictions again, whoever
+    /// made them.
     ///
     /// - Parameter commits: the commits since that version.
-    /// Where a person has decided (``settleForks()``), the list counts, and this device gives what was taken away again, whose word it was.
-    ///
-    /// - Returns: what this device is to give again, if it publishes; nil if the list is not to be trusted.
+    /// - Returns: the statements that this device must issue again, if it publishes; nil if the list is not to be trusted.
     func ownStatementsLost(_ list: MemberList, instead trusted: MemberList, _ commits: [Commit]) -> [String]? {
         let lost = list.statementsLost(of: trusted), known = knowledge
         guard !lost.isEmpty, !commits.isEmpty, list.creator == trusted.creator else { return nil }
@@ -59,8 +63,7 @@ extension ZoneAuthority {
 }
 
 extension MemberList {
-    /// Gives statements that were lost in a fork again, as `name`'s, as far as they are not kept: who was removed is removed, who was admitted is
-    /// admitted.
+    /// Issues lost statements of a fork again, in the name of `name`, unless they already hold: the same devices are removed and admitted.
     ///
     /// - Throws: as ``add(_:_:_:floor:by:_:at:of:)``.
     package mutating func repeatStatements(

@@ -1,16 +1,16 @@
 package import CloudStore
 package import StrictText
 
-/// Who may do what in a signed zone, proved by itself: a chain of signed statements that begins with the creator's.
+/// The members of a signed zone and what each may do: a chain of signed statements that begins with the creator's.
 ///
-/// The answer to "may this key do this as of here" is this type's alone. It needs no other file: whoever knows the creator's fingerprint
-/// can check the whole list. Statements are only ever added at the end. Source: docs/security.md.
+/// This type alone answers whether a key may do something as of a commit. A device that knows the creator's fingerprint can check the whole
+/// list without any other file. Statements are only ever appended. Source: docs/security.md.
 package struct MemberList: Hashable, Sendable {
     /// The statements' texts, oldest first; empty before commit 1.
     package private(set) var statements: [String] = []
     /// The members as of the last statement, in the order in which they were admitted.
     package private(set) var members: [ZoneMember] = []
-    /// Who made the zone, with the keys of that time; nil in an empty list.
+    /// The device that created the zone, with the keys of that time; nil in an empty list.
     package private(set) var creator: ZoneMember?
     /// The commit that saved the list as it is; 0 for an empty one.
     package internal(set) var savedBy = 0
@@ -18,14 +18,14 @@ package struct MemberList: Hashable, Sendable {
 
     package static let recordType = "SnapshotMembers"
     package static let recordName = "snapshot_members"
-    /// How many statements a list may have: each costs whoever checks it a tenth of a millisecond.
+    /// The most statements that a list may have. Checking one takes a tenth of a millisecond.
     package static let limit = 4096
     private static let field = "statements"
 
-    /// A zone without commits.
+    /// The list of a zone without commits.
     init() {}
 
-    /// The list that a zone begins with: its creator alone.
+    /// The list that a zone starts with: its creator alone.
     init(creator device: String, role: MemberRole, keys: DeviceKeys, at clock: Instant, of history: HistoryID) throws {
         try append(
             MemberStatement(
@@ -36,7 +36,7 @@ package struct MemberList: Hashable, Sendable {
     /// Reads and checks the record of a zone.
     ///
     /// - Parameters:
-    ///   - known: a list that was checked before; what it has in common with the record is not checked again.
+    ///   - known: a list that was checked before. Statements that the record shares with it are not checked again.
     ///   - commit: the commit that saved the record.
     /// - Throws: ``CloudError`` with `.untrusted` at `place`.
     package init(_ record: CloudRecord, savedBy commit: Int, knowing known: MemberList? = nil, of history: HistoryID, at place: String) throws(CloudError) {
@@ -52,16 +52,16 @@ package struct MemberList: Hashable, Sendable {
         savedBy = commit
     }
 
-    /// Checks statements that were read elsewhere.
+    /// Checks statements that do not come from a record.
     ///
-    /// - Parameter isVerified: whether their signatures were checked before, and nobody else can have written them since.
+    /// - Parameter isVerified: whether their signatures were checked before and nobody else can have changed the statements since.
     init(_ texts: [String], knowing known: MemberList? = nil, isVerified: Bool = false, of history: HistoryID, at place: String) throws(CloudError) {
         guard (1...Self.limit).contains(texts.count) else { throw Self.untrusted(place, "a list of members has 1 to \(Self.limit) statements") }
         if let known, texts.starts(with: known.statements) { self = known }
         for text in texts.dropFirst(statements.count) { try append(text, isVerified: isVerified, of: history, at: place) }
     }
 
-    /// The record as the zone keeps it.
+    /// The record that stores the list in the zone.
     package var record: CloudRecord {
         CloudRecord(type: Self.recordType, name: Self.recordName, fields: [Self.field: .list(statements.map { .string($0) })])
     }
@@ -69,13 +69,13 @@ package struct MemberList: Hashable, Sendable {
     /// The member of that name.
     package func member(_ device: String) -> ZoneMember? { members.first { $0.device == device } }
 
-    /// The member of that name with that Ed25519 key; nil if the name or the key is another's.
+    /// The member of that name; nil if it has another Ed25519 key.
     package func member(_ device: String, key: String?) -> ZoneMember? { member(device).flatMap { $0.keys.signing == key ? $0 : nil } }
 
     /// Whether the list begins with all of `other`'s statements.
     func extends(_ other: MemberList) -> Bool { statements.starts(with: other.statements) }
 
-    /// Sees that a commit's signer might publish by this list.
+    /// Verifies that this list allows a commit's signer to publish.
     ///
     /// - Throws: ``CloudError`` with `.untrusted`.
     func verifyPublisher(_ device: String, key: String?, at place: String) throws(CloudError) {
@@ -90,9 +90,9 @@ package struct MemberList: Hashable, Sendable {
     }
 }
 
-// What the list says to the device itself, before it writes anything.
+// The same rules for this device, checked before it writes anything.
 extension MemberList {
-    /// Refuses a device that publishes nothing here, by its own keys.
+    /// Refuses this device, identified by its own keys, if it may not publish here.
     ///
     /// - Throws: ``CloudError`` with `.notAuthorized`.
     func authorize(_ device: String, _ keys: DevicePublicKeys, in zone: ZoneID) throws(CloudError) {
@@ -111,11 +111,12 @@ extension MemberList {
     }
 }
 
-// How the list grows.
+// Appending statements.
 extension MemberList {
     /// Admits a device.
     ///
-    /// - Throws: ``CloudError`` with `.invalidArguments` if the list does not allow it, `.notAuthorized` if the signer is not one to admit anybody.
+    /// - Throws: ``CloudError`` with `.invalidArguments` if the list does not allow it, `.notAuthorized` if the signer may not admit
+    ///   devices.
     package mutating func add(
         _ device: String, _ role: MemberRole, _ theirs: DevicePublicKeys, floor: ChangeToken, by name: String, _ keys: DeviceKeys, at clock: Instant,
         of history: HistoryID
@@ -181,7 +182,7 @@ extension MemberList {
         head = ContentHash.of(bytes)
     }
 
-    /// Why a statement cannot follow, whoever signs it; nil if it can.
+    /// Returns why a statement cannot be appended, whoever signs it; nil if it can.
     private func refusal(of statement: MemberStatement) -> String? {
         guard CloudNames.isName(statement.device) else { return "the device's name is not allowed" }
         let role = statement.role.flatMap(MemberRole.init)

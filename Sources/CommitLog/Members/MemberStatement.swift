@@ -1,15 +1,16 @@
 package import CloudStore
 package import StrictText
 
-/// One signed statement of a zone's member list, as docs/security.md describes it: who is a member from here on, or is none any more.
+/// One signed statement of a zone's member list, as docs/security.md describes it: a device becomes a member, changes its role, or is
+/// removed.
 ///
 /// Its text is a signed document: `{"statement":BODY,"sha256":"…","signature":"…"}`.
 struct MemberStatement: Codable {
     enum Action: String, Codable {
-        /// The zone's creator, of itself: the first statement, and only that.
+        /// The zone's creator admits itself: always the first statement, and only the first.
         case create
         case add, remove
-        /// Another role for a member.
+        /// A member gets another role.
         case role
     }
 
@@ -20,14 +21,14 @@ struct MemberStatement: Codable {
     let cloud: String
     /// The member that the statement is about.
     let device: String
-    /// The newest commit when the member was added: it refuses a zone that is older.
+    /// The newest commit when the member was added. The member refuses a zone that ends before it.
     let floor: ChangeToken?
     /// The member's keys; absent in `remove` and `role`.
     let key: String?
     let sealKey: String?
-    /// From 1.
+    /// Counted from 1.
     let number: Int
-    /// The SHA-256 of the statement before; absent in the first.
+    /// The SHA-256 of the previous statement; absent in the first.
     let parent: String?
     /// Absent in `remove`.
     let role: String?
@@ -35,7 +36,7 @@ struct MemberStatement: Codable {
 
     static let sealName = "statement"
 
-    /// The keys that the statement gives a member; nil if it gives none, or what is none.
+    /// The keys that the statement gives to a member; nil if it gives none or they are malformed.
     var keys: DevicePublicKeys? {
         guard let key, let sealKey else { return nil }
         let keys = DevicePublicKeys(signing: key, sealing: sealKey)
@@ -43,7 +44,7 @@ struct MemberStatement: Codable {
     }
 }
 
-// Without Codable's machinery, as every run of a device that publishes reads what the database keeps of the list.
+// Read without Codable, which is slower: every run of a publishing device reads the statements that the database stores.
 extension MemberStatement: JSONNodeDecodable {
     init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
@@ -68,9 +69,9 @@ package struct ZoneMember: Hashable, Sendable {
     package let device: String
     package internal(set) var role: MemberRole
     package let keys: DevicePublicKeys
-    /// The member that admitted it; itself for the creator.
+    /// The member that admitted this one. The creator admits itself.
     package let by: String
-    /// When, by that member's clock.
+    /// When it was admitted, by the admitting member's clock.
     package let since: Instant
     /// The newest commit at that time; nil for the creator.
     package let floor: ChangeToken?

@@ -1,21 +1,21 @@
 package import CloudStore
 
-/// Who may send messages in a signed zone, as of what its reader has verified.
+/// The devices that may send messages in a signed zone, as of the newest commit that the reader has verified.
 package struct MessageSigners {
     private let members: MemberList
-    /// The keys of the device that looks at its own messages: it knows itself, a member or not.
+    /// The keys of a device that reads its own messages. It accepts them whether or not it is a member.
     private let own: DevicePublicKeys?
 
-    /// Prepares for one look at a zone's mailbox; nil in a zone that is not signed.
+    /// Loads the members for one read of a zone's mailbox; nil in an unsigned zone.
     ///
-    /// - Throws: ``CloudError`` where the list of members cannot be read.
+    /// - Throws: ``CloudError`` if the list of members cannot be read.
     package init?(_ source: some HistorySource, _ request: MailboxRequest) throws {
         guard let members = try HistoryReader(source: source).members() else { return nil }
         self.members = members
         own = request.sender == nil ? nil : source.authority.knowledge.own
     }
 
-    /// Why a message does not count; nil if it does.
+    /// Returns why a message does not count; nil if it does.
     func refusal(of sender: String, key: String?) -> String? {
         if let own, own.signing == key { return nil }
         guard let member = members.member(sender, key: key) else {

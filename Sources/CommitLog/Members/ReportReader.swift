@@ -1,30 +1,31 @@
 package import CloudStore
 
-/// Decides which of a device's reports counts: the newest that can be read, and in a signed zone the newest by the device's own keys.
+/// Decides which of a device's reports counts: the newest readable one; in a signed zone, the newest one that the device's own keys signed.
 package struct ReportReader {
     let history: HistoryID
-    /// The members of a signed zone; nil if they are not known.
+    /// The members of a signed zone; nil if they could not be read.
     let members: MemberList?
-    /// The keys of this device, and its name if it is known: what others write in its name does not count.
+    /// The keys of this device. While it is not a member, a report that these keys signed counts before reports that others wrote under its
+    /// name.
     let own: DevicePublicKeys?
 
-    /// Prepares for one look at a zone's reports.
+    /// Loads the members for one read of a zone's reports.
     ///
-    /// Reports are hints for people: where the members cannot be read, every report counts as that of somebody who is none.
+    /// Reports are only information for people. If the members cannot be read, every report counts as one of a device that is not a member.
     package init(_ source: some HistorySource) {
         history = source.history
         members = source.history.isSigned ? (try? HistoryReader(source: source).members()) ?? nil : nil
         own = source.history.isSigned ? source.authority.knowledge.own : nil
     }
 
-    /// The report that counts.
+    /// Returns the report that counts.
     ///
-    /// A name that is a member's has no other reports than those that the member has signed. Under any other name the newest report counts, signed by
-    /// whom it may be: it asks for membership.
+    /// For a member's name, the newest report signed by the member counts. If there is none, or the name is not a member's, the newest
+    /// report counts whoever signed it: it is a request for membership.
     ///
     /// - Parameters:
-    ///   - counters: the reports that are there, in any order.
-    ///   - read: a report's bytes and its place; nil if it was just removed. An error makes way for the next older report.
+    ///   - counters: the counters of the reports in the store, in any order.
+    ///   - read: returns a report's bytes and place; nil if it was just removed. If it throws, the next older report is tried.
     package func newest(of device: String, _ counters: [Int], read: (Int) throws -> (bytes: [UInt8], place: String)?) -> DeviceReport? {
         var asking: DeviceReport?
         for counter in counters.sorted(by: >) {
@@ -33,14 +34,14 @@ package struct ReportReader {
             let member = members?.member(device)
             report.isMember = member != nil && member?.keys == report.keys
             if report.isMember == true { return report }
-            // Of those who ask, this device knows itself.
+            // Among several requests under one name, this device prefers its own.
             if member == nil, own == report.keys { return report }
             if member == nil, asking == nil { asking = report }
         }
         return asking
     }
 
-    /// The newest report under a device's name by keys that are not those of a member of that name: it asks for membership.
+    /// Returns the newest report under a device's name that no member of that name has signed: a request for membership.
     package func request(of device: String, _ counters: [Int], read: (Int) throws -> (bytes: [UInt8], place: String)?) -> DeviceReport? {
         for counter in counters.sorted(by: >) {
             guard let (bytes, place) = try? read(counter), var report = try? DeviceReport(bytes, of: device, in: history, at: place) else { continue }

@@ -2,25 +2,25 @@ package import CloudStore
 package import StrictText
 import Synchronization
 
-/// What one device knows of a signed zone and has verified. It outlives the run: the database keeps it.
+/// What one device has verified about a signed zone. The database stores it between runs.
 package struct ZoneKnowledge: Hashable, Sendable, Codable {
-    /// The fingerprint of the zone's creator: pinned by a person, or at first use. nil before the first commit was seen.
+    /// The fingerprint of the zone's creator, pinned by a person or on first use. nil before the first commit was seen.
     package var creator: String?
-    /// The newest list of members that was verified.
+    /// The newest verified list of members.
     package var statements: [String] = []
-    /// The commit that saved it.
+    /// The commit that saved this list.
     package var savedBy = 0
-    /// The newest commit when the device joined: nothing older counts.
+    /// The newest commit when the device joined. The device refuses a zone that ends before it.
     package var floor: ChangeToken?
-    /// The device's own keys, without the private part.
+    /// The device's own public keys.
     package var own: DevicePublicKeys?
     /// Whether the zone is sealed.
     package var isSealed = false
-    /// The newest record of the zone's keys, as JSON: nothing in it is a secret.
+    /// The newest record of the zone's keys, as JSON. It contains no secret in the clear.
     package var keyRecord: String?
-    /// The public key of the recovery code, at the device that makes the zone, before its first commit.
+    /// The public key of the recovery code. Set on the device that creates the zone, before its first commit.
     package var recoveryKey: String?
-    /// This device's own statements that lost their number to another device's commit in a fork, and are to be given again.
+    /// This device's own statements that were lost in a fork to another device's commit of the same number. The device issues them again.
     package var lost: [String] = []
 
     package init(creator: KeyFingerprint? = nil, own: DevicePublicKeys? = nil) {
@@ -29,7 +29,7 @@ package struct ZoneKnowledge: Hashable, Sendable, Codable {
     }
 }
 
-// Without Codable's machinery: every run in a signed zone reads it.
+// Read and written without Codable, which is slower: every run in a signed zone reads it.
 extension ZoneKnowledge: JSONNodeDecodable, JSONNodeEncodable {
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
@@ -57,10 +57,10 @@ extension ZoneKnowledge: JSONNodeDecodable, JSONNodeEncodable {
     }
 }
 
-/// What the opener of a cloud knows and trusts of one signed zone, and the keys with which it signs.
+/// What this device knows and trusts of one signed zone, and the keys with which it signs.
 ///
-/// Everything that is read of the zone is measured by it; what is verified makes it know more (``knowledge``). One that knows nothing, as that
-/// of a tool without a database, takes the creator that it meets first.
+/// Everything that is read from the zone is checked against it, and every verified list extends ``knowledge``. An authority without
+/// knowledge, such as that of a tool without a database, trusts the first creator that it sees.
 package final class ZoneAuthority: Sendable {
     private struct State {
         var knowledge: ZoneKnowledge
@@ -73,10 +73,10 @@ package final class ZoneAuthority: Sendable {
 
     private let state: Mutex<State>
     private let loadKeys: (@Sendable () throws -> DeviceKeys)?
-    /// Whether the device knows the zone as a signed one: then it must be one.
+    /// Whether the device knows the zone as signed. Then a `zone.json` that says otherwise is refused.
     package let isKnownAsSigned: Bool
 
-    /// Makes the authority of who knows nothing and signs nothing.
+    /// Makes an authority that knows nothing and cannot sign.
     package init() {
         state = Mutex(State(knowledge: ZoneKnowledge()))
         loadKeys = nil
@@ -86,15 +86,15 @@ package final class ZoneAuthority: Sendable {
     /// Makes a device's authority.
     ///
     /// - Parameters:
-    ///   - knowledge: what the database keeps.
-    ///   - keys: reads the private keys; called when something is to be signed.
+    ///   - knowledge: the knowledge that the database stores.
+    ///   - keys: reads the private keys; called on the first signature.
     package init(_ knowledge: ZoneKnowledge, keys: @escaping @Sendable () throws -> DeviceKeys) {
         state = Mutex(State(knowledge: knowledge))
         loadKeys = keys
         isKnownAsSigned = true
     }
 
-    /// What is known now.
+    /// The current knowledge.
     package var knowledge: ZoneKnowledge { state.withLock { $0.knowledge } }
 
     /// The device's private keys.
@@ -111,16 +111,16 @@ package final class ZoneAuthority: Sendable {
         return keys
     }
 
-    /// Whether the device knows the zone as a sealed one: then it must be one.
+    /// Whether the device knows the zone as sealed. Then a `zone.json` that says otherwise is refused.
     package var isKnownAsSealed: Bool { isKnownAsSigned && knowledge.isSealed }
 
-    /// Whether all that is written to the sealed zone is encrypted on its way; if not, nothing is written.
+    /// Whether everything that is written to the sealed zone is encrypted on its way. If not, nothing may be written.
     package var isSealing: Bool { state.withLock { $0.isSealing } }
 
-    /// Says that what is written to the sealed zone is encrypted on its way.
+    /// Declares that everything written to the sealed zone is encrypted from now on.
     package func beginSealing() { state.withLock { $0.isSealing = true } }
 
-    /// Sees that nothing is written to a sealed zone as it is.
+    /// Refuses to write to a sealed zone without encryption.
     ///
     /// - Throws: ``CloudError`` with `.keyUnavailable`.
     package func verifySealing(in history: HistoryID) throws(CloudError) {
@@ -143,12 +143,13 @@ package final class ZoneAuthority: Sendable {
         return read
     }
 
-    /// Remembers a key record that stands in a verified commit, if it is newer than what is known.
+    /// Stores a key record of a verified commit if it is newer than the known one.
     ///
-    /// - Throws: ``CloudError`` with `.untrusted` if it takes back an epoch.
+    /// - Throws: ``CloudError`` with `.untrusted` if its epoch is lower than the known one.
     package func learn(_ ring: KeyRing, of history: HistoryID) throws {
         if let known = try keyRing(of: history) {
-            // Of one number another record stands where a commit has lost its number to another's.
+            // The same commit number with another record is accepted: after a fork, the known record may come from the commit that lost the
+            // number.
             guard ring.savedBy >= known.savedBy, ring != known else { return }
             guard ring.epoch >= known.epoch else {
                 throw MemberList.untrusted(
@@ -163,7 +164,7 @@ package final class ZoneAuthority: Sendable {
         }
     }
 
-    /// The newest list that was verified; nil if there is none. Signatures of what the database keeps were checked before they came there.
+    /// The newest verified list; nil if there is none. The signatures are not checked again: the database stores only verified statements.
     package func current(of history: HistoryID) throws(CloudError) -> MemberList? {
         let known = state.withLock { ($0.list, $0.knowledge) }
         if let list = known.0 { return list }
@@ -174,7 +175,7 @@ package final class ZoneAuthority: Sendable {
         return list
     }
 
-    /// Sees that a device can publish, as far as is known, before it writes anything.
+    /// Refuses a device that may not publish, as far as is known, before it writes anything.
     ///
     /// - Throws: ``CloudError`` with `.keyUnavailable` or `.notAuthorized`.
     package func verifyMayPublish(_ device: String, in history: HistoryID) throws {
@@ -183,19 +184,20 @@ package final class ZoneAuthority: Sendable {
         try list.authorize(device, keys, in: history.zone)
     }
 
-    /// The list as of a commit that this device has read; nil if that is not known.
+    /// The list as of a commit that this device has read; nil if it is not known.
     func list(asOf token: ChangeToken, of history: HistoryID) throws(CloudError) -> MemberList? {
-        // Before the commit that saved it another list held, which has to be looked up.
+        // Before the commit that saved this list another list was valid, which the caller must look up.
         guard knowledge.savedBy <= token.number, let list = try current(of: history) else { return nil }
         return list
     }
 
-    /// Sees that a list which was verified by itself is one that this device trusts.
+    /// Decides whether this device trusts a list that is valid by itself.
     ///
     /// - Parameters:
-    ///   - isNewest: whether it is the list of the zone's newest commit: then it must have all that is known, and is remembered.
-    ///   - commits: the commits after a version that this device knows, if the list was read with them: after a fork the list may be another one
-    ///     (``ownStatementsLost(_:instead:_:)``).
+    ///   - isNewest: whether it is the list of the zone's newest commit. It must then contain all known statements, and is stored as the
+    ///     known list.
+    ///   - commits: the commits after a version that this device knows, if the list was read with them. After a fork they decide whether a
+    ///     list that lacks known statements is accepted (``ownStatementsLost(_:instead:_:)``).
     /// - Throws: ``CloudError`` with `.untrusted`.
     func accept(_ list: MemberList, isNewest: Bool, after commits: [Commit] = [], of history: HistoryID) throws(CloudError) {
         let known = knowledge
@@ -230,17 +232,18 @@ package final class ZoneAuthority: Sendable {
     private static let forkHint =
         "somebody who may not has written to the cloud, or an older copy was put back; if two members changed the list at one time, the one whose change is gone has to sync first, or a person decides: snapsync member settle"
 
-    /// Whether a person has decided that the history which stands counts, whoever has published in it since the fork.
+    /// Whether a person has decided that the present history counts, whoever has published in it since the fork.
     var settlesForks: Bool { state.withLock { $0.settlesForks } }
 
-    /// Lets the history that stands count after a fork, whoever has published in it. What was taken away in the other one is taken away again, if this
-    /// device may do that.
+    /// Accepts the present history after a fork, whoever has published in it. If this device may change the list of members, it issues the
+    /// restrictions of the other history again.
     package func settleForks() { state.withLock { $0.settlesForks = true } }
 
-    /// Says that the statements which were lost are given again.
+    /// Forgets the lost statements, after this device has issued them again.
     package func forgetLost() { state.withLock { $0.knowledge.lost = [] } }
 
-    /// Takes over the key record of the history that stands, after a fork: the known one may have lost its number.
+    /// After a fork, replaces the known key record by that of the present history: the known one may come from the commit that lost its
+    /// number.
     ///
     /// - Throws: ``CloudError`` with `.untrusted` if there is none.
     package func replaceKeys(by record: CloudRecord?, of history: HistoryID) throws {
@@ -253,9 +256,9 @@ package final class ZoneAuthority: Sendable {
         }
     }
 
-    /// Sees that the zone does not end before what this device was admitted to.
+    /// Refuses a zone that ends before the commit at which this device joined or was admitted, or that has another commit there.
     ///
-    /// - Parameter hash: the hash of a commit by its number, as far as it was read.
+    /// - Parameter hash: returns the hash of a commit by its number; nil if that commit was not read.
     /// - Throws: ``CloudError`` with `.rolledBack`.
     func verifyFloor(_ token: ChangeToken?, _ list: MemberList, of history: HistoryID, hash: (Int) -> String?) throws(CloudError) {
         let known = knowledge
@@ -281,7 +284,7 @@ package final class ZoneAuthorities: Sendable {
 
     package init() {}
 
-    /// What is known of a zone; a zone that nobody spoke of gets an authority that knows nothing.
+    /// Returns what is known of a zone. A zone without an authority gets one that knows nothing.
     package func authority(of zone: ZoneID) -> ZoneAuthority {
         known.withLock { known in
             if let found = known[zone] { return found }
@@ -291,12 +294,13 @@ package final class ZoneAuthorities: Sendable {
         }
     }
 
-    /// Says what a device knows of a zone.
+    /// Sets what a device knows of a zone.
     package func set(_ authority: ZoneAuthority, of zone: ZoneID) { known.withLock { $0[zone] = authority } }
 
-    /// The authority of a zone whose marker was read.
+    /// Returns the authority of a zone whose marker was read.
     ///
-    /// - Throws: ``CloudError`` with `.untrusted` if the zone is not signed and the device knows it as signed.
+    /// - Throws: ``CloudError`` with `.untrusted` if the marker says otherwise than this device knows about whether the zone is signed or
+    ///   sealed.
     package func authority(of info: ZoneInfo) throws(CloudError) -> ZoneAuthority {
         let authority = authority(of: info.id)
         guard info.isSigned || !authority.isKnownAsSigned else {
@@ -316,18 +320,18 @@ package final class ZoneAuthorities: Sendable {
 
 /// A cloud whose zones can be signed.
 package protocol SigningCloud: CloudDatabase {
-    /// What is known of its zones.
+    /// What this device knows of the cloud's zones.
     var authorities: ZoneAuthorities { get }
-    /// Creates a zone that is signed from its first commit on, or returns the one that exists, signed or not.
+    /// Creates a zone that is signed from its first commit on. If the zone exists, returns it, signed or not.
     ///
-    /// - Parameter isSealed: whether what the zone holds is encrypted for its members, too.
+    /// - Parameter isSealed: whether the zone's contents are encrypted for its members as well.
     func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule, isSealed: Bool) async throws -> ZoneInfo
     /// The list of members as of the newest commit; nil in a zone that is not signed, empty in one without commits.
     func members(in zone: ZoneID) async throws -> MemberList?
-    /// The newest reports of devices that ask to be members, in the order of their names.
+    /// Returns the newest reports of devices that request membership, sorted by device name.
     func joinRequests(in zone: ZoneID) async throws -> [DeviceReport]
-    /// The same cloud for one device: what is known of its zones there is known of them nowhere else. A cloud that each device opens for itself leaves
-    /// this to the default.
+    /// The same cloud for one device of this process, with its own knowledge of the zones. A cloud that each device opens for itself can use
+    /// the default.
     func forOneDevice() -> any SigningCloud
 }
 

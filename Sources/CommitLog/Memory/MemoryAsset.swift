@@ -1,7 +1,7 @@
 import CloudStore
 import Foundation
 
-/// Collects one asset of a memory cloud and puts it in place, with its index, in one step.
+/// Collects one asset of a memory cloud, then stores it together with its index in one step.
 final class MemoryAssetWriter: AssetWriter {
     private let path: AssetPath
     private let zone: MemoryZone
@@ -54,14 +54,14 @@ final class MemoryAssetWriter: AssetWriter {
     }
 }
 
-/// Reads one asset of a memory cloud, as it was when it was opened.
+/// Reads one asset of a memory cloud as it was when it was opened.
 final class MemoryAssetReader: AssetReader {
     private let asset: CloudAsset
     private let path: AssetPath
     private let bytes: [UInt8]
     private let indexBytes: [UInt8]?
 
-    /// Opens the asset that a commit names, in the size that it says.
+    /// Opens the asset that a commit names. It must have the size that the commit states.
     init(_ asset: CloudAsset, in zone: MemoryZone) throws(CloudError) {
         guard let path = AssetPath(asset.path) else {
             throw CloudError(

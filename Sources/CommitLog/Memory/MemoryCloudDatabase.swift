@@ -2,12 +2,12 @@ public import CloudStore
 public import StrictText
 import Synchronization
 
-/// A cloud in this process's memory, with the whole contract: for tests, for previews, and as the second backend that keeps
-/// the contract honest.
+/// A cloud in this process's memory that implements the whole contract: for tests and previews, and as a second backend that shows that the
+/// contract does not depend on files.
 ///
 ///     let cloud = MemoryCloudDatabase(container: "iCloud.org.example.app")
 ///
-/// The bytes of its commits and checkpoints are those that a directory would hold. Nothing outlives the process.
+/// Its commits and checkpoints have the same bytes as in a directory cloud. Nothing outlives the process.
 public final class MemoryCloudDatabase: CloudDatabase {
     private let opened: CloudIdentity
     private let nonces: NonceSource
@@ -18,12 +18,12 @@ public final class MemoryCloudDatabase: CloudDatabase {
 
     /// Makes an empty cloud.
     ///
-    /// - Parameter now: the cloud's own clock, against which a publisher's is checked.
+    /// - Parameter now: the cloud's own clock. A publisher's clock is checked against it.
     public convenience init(container: String = "iCloud.org.example.memory", now: @escaping @Sendable () -> Instant = { .now }) {
         self.init(container: container, now: now, nonces: .system)
     }
 
-    /// Makes an empty cloud with other random names.
+    /// Makes an empty cloud with a given source of random names.
     package init(container: String, now: @escaping @Sendable () -> Instant, nonces: NonceSource) {
         opened = CloudIdentity(formatVersion: 1, uuid: nonces.uuid(), container: container)
         self.now = now
@@ -31,7 +31,7 @@ public final class MemoryCloudDatabase: CloudDatabase {
         contents = Contents()
     }
 
-    /// The same zones for another device of this process.
+    /// A cloud with the same zones, for another device of this process.
     private init(sharing other: MemoryCloudDatabase) {
         (opened, now, nonces, contents) = (other.opened, other.now, other.nonces, other.contents)
     }
@@ -108,7 +108,7 @@ public final class MemoryCloudDatabase: CloudDatabase {
     public func discard(_ assets: [CloudAsset], in zone: ZoneID) async {
         guard let store = try? store(zone) else { return }
         for path in assets.compactMap({ AssetPath($0.path) }) {
-            // As in a directory: what a commit names after all stays, and so does what cannot be judged.
+            // As in a directory cloud, an asset stays if a commit names it after all, or if that cannot be determined.
             guard (try? HistoryReader(source: store).isNamed(path)) == false else { continue }
             store.zone.change { files in
                 files.assets[path.path] = nil

@@ -8,10 +8,11 @@ struct MemoryFiles {
     var checkpoints: [Int: [UInt8]] = [:]
     /// Assets and indexes by their paths beneath the zone.
     var assets: [String: [UInt8]] = [:]
-    /// The newest report of each device, as its file would be; in a signed zone of each key under a device's name, so that nobody takes another's away.
+    /// The newest report of each device, as its file would be. In a signed zone there is one for each key, so that no device replaces
+    /// another's report under the same name.
     var reports: [String: [Report]] = [:]
 
-    /// A report's file, and whose keys have signed it: nil in a zone that is not signed.
+    /// A report's file and the key that signed it; the key is nil in an unsigned zone.
     struct Report: Sendable {
         let bytes: [UInt8]
         let key: String?
@@ -22,7 +23,7 @@ struct MemoryFiles {
     var messages: [String: [String: [UInt8]]] = [:]
 }
 
-/// One zone in memory. The lock is held only to look up or to put in place.
+/// One zone in memory. The lock is held only while looking up or changing files, never during other work.
 final class MemoryZone: Sendable {
     let info: ZoneInfo
     /// The store's own clock.

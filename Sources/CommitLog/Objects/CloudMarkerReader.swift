@@ -1,7 +1,7 @@
 import CloudStore
 import Synchronization
 
-/// The identity of a cloud in an ``ObjectStore``: its marker, read once, when it is asked for. It never changes.
+/// Reads the identity of a cloud in an ``ObjectStore`` from its marker, on first use and only once: the marker never changes.
 final class CloudMarkerReader: Sendable {
     private let store: any ObjectStore
     private let path: String
@@ -10,8 +10,8 @@ final class CloudMarkerReader: Sendable {
     private let known: Mutex<CloudIdentity?>
 
     /// - Parameters:
-    ///   - uuid: the UUID that the cloud must have; nil takes any.
-    ///   - container: the container identifier that it must have; nil takes any.
+    ///   - uuid: the UUID that the cloud must have; nil accepts any.
+    ///   - container: the container identifier that it must have; nil accepts any.
     init(_ store: any ObjectStore, at path: String = CloudMarker.fileName, expecting uuid: String?, container: String?) {
         self.store = store
         self.path = path
@@ -20,7 +20,7 @@ final class CloudMarkerReader: Sendable {
         known = Mutex(nil)
     }
 
-    /// The marker of a cloud that was made or read just now.
+    /// The marker of a cloud that was created or read just now.
     init(_ store: any ObjectStore, at path: String = CloudMarker.fileName, found identity: CloudIdentity) {
         self.store = store
         self.path = path
@@ -29,12 +29,13 @@ final class CloudMarkerReader: Sendable {
         known = Mutex(identity)
     }
 
-    /// The UUID of the cloud: the one that it must have, without a request, or else the one that it has.
+    /// The UUID of the cloud: the expected one, without a request, or else the one in the marker.
     func uuid() throws -> String { try expected ?? identity().uuid }
 
-    /// The identity, as the object says.
+    /// Returns the identity that the marker object states.
     ///
-    /// - Throws: ``CloudError`` with `.notACloud` or `.cloudUnavailable` if the object is not there, `.badContainer` if it is another cloud's.
+    /// - Throws: ``CloudError`` with `.notACloud` or `.cloudUnavailable` if the object is not there, `.badContainer` if it belongs to
+    ///   another cloud.
     func identity() throws -> CloudIdentity {
         if let identity = known.withLock({ $0 }) { return identity }
         let place = store.place

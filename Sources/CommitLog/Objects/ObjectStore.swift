@@ -1,12 +1,12 @@
 package import CloudStore
 package import StrictText
 
-/// A store of named, immutable objects, such as a database of records. A cloud stands on it if no object is ever replaced.
+/// A store of named, immutable objects, such as a database of records. It can hold a cloud if it never replaces an object.
 ///
-/// The names are the paths of files in a directory cloud: `private/ZentikSyncZone/commits/00000000000000000001.json`. All calls block, and are safe
-/// from several threads at once. They throw ``CloudError``.
+/// The names are the file paths of a directory cloud: `private/ZentikSyncZone/commits/00000000000000000001.json`. All calls block and may be
+/// made from several threads at once. They throw ``CloudError``.
 package protocol ObjectStore: Sendable {
-    /// What people call the store.
+    /// The name of the store in messages to people.
     var place: String { get }
     /// The store's own clock.
     var clock: Instant { get throws(CloudError) }
@@ -17,23 +17,24 @@ package protocol ObjectStore: Sendable {
     func get(_ path: String, limit: Int) throws(CloudError) -> [UInt8]?
     /// The size of an object in bytes; nil if there is none.
     func size(of path: String) throws(CloudError) -> Int?
-    /// The objects whose paths begin with `prefix`, in the order of the paths; not more than `first`, if given.
+    /// The objects whose paths begin with `prefix`, sorted by path; at most `first` of them, if given.
     func list(_ prefix: String, first: Int?) throws(CloudError) -> [StoredObject]
-    /// The names of the zones of a scope that may be there.
+    /// The names of the zones that may exist in a scope.
     func zoneNames(in scope: CloudScope) throws(CloudError) -> Set<String>
-    /// Puts an object in place if nothing has its path. Throws `serverResponseLost` if it cannot be found out whether it is there, or will be.
+    /// Stores an object if no object has its path. Throws `serverResponseLost` if it is unknown whether the object is stored or will be.
     func put(_ bytes: [UInt8], as path: String) throws(CloudError) -> Placement
-    /// Removes objects, in that order where the store cannot remove them together; nothing happens to one that is gone.
+    /// Removes objects, in the given order if the store cannot remove them in one step. An object that is gone is ignored.
     func remove(_ paths: [String]) throws(CloudError)
 
-    /// Opens an asset of a zone, in the size that its commit says.
+    /// Opens an asset of a zone. It must have the size that its commit states.
     func reader(of asset: CloudAsset, in zone: ZoneID) throws(CloudError) -> any AssetReader
-    /// Begins an asset of a zone.
+    /// Starts writing an asset of a zone.
     func writer(at path: AssetPath, in zone: ZoneID) -> any AssetWriter
 
-    /// What was begun and neither finished nor abandoned, whose paths begin with `prefix`. The default returns none.
+    /// Lists the uploads that were started but neither finished nor abandoned, and whose paths begin with `prefix`. The default returns
+    /// none.
     func unfinishedUploads(_ prefix: String) throws(CloudError) -> [UnfinishedUpload]
-    /// Ends an upload and removes its parts; nothing happens if it is gone.
+    /// Ends an upload and removes its parts. Does nothing if the upload is gone.
     func abandonUpload(_ id: String, of path: String) throws(CloudError)
 }
 
@@ -48,7 +49,7 @@ package struct StoredObject: Sendable {
     package init(path: String, byteCount: Int, modified: Instant) { (self.path, self.byteCount, self.modified) = (path, byteCount, modified) }
 }
 
-/// An upload in parts that was begun and neither finished nor abandoned.
+/// A multipart upload that was started but neither finished nor abandoned.
 package struct UnfinishedUpload: Sendable {
     /// The path beneath the cloud that the object would have had.
     package let path: String
@@ -65,7 +66,8 @@ extension ObjectStore {
     package func unfinishedUploads(_ prefix: String) throws(CloudError) -> [UnfinishedUpload] { [] }
     package func abandonUpload(_ id: String, of path: String) throws(CloudError) {}
 
-    /// One listing of everything in the scope: a store holds few zones, and a listing by folders would be one more feature to need.
+    /// The default lists every object of the scope. A store holds few zones, and a listing by folders would be another feature that a store
+    /// must have.
     package func zoneNames(in scope: CloudScope) throws(CloudError) -> Set<String> {
         var names: Set<String> = []
         for object in try list("\(scope.rawValue)/") {
@@ -76,27 +78,27 @@ extension ObjectStore {
     }
 }
 
-/// The errors that every such store gives in the same words.
+/// Errors that all object stores share.
 extension CloudError {
-    /// That an asset's path is none; nothing was opened.
+    /// The error for an invalid asset path; nothing was opened.
     package static func badAssetPath(in zone: ZoneID) -> CloudError {
         CloudError(
             .damaged, at: "\(zone)", "an asset's path is not one of an asset; nothing was opened", hint: "do not trust this commit; run snapsync doctor")
     }
 
-    /// That an object which a commit names is not there.
+    /// The error for an object that a commit names and that is not there.
     package static func objectPending(_ place: String) -> CloudError {
         CloudError(.pending, at: place, "the object has not arrived yet", hint: "wait for the tool that copies objects, then try again", isRetryable: true)
     }
 
-    /// That an object has another size than a commit says.
+    /// The error for an object whose size differs from the one in the commit.
     package static func otherSize(_ size: Int, insteadOf expected: Int, at place: String) -> CloudError {
         CloudError(
             .damaged, at: place, "\(size) bytes long, the commit says \(expected)",
             hint: "if a tool is copying objects, wait for it; else bring the object back from a copy", isRetryable: true)
     }
 
-    /// That it is not known whether an object was stored.
+    /// The error when it is unknown whether an object was stored.
     package static func unknownOutcome(at path: String, _ reason: String) -> CloudError {
         CloudError(
             .serverResponseLost, at: path, "the server did not say whether it has stored the object: \(reason)", hint: "the next run finds out",

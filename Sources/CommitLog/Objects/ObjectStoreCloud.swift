@@ -4,30 +4,30 @@ package import StrictText
 
 /// A cloud in an ``ObjectStore``.
 ///
-/// The objects have the names and the bytes of a ``CommitLog`` on a directory. The one thing that the store must offer is that an object is put in
-/// place only if nothing has its path, for one of any number of writers: that is the commit point. No object is ever written again.
+/// The objects have the names and the bytes of a directory cloud's files. The store must offer one thing: to store an object only if its
+/// path is free, for any number of concurrent writers. That put is the commit point. No object is ever overwritten.
 package final class ObjectStoreCloud: CloudDatabase {
     package let store: any ObjectStore
     private let marker: CloudMarkerReader
-    /// The marker of public zones: another one where the store keeps them apart from a user's own.
+    /// The marker of public zones. It differs from `marker` if the store keeps public zones apart from a user's private ones.
     private let publicMarker: CloudMarkerReader
     private let nonces: NonceSource
     private let ends = VerifiedHeadCache()
     package let authorities = ZoneAuthorities()
     private let zones = ZoneCache()
-    /// A request blocks its thread until the answer is there.
+    /// A request blocks its thread until the answer arrives, so requests run on these threads.
     private let workers: BlockingCalls
 
     /// Opens a cloud.
     ///
-    /// With a `uuid` no request is sent: the marker never changes, and every commit says of which cloud it is. The object is read, and
-    /// compared, before anything is written, and where something that was read before is not there.
+    /// With a `uuid` no request is sent: the marker never changes, and every commit names its cloud. The marker is read and compared before
+    /// anything is written, and when something that was read before is missing.
     ///
     /// - Parameters:
-    ///   - uuid: the UUID that the cloud must have; nil takes any.
-    ///   - container: the container identifier that it must have; nil takes any.
-    ///   - found: the identity, if it was made or read just now.
-    ///   - label: the name of the cloud's threads for debuggers.
+    ///   - uuid: the UUID that the cloud must have; nil accepts any.
+    ///   - container: the container identifier that it must have; nil accepts any.
+    ///   - found: the identity, if it was created or read just now.
+    ///   - label: the name of the cloud's threads in debuggers.
     package init(
         _ store: any ObjectStore, expecting uuid: String? = nil, container: String? = nil, found: CloudIdentity? = nil, nonces: NonceSource = .system,
         label: String
@@ -41,12 +41,12 @@ package final class ObjectStoreCloud: CloudDatabase {
         workers = BlockingCalls(limit: 8, label: label)
     }
 
-    /// Makes the marker of a cloud, or reads the one that is there. Blocks.
+    /// Creates the marker of a cloud, or reads the existing one. Blocks.
     ///
     /// - Parameters:
-    ///   - uuid: the identity that the cloud gets.
-    ///   - verify: refuses to make one; not called if one is there.
-    /// - Returns: the cloud's identity, and whether it was made.
+    ///   - uuid: the UUID for a new cloud; nil makes a random one.
+    ///   - verify: called before a marker is created, and may throw to prevent that. Not called if a marker exists.
+    /// - Returns: the cloud's identity, and whether the marker was created now.
     package static func makeMarker(
         in store: any ObjectStore, for scope: CloudScope = .private, container: String, uuid: String? = nil, nonces: NonceSource = .system,
         verifying verify: () throws -> Void = {}
@@ -62,7 +62,7 @@ package final class ObjectStoreCloud: CloudDatabase {
         return (try CloudMarker.identity(from: bytes), false)
     }
 
-    /// The identity, read now if it is not known. Blocks.
+    /// The identity, read now if it is not known yet. Blocks.
     package func openedIdentity() throws -> CloudIdentity { try marker.identity() }
 
     package func identity() async throws -> CloudIdentity { try await workers.run { [marker] in try marker.identity() } }
@@ -147,7 +147,7 @@ package final class ObjectStoreCloud: CloudDatabase {
     }
 
     package func discard(_ assets: [CloudAsset], in zone: ZoneID) async {
-        // What cannot be removed now is an orphan, which no commit names and a later prune removes.
+        // An asset that cannot be removed now stays as an orphan. No commit names it, and a later prune removes it.
         try? await inZone(zone, to: .write) { zone in for path in assets.compactMap({ AssetPath($0.path) }) { try zone.discard(path) } }
     }
 
@@ -207,7 +207,7 @@ extension ObjectStoreCloud {
         HistoryPublisher(store: zone, zone: try found(zone.history.zone), nonces: nonces)
     }
 
-    /// A zone's marker, which never changes once it is there; nil if there is no such zone.
+    /// A zone's marker, which never changes; nil if there is no such zone.
     private func info(of zone: ZoneID) throws -> ZoneInfo? {
         try CloudNames.verify(zone)
         if let known = zones.info(of: zone) { return known }
@@ -223,21 +223,21 @@ extension ObjectStoreCloud {
 
     private func marker(of zone: ZoneID) -> CloudMarkerReader { zone.scope == .public ? publicMarker : marker }
 
-    /// What a body does in a zone, and so which markers are read first.
+    /// What a call does in a zone. It determines which markers are read first.
     enum Access {
-        /// It looks for what a zone that was read before has by now: none, for the commits say of which zone they are, and the device knows
-        /// whether they must be signed.
+        /// Looks for changes in a zone that was read before. No marker is read: the commits name their zone, and the device knows whether
+        /// they must be signed.
         case look
-        /// It reads: the zone's.
+        /// Reads the zone. The zone's marker is read first.
         case read
-        /// It writes: the zone's and the cloud's.
+        /// Writes to the zone. The zone's and the cloud's markers are read first.
         case write
     }
 
     private func inZone<T: Sendable>(_ zone: ZoneID, to access: Access = .read, _ body: @escaping @Sendable (ObjectZone) throws -> T) async throws -> T {
         try await workers.run { [self] in
             do { return try body(open(zone, to: access)) } catch {
-                // Another cloud, or none, may be in the place by now, which says more than what was found or not found there.
+                // The place may hold another cloud by now, or none. If so, that error explains more than the one that the body threw.
                 if access != .write { _ = try open(zone, to: .write) }
                 throw error
             }
@@ -289,7 +289,7 @@ extension ObjectStoreCloud: MirroredCloud {
     }
 }
 
-/// A public cloud that stands on an ``ObjectStoreCloud`` and hands its zones' signatures and copies to it.
+/// A public cloud that wraps an ``ObjectStoreCloud`` and forwards signing and copying to it.
 package protocol ObjectBackedCloud: CloudDatabaseDecorator, SigningCloud, MirroredCloud {
     var base: ObjectStoreCloud { get }
 }

@@ -1,9 +1,9 @@
 package import CloudStore
 package import StrictText
 
-/// One zone of an ``ObjectStore`` as a ``HistoryStore``: each number an object.
+/// One zone of an ``ObjectStore`` as a ``HistoryStore``: each commit and each checkpoint is one object.
 ///
-/// The names are those of a directory, so a tool that copies files converts a cloud in both directions.
+/// The objects have the same names as the files of a directory cloud, so a tool that copies files converts a cloud in both directions.
 package struct ObjectZone: HistoryStore {
     package let history: HistoryID
     package let ends: VerifiedHeadCache
@@ -15,7 +15,7 @@ package struct ObjectZone: HistoryStore {
         (self.history, self.ends, self.store, self.authority, self.cache) = (history, ends, store, authority, cache)
     }
 
-    /// A path beneath the zone as one beneath the cloud.
+    /// Turns a path beneath the zone into a path beneath the cloud.
     func path(_ beneath: String) -> String { "\(history.zone)/\(beneath)" }
 
     package func commitBytes(_ number: Int) throws -> [UInt8]? {
@@ -65,10 +65,10 @@ package struct ObjectZone: HistoryStore {
         return files
     }
 
-    /// Stands between the path and the id of an upload that was not finished. No path has it.
+    /// Separates the path from the id of an unfinished upload. No valid path contains it.
     private static let uploadMark = "?uploadId="
 
-    /// The kind of a file by its path beneath the zone; nil for one that this format does not name.
+    /// The kind of a file by its path beneath the zone; nil for a path that this format does not define.
     private static func kind(of path: String) -> StoredFile.Kind? {
         let parts = path.split(separator: "/").map(String.init)
         switch (parts.first, parts.count) {
@@ -81,7 +81,7 @@ package struct ObjectZone: HistoryStore {
     }
 
     package func clock() throws -> Instant {
-        // Any answer has the server's date.
+        // The store takes its clock from the server's answers, so send any request.
         _ = try store.size(of: path(ZoneMarker.fileName))
         return try store.clock
     }
@@ -97,7 +97,7 @@ package struct ObjectZone: HistoryStore {
         if !whole.isEmpty { try store.remove(whole.map { self.path($0) }) }
     }
 
-    /// A removal that was answered is durable.
+    /// Does nothing: a removal is durable once the server has answered.
     package func synchronizeRemovals(in directory: String) {}
 
     private func path(_ folder: String, _ number: Int) -> String { path("\(folder)/\(CloudNames.digits(number)).json") }
@@ -109,7 +109,7 @@ package struct ObjectZone: HistoryStore {
 }
 
 extension ObjectZone {
-    /// Removes an asset and its index, unless a commit names it after all: a publish may have succeeded that reported an error.
+    /// Removes an asset and its index, unless a commit names it: a publish that reported an error may have succeeded.
     func discard(_ path: AssetPath) throws {
         guard try !HistoryReader(source: self).isNamed(path) else { return }
         try removeFiles([path.path, path.indexPath])
@@ -118,7 +118,7 @@ extension ObjectZone {
 
 // The mailbox: `messages/<sender>/<32 hex>.json`.
 extension ObjectZone {
-    /// Puts a message in place if nothing has its name.
+    /// Stores a message if its name is free.
     func send(_ message: CloudMessage, clock: Instant) throws {
         let bytes = try MessageDocument.encode(message, of: history, by: history.isSigned ? authority.signer() : nil)
         try CommitClock.verify(clock, against: store.clock)
@@ -130,7 +130,7 @@ extension ObjectZone {
         let all = path("\(CloudNames.messages)/")
         let listed = try store.list(request.sender.map { "\(all)\($0)/" } ?? all)
         var senders: [(name: String, files: [String])] = []
-        // The listing is in the order of the keys, so a sender's objects come one after another.
+        // The listing is sorted by path, so the objects of one sender are adjacent.
         for object in listed {
             let parts = object.path.dropFirst(all.utf8.count).split(separator: "/", omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 2, CloudNames.isName(parts[0]) else { continue }
@@ -154,7 +154,7 @@ extension ObjectZone {
     }
 }
 
-// The reports of the devices: `devices/<device>/<20-digit counter>.json`, the highest counts.
+// The reports of the devices: `devices/<device>/<20-digit counter>.json`. The highest counter counts.
 extension ObjectZone {
     /// The largest report, in bytes.
     private static let reportByteLimit = 64 << 10
@@ -163,12 +163,12 @@ extension ObjectZone {
         try report.verify()
         let bytes = try report.bytes(of: history, by: history.isSigned ? authority.signer() : nil)
         let folder = path("\(CloudNames.devices)/\(report.device)/")
-        // Another run of the same device may count up at the same time: look again, then.
+        // Another run of the same device may take the next counter at the same time. Then try again.
         var taken = 0
         for _ in 0..<8 {
             let known = try cache.reports(in: folder) ?? reports(of: report.device, in: folder)
             if let last = known.newest, !report.isNews(after: last) { return }
-            // A number that was taken just now may be missing in a listing that lags.
+            // A listing may lag behind and miss a counter that was taken just now.
             let last = max(known.counters.last ?? 0, taken)
             let next = last < CloudNames.largestNumber ? last + 1 : (1...).first { !known.counters.contains($0) } ?? 1
             cache.remember(nil, in: folder)
@@ -176,7 +176,7 @@ extension ObjectZone {
                 taken = next
                 continue
             }
-            // A device without the right to delete leaves the older ones, which no longer count.
+            // A device that may not delete leaves its older reports, which no longer count.
             for old in known.counters where try !removes("\(folder)\(CloudNames.digits(old)).json") { return }
             cache.remember(ZoneCache.Reports(counters: [next], newest: report), in: folder)
             return
@@ -191,7 +191,7 @@ extension ObjectZone {
         for counter in try counters(in: folder) { try store.remove("\(folder)\(CloudNames.digits(counter)).json") }
     }
 
-    /// Removes an object. Returns false if the credentials may not.
+    /// Removes an object. Returns false if the credentials do not allow deletion.
     private func removes(_ path: String) throws(CloudError) -> Bool {
         do throws(CloudError) {
             try store.remove(path)
@@ -219,7 +219,7 @@ extension ObjectZone {
         return try reportsByDevice { name, counters, folder in newest(of: name, counters, in: folder, reader) }
     }
 
-    /// The newest report of each device that asks to be a member of a signed zone, in the order of their names.
+    /// The newest report of each device that requests membership of a signed zone, sorted by device name.
     func requests() throws -> [DeviceReport] {
         let reader = ReportReader(self)
         return try reportsByDevice { name, counters, folder in reader.request(of: name, counters) { try read($0, in: folder) } }
@@ -242,7 +242,7 @@ extension ObjectZone {
         try store.list(folder).compactMap { CloudNames.number(ofFile: String($0.path.dropFirst(folder.utf8.count))) }.sorted()
     }
 
-    /// Reports are hints for people: one that is damaged, or removed by its author just now, gives way to the next older one.
+    /// Reports are only information for people: if one is damaged, or its device has just removed it, the next older one counts.
     private func newest(of device: String, _ counters: [Int], in folder: String, _ reader: ReportReader) -> DeviceReport? {
         reader.newest(of: device, counters) { try read($0, in: folder) }
     }

@@ -2,19 +2,21 @@ package import CloudStore
 import Foundation
 package import Sealing
 
-/// The keys of a sealed zone as its record has them: the newest epoch's secret for each member, and each epoch's secret sealed by the next.
+/// The keys of a sealed zone as its record stores them: the newest epoch's secret for each member, and each older epoch's secret sealed with
+/// the next one.
 ///
-/// Nobody but the members and the holder of the recovery code can open it. It needs no signature of its own: it stands in signed commits. Source: docs/sealed.md, "The key record".
+/// Only the members and the holder of the recovery code can open it. It needs no signature of its own, since it is part of signed commits.
+/// Source: docs/sealed.md, "The key record".
 package struct KeyRing: Hashable, Sendable {
     /// The newest epoch, from 1.
     package let epoch: UInt32
     /// The X25519 public key of the recovery code, as 64 hexadecimal digits.
     package let recoveryKey: String
-    /// The newest epoch's secret, by the X25519 public key that it is for; that of the recovery code among them.
+    /// The newest epoch's secret, sealed for each X25519 public key, including that of the recovery code.
     let wraps: [String: EpochWrap]
-    /// The secrets of the epochs before, oldest first, each sealed by the one after it.
+    /// The secrets of the earlier epochs, oldest first, each sealed with the secret of the next epoch.
     let previous: [Data]
-    /// The commit that saved the record; 0 for one that was made here.
+    /// The commit that saved the record; 0 for a record that was made here and not saved yet.
     package private(set) var savedBy = 0
 
     package static let recordType = "SnapshotKeys"
@@ -22,9 +24,9 @@ package struct KeyRing: Hashable, Sendable {
     /// The most epochs that a zone has.
     package static let epochLimit = 65_536
 
-    /// The keys that a zone begins with.
+    /// The key record of a new zone.
     ///
-    /// - Throws: ``BoxError`` with `.cipher` for a public key that is none.
+    /// - Throws: ``BoxError`` with `.cipher` for an invalid public key.
     package init(_ first: EpochSecret, for keys: [DevicePublicKeys], recoveryKey: String, of history: HistoryID) throws(BoxError) {
         (epoch, self.recoveryKey, previous) = (first.number, recoveryKey, [])
         wraps = try Self.wraps(first, keys.map(\.sealing) + [recoveryKey], history)
@@ -34,7 +36,7 @@ package struct KeyRing: Hashable, Sendable {
         (self.epoch, self.recoveryKey, self.wraps, self.previous) = (epoch, recoveryKey, wraps, previous)
     }
 
-    /// The same epoch, for these members and no others.
+    /// The same epoch, for exactly these members.
     package func giving(_ newest: EpochSecret, to keys: [DevicePublicKeys], of history: HistoryID) throws(BoxError) -> KeyRing {
         let wanted = Set(keys.map(\.sealing) + [recoveryKey])
         let missing = try Self.wraps(newest, wanted.subtracting(wraps.keys).sorted(), history)
@@ -42,9 +44,9 @@ package struct KeyRing: Hashable, Sendable {
             epoch: epoch, recoveryKey: recoveryKey, wraps: wraps.filter { wanted.contains($0.key) }.merging(missing) { $1 }, previous: previous)
     }
 
-    /// A new epoch, for these members alone.
+    /// A new epoch, for exactly these members.
     ///
-    /// - Parameter recoveryKey: that of a new recovery code; nil keeps the one that there is.
+    /// - Parameter recoveryKey: the public key of a new recovery code; nil keeps the present one.
     package func next(after newest: EpochSecret, for keys: [DevicePublicKeys], recoveryKey: String? = nil, of history: HistoryID) throws(BoxError) -> KeyRing {
         let secret = EpochSecret.random(number: epoch + 1), recovery = recoveryKey ?? self.recoveryKey
         return KeyRing(
@@ -52,13 +54,13 @@ package struct KeyRing: Hashable, Sendable {
             previous: previous + [try secret.sealing(newest, cloud: history.cloud, zone: history.zone.description)])
     }
 
-    /// Whether the holder of this X25519 public key can open it.
+    /// Whether the holder of this X25519 public key can open the record.
     package func isFor(_ key: String) -> Bool { wraps[key] != nil }
 
     /// The secrets of all epochs, oldest first.
     ///
     /// - Parameter seed: the private key of `key`.
-    /// - Throws: ``BoxError``: `.unknownEpoch` if it is not for that key, `.damaged`.
+    /// - Throws: ``BoxError``: `.unknownEpoch` if the record is not sealed for that key, `.damaged`.
     package func secrets(by seed: [UInt8], of key: String, in history: HistoryID) throws(BoxError) -> [EpochSecret] {
         guard let wrap = wraps[key] else { throw .unknownEpoch(epoch) }
         let zone = history.zone.description
@@ -79,7 +81,7 @@ package struct KeyRing: Hashable, Sendable {
 
 // The record: `epoch` (integer), `recovery` (string), `wraps` (list of lists of a public key and base64), `previous` (list of base64).
 extension KeyRing {
-    /// The record as the zone keeps it; with the tag of the commit that saved it.
+    /// The record that the zone stores, with the tag of the commit that saved it.
     package var record: CloudRecord {
         let fields: [String: CloudValue] = [
             "epoch": .integer(Int64(epoch)), "recovery": .string(recoveryKey),
@@ -89,7 +91,7 @@ extension KeyRing {
         return CloudRecord(type: Self.recordType, name: Self.recordName, fields: fields, changeTag: String(savedBy), creation: nil, modification: nil)
     }
 
-    /// The same keys, as commit `number` has saved them.
+    /// The same keys, marked as saved by commit `number`.
     package func saved(by number: Int) -> KeyRing {
         var ring = self
         ring.savedBy = number

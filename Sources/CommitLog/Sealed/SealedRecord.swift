@@ -3,15 +3,15 @@ import Foundation
 package import Sealing
 import StrictText
 
-// What a record of a sealed zone looks like in the store: its name and type, its assets, and a box of all its fields.
+// The form that a record of a sealed zone has in the store: its name and type, its assets, and one box with all its fields.
 extension CloudRecord {
     private static let assetsField = "assets"
     private static let boxField = "sealed"
 
-    /// Whether the store may have the record as it is: it is sealed, or holds nothing but public keys and what is sealed already.
+    /// Whether the store may hold the record as it is: it is sealed, or it contains only public keys and data that is already sealed.
     package var mayStandInSealedZone: Bool { isOfMembership || isSealed }
 
-    /// Whether the record says who the members are or what keys they have; those are not sealed.
+    /// Whether the record is the list of members or the key record. These two are not sealed.
     private var isOfMembership: Bool { name == MemberList.recordName || name == KeyRing.recordName }
 
     /// Whether the record has the form of a sealed one.
@@ -22,9 +22,9 @@ extension CloudRecord {
         return values.allSatisfy { if case .asset = $0 { true } else { false } }
     }
 
-    /// The record as the store gets it.
+    /// The sealed record, as the store gets it.
     ///
-    /// - Throws: ``BoxError``, or what the encoder throws for a value that has no form.
+    /// - Throws: ``BoxError``, or the encoder's error for a value that JSON cannot express.
     package func sealed(by keys: BoxKeys) throws -> CloudRecord {
         guard !isOfMembership else { return self }
         let text = try StrictJSON.encode(RecordFields(fields: fields.mapValues(ValueDocument.init)))
@@ -34,7 +34,7 @@ extension CloudRecord {
         return record
     }
 
-    /// The record as its publisher meant it.
+    /// The record as its publisher wrote it.
     ///
     /// - Throws: ``BoxError`` with `.unknownEpoch`; ``CloudError`` with `.untrusted` at `place`.
     package func opened(by keys: BoxKeys, at place: String) throws -> CloudRecord {
@@ -52,7 +52,7 @@ extension CloudRecord {
         }
         let record = CloudRecord(
             type: type, name: name, fields: document.fields.mapValues(\.value), changeTag: changeTag ?? "", creation: creation, modification: modification)
-        // What the store goes by, to keep and to remove files, must be what the readers go by.
+        // The store keeps and removes files by the assets outside the box. They must be the same as those that readers see inside it.
         guard Self.inOrder(record.assets) == Self.inOrder(assets), record.fault(at: .max) == nil else {
             throw MemberList.untrusted(place, "record \(name) names other assets than what was sealed says, or is not possible")
         }
@@ -64,7 +64,7 @@ extension CloudRecord {
     }
 }
 
-/// The fields of a record as they are sealed: a JSON object of typed values, as a commit would have them.
+/// A record's fields in the form in which they are sealed: a JSON object of typed values, as in a commit.
 private struct RecordFields: Codable {
     let fields: [String: ValueDocument]
 
