@@ -1,17 +1,17 @@
 public import Foundation
 
-/// Takes the bytes of one new asset, in order. Synchronous: it may be called from any one thread at a time.
+/// Receives the bytes of one new asset, in order. Its calls are synchronous; they may come from any thread, but only from one at a time.
 public protocol AssetWriter: AnyObject {
     /// Appends bytes.
     func write(_ bytes: UnsafeRawBufferPointer) throws
-    /// Appends bytes that another asset of the same cloud has at `offset`, where the caller has read and checked them: a cloud that can may
-    /// copy them from there. Without an implementation they are written like any others.
+    /// Appends bytes that `other`, an asset of the same cloud, has at `offset`. The caller has read and checked them there, so a cloud that
+    /// supports it may copy them instead of uploading them. The default writes them like any other bytes.
     func write(_ bytes: UnsafeRawBufferPointer, copying other: any AssetReader, at offset: Int) throws
-    /// Sets the block index that will lie beside the asset. At most once, before ``finish(rawByteCount:)``.
+    /// Sets the block index that is stored beside the asset. At most once, before ``finish(rawByteCount:)``.
     func setIndex(_ index: Data) throws
-    /// Makes the asset durable, reads it back, checks its hash, puts it in place, and returns its description.
+    /// Makes the asset durable, reads it back, checks its hash, gives it its name, and returns its description.
     func finish(rawByteCount: Int) throws -> CloudAsset
-    /// Throws away what was written. Called instead of ``finish(rawByteCount:)``; harmless after it.
+    /// Discards what was written. Called instead of ``finish(rawByteCount:)``; harmless after it.
     func abandon()
 }
 
@@ -19,18 +19,19 @@ extension AssetWriter {
     public func write(_ bytes: UnsafeRawBufferPointer, copying other: any AssetReader, at offset: Int) throws { try write(bytes) }
 }
 
-/// Reads one asset at any place. Synchronous and safe to call from several threads at once.
+/// Reads one asset at any offset. Its calls are synchronous and may come from several threads at once.
 public protocol AssetReader: AnyObject, Sendable {
     /// The asset's size in bytes.
     var byteCount: Int { get }
     /// Fills `buffer` with the asset's bytes from `offset` on. Throws `damaged` if the asset ends before the buffer is full.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws
-    /// The block index beside the asset, its size and hash checked; nil if the asset has none.
+    /// The block index beside the asset, after checking its size and hash; nil if the asset has none.
     func index() throws -> Data?
-    /// Whether a block that another asset has, too, is better copied from this one than compressed again. The default says so; it is not so where
-    /// reading takes a request to a store that is far away.
+    /// Whether copying a block from this asset is cheaper than compressing the same block again. The default is true; a remote store, where
+    /// reading costs a request, returns false.
     var isBetterCopied: Bool { get }
-    /// Says which ranges will be read, ascending: a store that is far away fetches them ahead, adjacent ones together. The default does nothing.
+    /// Announces the ranges that will be read, in ascending order. A remote store prefetches them and merges adjacent ones. The default does
+    /// nothing.
     func expect(_ ranges: [Range<Int>])
 }
 

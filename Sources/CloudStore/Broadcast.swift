@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Sends values to everybody who listens.
+/// Sends values to all listeners.
 package final class Broadcast<Value: Sendable>: Sendable {
     private struct State {
         var listeners: [Int: AsyncStream<Value>.Continuation] = [:]
@@ -16,7 +16,7 @@ package final class Broadcast<Value: Sendable>: Sendable {
         for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield(value) }
     }
 
-    /// Every value from now on; only the newest is kept for a listener that is slow. Each call makes a stream of its own.
+    /// Returns a stream of every value from now on. For a slow listener only the newest value is kept. Each call makes a separate stream.
     package func listen() -> AsyncStream<Value> {
         let (stream, continuation) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingNewest(1))
         let id = state.withLock { state in

@@ -1,13 +1,13 @@
 public import StrictText
 
-/// A ``CloudDatabase`` that stands before another one and changes some of what it does: limits, accounts, faults for tests.
+/// A ``CloudDatabase`` that wraps another one and changes part of its behaviour: limits, accounts, faults for tests.
 ///
 ///     struct SlowCloud: CloudDatabaseDecorator {
 ///         let wrapped: any CloudDatabase
 ///         func publish(_ commit: PreparedCommit) async throws -> ChangeToken { … }
 ///     }
 ///
-/// What a decorator does not implement goes to the wrapped cloud as it is.
+/// Calls that a decorator does not implement go to the wrapped cloud unchanged.
 public protocol CloudDatabaseDecorator: CloudDatabase {
     /// The cloud that does the work.
     var wrapped: any CloudDatabase { get }

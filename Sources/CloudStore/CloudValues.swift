@@ -1,8 +1,8 @@
 public import StrictText
 
-/// Who a cloud is: made once, when the cloud is created, and never changed.
+/// A cloud's identity: set when the cloud is created, and never changed.
 public struct CloudIdentity: Hashable, Sendable, Codable {
-    /// The version of the directory's format that a reader must know.
+    /// The version of the directory's format that a reader must support.
     public let formatVersion: Int
     /// A UUID in lower case.
     public let uuid: String
@@ -16,7 +16,7 @@ public struct CloudIdentity: Hashable, Sendable, Codable {
     }
 }
 
-/// Whether a zone's records are a user's own or for everybody.
+/// Whether a zone's records belong to one user or are for everybody.
 public enum CloudScope: String, Codable, Sendable, CaseIterable {
     case `private`, `public`
 }
@@ -31,24 +31,24 @@ public struct ZoneID: Hashable, Sendable, Codable, CustomStringConvertible {
         self.name = name
     }
 
-    /// The zone that is meant when none is named.
+    /// The zone that is used if none is named.
     public static let standard = ZoneID("ZentikSyncZone")
 
     public var description: String { "\(scope.rawValue)/\(name)" }
 }
 
-/// Who may publish in a zone: one named device, or any (where all devices mount one file system).
+/// Who may publish in a zone: one named device, or any device (if all devices mount one file system).
 public enum PublisherRule: String, Codable, Sendable {
     case one, many
 }
 
-/// What is known of a zone.
+/// The properties of a zone.
 public struct ZoneInfo: Hashable, Sendable {
     public let id: ZoneID
     public let formatVersion: Int
-    /// What a reader must know to read this zone: `signed`, `sealed` and `signed`, or nothing.
+    /// The features that a reader must support to read this zone: `signed`; `sealed` and `signed`; or none.
     public let features: [String]
-    /// The device that made the zone; under `publishers: one` the only one that publishes.
+    /// The device that created the zone; under `publishers: one` the only one that publishes.
     public let creator: String
     public let publishers: PublisherRule
 
@@ -63,12 +63,13 @@ public struct ZoneInfo: Hashable, Sendable {
     /// Whether keys, not rights on the store, decide who may publish and send messages.
     public var isSigned: Bool { features.contains(ZoneInfo.signedFeature) }
 
-    /// Whether the store cannot read what the zone holds: assets, records and messages are encrypted for its members. Such a zone is signed, too.
+    /// Whether assets, records and messages are encrypted for the zone's members, so that the store cannot read them. Such a zone is signed
+    /// as well.
     public var isSealed: Bool { features.contains(ZoneInfo.sealedFeature) }
 
-    /// What a signed zone names among its ``features``.
+    /// The entry of ``features`` in a signed zone.
     package static let signedFeature = "signed"
-    /// What a sealed zone names besides.
+    /// The second entry of ``features`` in a sealed zone.
     package static let sealedFeature = "sealed"
 }
 
@@ -83,13 +84,13 @@ public struct ChangeToken: Hashable, Sendable, Codable {
     }
 }
 
-/// Where an immutable asset lies and how to know it again.
+/// The path of an immutable asset, and the sizes and hash that identify its content.
 public struct CloudAsset: Hashable, Sendable, Codable {
-    /// Beneath the zone's directory: `assets/notifications_data/00000000000000000013-0a1b2c3d.json.gz`.
+    /// Relative to the zone's directory: `assets/notifications_data/00000000000000000013-0a1b2c3d.json.gz`.
     public let path: String
     /// The file's size in bytes.
     public let byteCount: Int
-    /// The size in bytes of what it decompresses to; a hard cap for readers.
+    /// The decompressed size in bytes; readers refuse to decompress more.
     public let rawByteCount: Int
     /// The SHA-256 of the file, in lower-case hexadecimal.
     public let sha256: String
@@ -126,29 +127,29 @@ public struct CloudAssetIndex: Hashable, Sendable, Codable {
 
 /// What an asset holds.
 public enum AssetKind: Sendable {
-    /// One version of one container, whole: `….json.gz`.
+    /// One whole version of one container: `….json.gz`.
     case snapshot
-    /// What one commit changed: `….changes.json.gz`.
+    /// The changes of one commit: `….changes.json.gz`.
     case changes
 }
 
-/// What a commit is to change.
+/// The changes that a commit is to make.
 public struct CommitDraft: Sendable {
     /// The device that publishes.
     public var device: String
-    /// The records to save, whole; at most one of a name.
+    /// The complete records to save; at most one of each name.
     public var saving: [CloudRecord]
     /// The names of the records to delete.
     public var deleting: [String]
     /// The publisher's clock.
     public var clock: Instant
-    /// What the publisher was explicitly allowed to do: `shrink:notifications_data`.
+    /// The exceptions that the user explicitly allowed for this publish: `shrink:notifications_data`.
     public var approvals: [String]
     /// The ids of the mailbox messages that the publisher applied, and of those that it refused.
     public var messages = MessageAnswers()
-    /// What the commit does to the zone itself, deletes it or makes it anew; such a commit saves and deletes no record.
+    /// The event of the zone itself: its deletion, its creation after a deletion, or its move. Such a commit saves and deletes no record.
     public var zoneEvent: ZoneEvent?
-    /// A checkpoint that is in place and that the commit is to name, instead of the one that is due: with that it counts.
+    /// A stored checkpoint that the commit is to name, so that it counts; then no other checkpoint is written, even if one is due.
     public var checkpoint: CheckpointReference?
 
     public init(device: String, saving: [CloudRecord], deleting: [String] = [], clock: Instant, approvals: [String] = []) {
@@ -172,7 +173,7 @@ public struct CheckpointReference: Hashable, Sendable, Codable {
     }
 }
 
-/// What a publisher did with the messages that it found, by their ids.
+/// How a publisher answered the messages that it read: their ids, applied or refused.
 public struct MessageAnswers: Hashable, Sendable {
     public var applied: [String]
     public var refused: [String]
@@ -182,16 +183,16 @@ public struct MessageAnswers: Hashable, Sendable {
         self.refused = refused
     }
 
-    /// Whether it answers none.
+    /// Whether no message is answered.
     public var isEmpty: Bool { applied.isEmpty && refused.isEmpty }
 }
 
-/// A commit that is ready to be put in place: its number, its exact bytes' hash, and what the backend needs.
+/// A commit that is ready to be published: its zone, its token, and its bytes.
 public struct PreparedCommit: Sendable {
     public let zone: ZoneID
-    /// The token that the zone will have.
+    /// The zone's token once this commit is published.
     public let token: ChangeToken
-    /// What the backend that prepared the commit puts in place; its hash is the token's.
+    /// The bytes that the backend stores on publishing; their hash is the token's.
     public let bytes: [UInt8]
 
     /// Made by a backend's `prepare`.
@@ -205,21 +206,21 @@ public struct PreparedCommit: Sendable {
 /// One numbered, immutable change of a zone, as it was read.
 public struct Commit: Hashable, Sendable {
     public let token: ChangeToken
-    /// The hash of the commit before; nil for the first.
+    /// The hash of the parent commit; nil for the first.
     public let parent: String?
-    /// max(the publisher's clock, the parent's + 1 ms): for people, never for order.
+    /// max(the publisher's clock, the parent's timestamp + 1 ms). For people to read, never used for order.
     public let timestamp: Instant
-    /// The publisher's clock as it was.
+    /// The publisher's unmodified clock.
     public let clock: Instant
     public let device: String
     public let saved: [CloudRecord]
     public let deleted: [String]
     public let approvals: [String]
-    /// What its publisher did with messages of other devices.
+    /// How the publisher answered messages of other devices.
     public let messages: MessageAnswers
     /// Why the commit deletes the zone itself; nil for all other commits.
     public let zoneDeletion: ZoneDeletion?
-    /// The newest checkpoint that its publisher knew, which counts with it; nil before the first.
+    /// The newest checkpoint that the publisher knew. It counts because this commit names it. nil before the first.
     public var checkpoint: CheckpointReference?
     /// In a signed zone: the Ed25519 public key that signed the commit, as 64 hexadecimal digits.
     public package(set) var key: String?
@@ -240,7 +241,7 @@ public struct Commit: Hashable, Sendable {
         self.zoneDeletion = zoneDeletion
     }
 
-    /// The same commit with its saved records in another form.
+    /// The same commit with its saved records replaced by these.
     package func saving(_ saved: [CloudRecord]) -> Commit {
         var commit = Commit(
             token: token, parent: parent, timestamp: timestamp, clock: clock, device: device, saved: saved, deleted: deleted, approvals: approvals,
@@ -252,7 +253,7 @@ public struct Commit: Hashable, Sendable {
 
 /// The commits that a device has not read yet.
 public struct ZoneChanges: Sendable {
-    /// The records of the checkpoint that reading began at; empty if it began at the token or at the first commit.
+    /// The records of the checkpoint that reading started at; empty if reading started at the token or at the first commit.
     public let base: [CloudRecord]
     /// The commits after that, oldest first.
     public let commits: [Commit]
@@ -266,7 +267,7 @@ public struct ZoneChanges: Sendable {
     }
 }
 
-/// A zone's live records as of one commit, in the order of their names.
+/// A zone's live records as of one commit, sorted by name.
 public struct ZoneState: Sendable {
     public let records: [CloudRecord]
     /// That commit; nil if the zone has none.
@@ -286,20 +287,22 @@ public struct ZoneState: Sendable {
     }
 }
 
-/// What a device last applied, in its own words.
+/// A device's report of the version that it last applied.
 public struct DeviceReport: Hashable, Sendable, Codable {
     public let device: String
     /// `writer`, `reader` or `peer`.
     public let role: String
     /// The last version that the device applied or published; nil before the first.
     public let token: ChangeToken?
-    /// The device's clock when it said so.
+    /// The device's clock when it wrote the report.
     public let clock: Instant
-    /// What the database that reported keeps, too: a copy of it, or a backup put back, keeps another. Absent in older reports.
+    /// A random value that the reporting database stores too. A copy of the database, or a restored backup, has another one. Absent in older
+    /// reports.
     public let nonce: String?
-    /// In a signed zone: the keys of the device, the first of which has signed the report.
+    /// In a signed zone: the device's keys. The signing key has signed the report.
     public package(set) var keys: DevicePublicKeys?
-    /// In a signed zone: whether these are the keys of a member of that name; if not, the report asks for membership. nil elsewhere.
+    /// In a signed zone: whether the keys are those of the member of that name. If not, the report is a request for membership. nil in an
+    /// unsigned zone.
     public package(set) var isMember: Bool?
 
     public init(device: String, role: String, token: ChangeToken?, clock: Instant, nonce: String? = nil) {
@@ -310,7 +313,7 @@ public struct DeviceReport: Hashable, Sendable, Codable {
         self.nonce = nonce
     }
 
-    /// Of the report itself; the keys stand beside these.
+    /// Only the report's own keys; `keys` and `isMember` are not part of it.
     enum CodingKeys: String, CodingKey {
         case device, role, token, clock, nonce
     }

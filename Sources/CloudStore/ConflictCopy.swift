@@ -1,10 +1,9 @@
 public import StrictText
 
-/// A commit's file under another name than its own: what a tool that replicates folders leaves where two devices published
-/// one number.
+/// A commit's file under another name than its own. A tool that replicates folders leaves one if two devices published the same number.
 ///
-/// `00000000000000000013.sync-conflict-20260301-080000-ABCDEFG.json`, `00000000000000000013 (Conflicted Copy).json`. The file
-/// under the plain name stands; this one lost. Readers never follow it.
+/// Examples: `00000000000000000013.sync-conflict-20260301-080000-ABCDEFG.json`, `00000000000000000013 (Conflicted Copy).json`. The file with
+/// the plain name counts; this one lost the number. Readers never follow it.
 public struct ConflictCopy: Hashable, Sendable {
     /// The file's name in `commits/`.
     public let fileName: String
@@ -14,7 +13,7 @@ public struct ConflictCopy: Hashable, Sendable {
     public let parent: String?
     public let device: String
     public let timestamp: Instant
-    /// Whether its author has published a later commit on top of the one that stands, and so has taken that one in.
+    /// Whether its author has since published a later commit on top of the commit that counts, and so has already imported that one.
     public let authorHasGoneOn: Bool
 
     public init(fileName: String, token: ChangeToken, parent: String?, device: String, timestamp: Instant, authorHasGoneOn: Bool = false) {

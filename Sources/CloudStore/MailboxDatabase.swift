@@ -1,36 +1,36 @@
 public import StrictText
 
-/// What devices tell each other beside commits: messages to the publisher, reports of what each device has, the queue of publishers.
+/// What devices exchange besides commits: messages to the publisher, reports of each device's version, the queue of publishers.
 ///
 /// - Throws: each function throws a ``CloudError``, `zoneNotFound` if the cloud has no such zone.
 public protocol MailboxDatabase: Sendable {
-    /// Puts a message into its sender's part of the mailbox, durable on return. Sending the same message again changes nothing.
+    /// Stores a message in its sender's part of the mailbox; it is durable on return. Sending the same message again changes nothing.
     ///
     /// Throws `serverRecordChanged` if another message has its id, `limitExceeded` if it is too large, `clockUnusable` if `clock`,
     /// the sender's, differs by more than a day from the cloud's clock.
     func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws
-    /// The messages that wait. A message that cannot be read is listed as set aside; the others are returned all the same.
+    /// The waiting messages. A message that cannot be read is listed as set aside, and the others are returned normally.
     func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox
-    /// Whether the mailbox is the same as when the mark was taken, answered without a listing; false if that is not known. The default
+    /// Whether the mailbox has not changed since the mark was taken, determined without a listing; false if that is unknown. The default
     /// returns false, for backends without marks.
     func isMailboxUnchanged(since mark: MailboxMark, in zone: ZoneID) async throws -> Bool
-    /// Removes a message, which its sender does after the answer; nothing happens if it is gone.
+    /// Removes a message. Its sender calls this after the message was answered. Does nothing if the message is gone.
     func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws
 
-    /// Stores what a device last applied, if it differs from the device's last report or that one is a day old.
+    /// Stores a report of what a device last applied, unless the device's last report says the same and is less than a day old.
     func report(_ report: DeviceReport, in zone: ZoneID) async throws
-    /// The newest report of each device, in the order of their names.
+    /// The newest report of each device, sorted by device name.
     func deviceReports(in zone: ZoneID) async throws -> [DeviceReport]
     /// The newest report of the device of this name; nil if there is none.
     func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport?
-    /// Removes every report of a device, so that it is no longer listed; nothing happens if there is none.
+    /// Removes every report of a device, so that it is no longer listed. Does nothing if there is none.
     func forgetDevice(_ device: String, in zone: ZoneID) async throws
 
-    /// The tickets in the zone's publish queue, in order. The defaults of this and the next two are for backends without a queue.
+    /// The tickets in the zone's publish queue, in order. The defaults of this and the next two calls are for backends without a queue.
     func publishQueue(in zone: ZoneID) async throws -> [PublishTicket]
-    /// Puts a ticket into the publish queue; nothing happens if it is there.
+    /// Adds a ticket to the publish queue. Does nothing if it is already there.
     func enqueue(_ ticket: PublishTicket, in zone: ZoneID) async throws
-    /// Removes a ticket from the publish queue; nothing happens if it is not there.
+    /// Removes a ticket from the publish queue. Does nothing if it is not there.
     func dequeue(_ ticket: PublishTicket, in zone: ZoneID) async throws
 }
 

@@ -1,11 +1,11 @@
-/// A place in a zone's publish queue: a device takes one after it has lost several races for a commit's number.
+/// A place in a zone's publish queue. A device takes a ticket after it has lost several races for a commit's number.
 ///
-/// Tickets are hints: devices that see one wait before they publish, so that the device behind it gets its turn. No rule of the
-/// format rests on them; a ticket that is lost, copied, or left by a killed run costs time at most.
+/// Tickets are only hints: a device that sees one waits before it publishes, so that the ticket's device gets its turn. No rule of the
+/// format depends on them. A ticket that is lost, copied, or left behind by a killed run costs at most some time.
 public struct PublishTicket: Hashable, Sendable, Comparable {
-    /// The first number that the device lost; the lowest publishes first.
+    /// The first number for which the device lost the race. The lowest number publishes first.
     public let number: Int
-    /// 8 random hexadecimal digits, which decide between equal numbers.
+    /// 8 random hexadecimal digits that decide between equal numbers.
     let nonce: String
 
     /// A new ticket of a device that lost the race for `number`.
@@ -14,7 +14,7 @@ public struct PublishTicket: Hashable, Sendable, Comparable {
         nonce = nonces.hex(8)
     }
 
-    /// The ticket that a file stands for; nil for any other name, such as that of a conflict copy.
+    /// Parses the ticket from a file name; nil for any other name, such as that of a conflict copy.
     package init?(fileName: String) {
         let name = fileName.utf8
         guard fileName.hasSuffix(".json"), name.count == 34, let number = CloudNames.number(ofDigits: name.prefix(20)),

@@ -1,30 +1,30 @@
 /// The zones of a cloud, their records, and the numbered commits that change them, with large assets beside the records.
 ///
-/// The contract is CloudKit's. Every change of a zone is one commit, all or nothing; commits are numbered without gaps and immutable; a
-/// change token says how far a device has read.
+/// The contract is CloudKit's. Every change of a zone is one commit, all or nothing. Commits are immutable and numbered without gaps. A
+/// change token states how far a device has read.
 ///
 ///     let state = try await cloud.records(in: zone)
 ///     let commit = try await cloud.prepare(draft, after: state.token, in: zone)
 ///     try await cloud.publish(commit)
 ///
-/// ``CloudZone``, queries and subscriptions need this protocol alone.
+/// ``CloudZone``, queries and subscriptions need only this protocol.
 ///
 /// - Throws: each function throws a ``CloudError``; one that names a zone throws `zoneNotFound` if the cloud has no such zone, and
 ///   `invalidArguments` for a name outside the grammar of names.
 public protocol RecordDatabase: Sendable {
     /// The cloud's identity. Throws `cloudUnavailable` if the cloud cannot be reached, `badContainer` if another cloud is in its place.
     func identity() async throws -> CloudIdentity
-    /// Whether the user's cloud can be used. The default asks for ``identity()``; a backend with accounts implements it.
+    /// Whether the user's cloud can be used. The default calls ``identity()``; a backend with accounts implements it.
     func accountStatus() async -> AccountStatus
 
     /// Creates a zone, or returns the one that exists.
     func createZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo
     /// The description of a zone.
     func zone(_ zone: ZoneID) async throws -> ZoneInfo
-    /// The zones that exist, in the order of scope and name.
+    /// The zones that exist, sorted by scope and name.
     func zones() async throws -> [ZoneInfo]
 
-    /// The commits after `token`, in order, each checked against its parent. For nil: all that is needed to know the whole zone.
+    /// The commits after `token`, in order, each checked against its parent. For nil: everything that is needed to know the whole zone.
     ///
     /// Throws `changeTokenExpired` if the token's commit was pruned, `rolledBack` if the zone's history does not contain it
     /// or ends before it, `damaged` if a commit does not follow from its parent.
@@ -49,18 +49,18 @@ public protocol RecordDatabase: Sendable {
     /// If the outcome of the last request is unknown, the backend reads back: a return means that this commit is there and durable.
     func publish(_ commit: PreparedCommit) async throws -> ChangeToken
 
-    /// Begins a new asset of a record. Nothing is written before its first byte, and others see nothing before
+    /// Starts a new asset of a record. Nothing is written before its first byte, and other devices see nothing before
     /// ``AssetWriter/finish(rawByteCount:)``.
     func newAsset(for record: String, number: Int, kind: AssetKind, in zone: ZoneID) async throws -> sending any AssetWriter
     /// Opens an asset for reading. Throws `pending` if its file has not arrived.
     func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader
-    /// Removes assets that were finished but that no commit will name. An asset that a commit names stays.
+    /// Removes assets that were finished but that no commit will name. An asset that a commit names is kept.
     func discard(_ assets: [CloudAsset], in zone: ZoneID) async
 
-    /// Tells `handler` when something may have happened in a zone, which need not be there yet. The default returns nil: this cloud reports
-    /// no events, and whoever waits for changes polls.
+    /// Calls `handler` when something may have changed in a zone. The zone need not exist yet. The default returns nil: this cloud reports
+    /// no events, and a caller that waits for changes must poll.
     ///
-    /// The hints end with the source that is returned. `handler` is called on any thread.
+    /// The hints end when the returned source is released. `handler` may be called on any thread.
     func events(in zone: ZoneID, _ handler: @escaping @Sendable (ZoneHint) -> Void) -> (any ZoneEventSource)?
 }
 

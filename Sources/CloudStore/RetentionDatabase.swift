@@ -1,23 +1,24 @@
 public import StrictText
 
-/// What a cloud offers so that old versions can be removed: checkpoints, a listing of files, the store's clock, removal.
+/// The operations that a cloud needs so that old versions can be removed: checkpoints, a listing of files, the store's clock, removal.
 ///
-/// A backend that keeps every version adopts the protocol and implements nothing: the defaults throw `invalidArguments`.
+/// A backend that keeps every version adopts the protocol without implementing anything: the defaults throw `invalidArguments`.
 public protocol RetentionDatabase: Sendable {
     /// Stores the checkpoint at a kept commit: all live records as of that version.
     ///
-    /// It counts once a commit's draft names it. A record that keeps its hash can bring the version back after the commit is gone.
+    /// It counts once a commit's draft names it. A caller that keeps the checkpoint's hash can read the version even after the commit is
+    /// gone.
     func placeCheckpoint(at number: Int, in zone: ZoneID) async throws -> CheckpointReference
-    /// All live records as of a checkpoint, checked by its hash. Throws `unknownItem` if it is not there.
+    /// All live records as of a checkpoint, verified by its hash. Throws `unknownItem` if the checkpoint does not exist.
     func records(in zone: ZoneID, of checkpoint: CheckpointReference) async throws -> ZoneState
-    /// The files of the zone's history and its assets, as a listing shows them; none is opened.
+    /// The files of the zone's history and its assets, from a listing; no file is opened.
     func storedFiles(in zone: ZoneID) async throws -> [StoredFile]
-    /// The store's own clock, to which ``StoredFile/modified`` refers.
+    /// The store's own clock, which also sets ``StoredFile/modified``.
     func storeClock(in zone: ZoneID) async throws -> Instant
-    /// Removes files of the zone for good, or none if one of them must stay.
+    /// Removes files of the zone permanently, or none if one of them must stay.
     ///
-    /// Commits go oldest first and only below a checkpoint that counts; what the newest version names stays. Only a device that may publish
-    /// may call this.
+    /// Commits are removed oldest first and only up to a checkpoint that counts. Files that the newest version names stay. Only a device
+    /// that may publish may call this.
     func remove(_ files: [StoredFile], by device: String, in zone: ZoneID) async throws
 }
 

@@ -1,13 +1,13 @@
 public import StrictText
 
-/// A file of a zone as a listing shows it: what pruning looks at.
+/// A file of a zone as a listing shows it. Pruning decides by these values.
 ///
 ///     let files = try await cloud.storedFiles(in: zone)
 ///     let bytes = files.reduce(0) { $0 + $1.byteCount }
 ///
-/// Only files that this format names are listed; whatever else lies in a directory is nobody's to remove.
+/// Only files that this format defines are listed. Other files in a directory are never removed.
 public struct StoredFile: Hashable, Sendable {
-    /// What a file is.
+    /// The kind of a file.
     public enum Kind: Hashable, Sendable {
         /// The commit of that number.
         case commit(Int)
@@ -17,13 +17,13 @@ public struct StoredFile: Hashable, Sendable {
         case asset
         /// The block index of the asset at that path.
         case index(of: String)
-        /// What a run that was killed has left where files need a temporary name.
+        /// A temporary file that a killed run has left.
         case temporary
     }
 
     /// What the file is.
     public let kind: Kind
-    /// Beneath the zone's directory.
+    /// Relative to the zone's directory.
     public let path: String
     /// The file's size in bytes.
     public let byteCount: Int
@@ -38,7 +38,7 @@ public struct StoredFile: Hashable, Sendable {
         self.modified = modified
     }
 
-    /// The path of the asset that this file is or belongs to; nil for a file of another kind.
+    /// The path of the asset that this file is or belongs to; nil for other kinds.
     public var assetPath: String? {
         switch kind {
         case .asset: path
@@ -49,7 +49,7 @@ public struct StoredFile: Hashable, Sendable {
 }
 
 extension StoredFile.Kind {
-    /// The kind of a file in the directory of a record's assets; nil for a name that this format does not know.
+    /// The kind of a file in the directory of a record's assets; nil for a name that this format does not define.
     package init?(nameInAssets name: String, of record: String) {
         let path = "\(CloudNames.assets)/\(record)/\(name)"
         let indexEnding = ".index.json", assetEnding = ".json.gz"

@@ -1,5 +1,5 @@
 extension CloudError {
-    /// What to do about a file that is not what it should be.
+    /// The hint for a damaged file.
     package static let damageHint = "bring the file back from a copy, or run snapsync doctor"
 
     /// The same error at another place.

@@ -1,8 +1,8 @@
 extension CloudError {
-    /// The error that explains this one: of a `partialFailure`, that of the record that made it fail; else the error itself.
+    /// The error that explains this one: for a `partialFailure`, the error of the record that made it fail; otherwise the error itself.
     ///
-    /// Among several the gravest is taken: one that no repetition heals before one that it does, `batchRequestFailed` last.
-    /// Equal ones go by the records' names, so that the answer is always the same.
+    /// Among several errors it takes the most serious one: an error that retrying does not fix before one that it does; cancellation after
+    /// those, and `batchRequestFailed` last. Equally serious errors are ordered by the records' names, so the answer is deterministic.
     public var cause: CloudError {
         guard code == .partialFailure else { return self }
         let causes = partialErrors.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map(\.value.cause)
@@ -15,9 +15,9 @@ extension CloudError {
         return isRetryable ? 1 : 0
     }
 
-    /// The failure of a request of which these records failed, by name; nil if none did.
+    /// Makes the error of a request in which these records failed, by name; nil if none failed.
     ///
-    /// Its words, its hint and whether trying again helps are those of the ``cause``.
+    /// Its reason and whether a retry helps come from the ``cause``.
     public static func partial(_ errors: [String: CloudError], at place: String) -> CloudError? {
         guard !errors.isEmpty else { return nil }
         let cause = CloudError(.partialFailure, at: place, "", partialErrors: errors).cause

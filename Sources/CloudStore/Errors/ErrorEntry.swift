@@ -1,20 +1,20 @@
-/// One row of ``ErrorTable``: what an error means, for programs and for people.
+/// One row of ``ErrorTable``: the meaning of an error, for programs and for people.
 public struct ErrorEntry: Hashable, Sendable {
-    /// Whether the same request may succeed later, and after what.
+    /// Whether the same request may succeed later, and under which condition.
     public enum Retry: String, Hashable, Sendable, CaseIterable {
-        /// Repeating it changes nothing.
+        /// Repeating the request does not help.
         case never
         /// The same request may succeed; wait a while first.
         case later
-        /// It succeeds once what is new has been fetched and the request was built anew.
+        /// The request succeeds after fetching what is new and rebuilding the request.
         case afterFetching = "after fetching"
-        /// It succeeds once somebody has done the next step.
+        /// The request succeeds after a person has taken the next step.
         case afterAction = "after the next step"
     }
 
-    /// What a user interface shows, in one language: sentences without technical words.
+    /// The texts that a user interface shows, in one language, without technical words.
     public struct Text: Hashable, Sendable {
-        /// A few words, for the head of an alert.
+        /// A few words, for an alert's title.
         public let title: String
         /// What happened: one or two sentences.
         public let message: String
@@ -24,15 +24,15 @@ public struct ErrorEntry: Hashable, Sendable {
 
     /// The error's name for programs and support: a family and a code, such as `cloud.zoneBusy`. It never changes.
     public let identifier: String
-    /// The number of the `CKError.Code` that means the same; nil for errors that are not of the cloud.
+    /// The number of the `CKError.Code` with the same meaning; nil for errors of other families than the cloud.
     public let number: Int?
     /// The name of that `CKError.Code`.
     public let name: String?
-    /// What happened, for developers.
+    /// The meaning, for developers.
     public let meaning: String
-    /// Whether trying again helps.
+    /// Whether a retry helps.
     public let retry: Retry
-    /// Whether this library raises it; other rows are there because code for CloudKit handles them.
+    /// Whether this library raises the error. The other rows exist because programs for CloudKit handle them.
     public let isRaisedHere: Bool
     private let english: Text
     private let italian: Text
@@ -45,7 +45,7 @@ public struct ErrorEntry: Hashable, Sendable {
         }
     }
 
-    /// A row of an error of the cloud.
+    /// Makes a row for an error of the cloud.
     ///
     /// - Parameter code: the code in this library; nil if it has CKError's name.
     init(
@@ -55,7 +55,7 @@ public struct ErrorEntry: Hashable, Sendable {
         self.init((code ?? CloudError.Code(name: name)).identifier, number, name, meaning, retry, raised, english, italian)
     }
 
-    /// A row of an error of another family.
+    /// Makes a row for an error of another family.
     init(_ identifier: String, _ meaning: String, _ retry: Retry, en english: (String, String, String), it italian: (String, String, String)) {
         self.init(identifier, nil, nil, meaning, retry, true, english, italian)
     }
@@ -78,18 +78,18 @@ public struct ErrorEntry: Hashable, Sendable {
 extension ErrorEntry {
     /// The row of a `CKError.Code`, by its number; nil if CKError has no such code.
     public init?(number: Int) {
-        // Where several errors of this library have one number, the first row is that of CKError's own name.
+        // If several errors of this library share a number, the first row is the one with CKError's own name.
         guard let entry = ErrorTable.entries.first(where: { $0.number == number }) else { return nil }
         self = entry
     }
 
-    /// The row of an identifier; nil if the table has none.
+    /// The row of an identifier; nil if the table has no such row.
     public init?(identifier: String) {
         guard let entry = ErrorTable.byIdentifier[identifier] else { return nil }
         self = entry
     }
 
-    /// The row of a code of the cloud; for one that the table does not know, the row of `internalError`.
+    /// The row of a cloud error's code; the row of `internalError` for an unknown code.
     public init(code: CloudError.Code) {
         self = ErrorEntry(identifier: code.identifier) ?? ErrorTable.entries[0]
     }

@@ -1,6 +1,6 @@
-// The rows of errors that are not of the cloud: of a sync, of the database, of data that is handed in, and of the gate.
+// The rows of the other errors: of a sync, of the database, of input data, and of the gate.
 extension ErrorTable {
-    /// `SyncError.Code`, where nothing more is known.
+    /// `SyncError.Code`, for errors without a more specific cause.
     static let sync: [ErrorEntry] = [
         ErrorEntry(
             "sync.dataRefused", "data was refused: damaged, rolled back, or a row that cannot travel", .afterAction,
@@ -86,7 +86,7 @@ extension ErrorTable {
             it: ("Voci non compatibili", "Le nuove voci rimandano a voci che non ci sono.", "Leggi i dettagli e ripara ciò che indicano.")),
     ]
 
-    /// Data that is handed in: files, descriptions, texts.
+    /// Input data: files, descriptions, texts.
     static let data: [ErrorEntry] = [
         ErrorEntry(
             "data.tooLarge", "a key, an entity or a declared size is beyond its limit", .afterAction,

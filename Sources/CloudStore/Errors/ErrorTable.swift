@@ -1,17 +1,17 @@
-/// All errors that reach an application, and all codes of CKError, with their texts: the one source of what the library says to people about
-/// errors, of ``PresentableError``, of `snapsync explain` and of docs/errors.md.
+/// All errors that reach an application, and all codes of CKError, with their texts. ``PresentableError``, `snapsync explain` and
+/// docs/errors.md all take their texts from this table.
 ///
 ///     ErrorEntry(code: error.code).text(in: .italian).title
 ///     ErrorEntry(number: 14)?.identifier        // "cloud.serverRecordChanged"
 ///
-/// Source of numbers and names: `CKError.Code` of Apple's CloudKit. The codes that CKError lacks stand under the number that comes closest.
+/// Source of numbers and names: `CKError.Code` of Apple's CloudKit. A code that CKError does not have is listed under the closest number.
 public enum ErrorTable {
-    /// The rows: those of the cloud in the order of CKError's numbers, then the other families.
+    /// The rows: those of the cloud sorted by CKError's numbers, then the other families.
     public static let entries: [ErrorEntry] = access + requests + records + zones + shares + sync + database + data + gate
 
     static let byIdentifier = Dictionary(entries.map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first })
 
-    /// The rows that a word means: a number or a name of CKError, an identifier, or its part behind the point.
+    /// The rows that match a word: a number or a name of CKError, an identifier, or the part of an identifier after the dot.
     public static func entries(for word: String) -> [ErrorEntry] {
         if let number = Int(word) { return entries.filter { $0.number == number } }
         return entries.filter { $0.identifier == word || $0.name == word || $0.identifier.hasSuffix(".\(word)") }
@@ -21,7 +21,7 @@ public enum ErrorTable {
 extension CloudError.Code {
     /// The code's row in the table of errors.
     public var entry: ErrorEntry { ErrorEntry(code: self) }
-    /// The number of the `CKError.Code` that means the same.
+    /// The number of the `CKError.Code` with the same meaning.
     public var number: Int { entry.number ?? 1 }
     /// The identifier of the code's row.
     var identifier: String { "cloud.\(name)" }

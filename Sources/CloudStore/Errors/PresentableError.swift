@@ -7,27 +7,29 @@ public import Foundation
 ///     failure = "The file \(name) is too large."
 ///     .alert(item: $failure) { … $0.title … $0.message … $0.nextStep … }
 ///
-/// The texts are those of ``ErrorTable``. A `partialFailure` is always unwrapped to its cause. Two values of one error are two: each has
-/// an id of its own.
+/// The texts come from ``ErrorTable``. A `partialFailure` is always replaced by its cause. Two values made from the same error are
+/// different: each has its own id.
 public struct PresentableError: Error, Identifiable, Sendable, CustomStringConvertible {
-    /// Tells one showing from the next.
+    /// Distinguishes this value from others, for SwiftUI's `alert(item:)`.
     public let id: UUID
-    /// The error's name for programs and support, such as `cloud.zoneBusy`; it never changes. Nil for strings and errors from elsewhere.
+    /// The error's name for programs and support, such as `cloud.zoneBusy`; it never changes. Nil for strings and for errors of other
+    /// libraries.
     public let identifier: String?
-    /// A few words, for the head of an alert.
+    /// A few words, for an alert's title.
     public private(set) var title: String
-    /// What happened, in a sentence or two; nil if the title says all.
+    /// What happened, in a sentence or two; nil if the title is enough.
     public private(set) var message: String?
-    /// What to do next, in a sentence or two; nil if nothing can be said.
+    /// What to do next, in a sentence or two; nil if there is no advice.
     public private(set) var nextStep: String?
-    /// The technical words, in English, for those who ask for details: where, why, and what to do; nil if there are none besides the title.
+    /// The technical text, in English, for people who ask for details: where, why, and what to do; nil if the title says all.
     public let details: String?
-    /// Whether a button *Try again* makes sense.
+    /// Whether a *Try again* button makes sense.
     public let isRetryable: Bool
-    /// How long that button should wait; nil if the cloud did not say.
+    /// How long to wait before trying again; nil if the cloud did not say.
     public let retryAfter: Duration?
 
-    /// Wraps any error: one of this library in the words of ``ErrorTable``, a localized one in its own, another in its description.
+    /// Wraps any error. An error of this library gets the texts of ``ErrorTable``, a localized error keeps its own, and any other shows its
+    /// description.
     public init(_ error: any Error, in language: ErrorLanguage = .english) {
         switch error {
         case let error as PresentableError: self = error
@@ -40,16 +42,16 @@ public struct PresentableError: Error, Identifiable, Sendable, CustomStringConve
         }
     }
 
-    /// Wraps a sentence of the caller's own.
+    /// Wraps the caller's own sentence.
     public init(_ sentence: String) {
         self.init(title: sentence)
     }
 
-    /// Shows a row of the table of errors.
+    /// Shows a row of the error table.
     ///
     /// - Parameters:
-    ///   - details: the technical words.
-    ///   - isRetryable: whether this very error says that trying again helps; the row may say so, too.
+    ///   - details: the technical text.
+    ///   - isRetryable: whether a retry helps in this particular case, even if the row does not say so.
     public init(
         _ entry: ErrorEntry, in language: ErrorLanguage = .english, details: String? = nil, isRetryable: Bool = false, retryAfter: Duration? = nil
     ) {
@@ -59,7 +61,7 @@ public struct PresentableError: Error, Identifiable, Sendable, CustomStringConve
             isRetryable: isRetryable || entry.retry == .later, retryAfter: retryAfter)
     }
 
-    /// Shows the row of an identifier; for one that the table does not know, the row of `internalError`.
+    /// Shows the row of an identifier; the row of `internalError` for an unknown identifier.
     package init(identifier: String, in language: ErrorLanguage, details: String, isRetryable: Bool = false, retryAfter: Duration? = nil) {
         self.init(
             ErrorEntry(identifier: identifier) ?? ErrorTable.entries[0], in: language, details: details, isRetryable: isRetryable, retryAfter: retryAfter)
@@ -79,7 +81,7 @@ public struct PresentableError: Error, Identifiable, Sendable, CustomStringConve
         self.retryAfter = retryAfter
     }
 
-    /// The same showing in another language; unchanged if the texts are not those of ``ErrorTable``.
+    /// The same error in another language; unchanged if its texts do not come from ``ErrorTable``.
     public func translated(to language: ErrorLanguage) -> PresentableError {
         guard let text = identifier.flatMap(ErrorEntry.init(identifier:))?.text(in: language) else { return self }
         var translated = self
@@ -87,21 +89,21 @@ public struct PresentableError: Error, Identifiable, Sendable, CustomStringConve
         return translated
     }
 
-    /// The cloud's code; nil for errors from elsewhere.
+    /// The cloud error's code; nil for all other errors.
     public var code: CloudError.Code? {
         guard let identifier, identifier.hasPrefix("cloud.") else { return nil }
         return CloudError.Code(name: String(identifier.dropFirst("cloud.".count)))
     }
 
-    /// Whether somebody cancelled it: there is nothing to show then.
+    /// Whether the operation was cancelled; then there is nothing to show.
     public var isCancellation: Bool { code == .operationCancelled }
 
-    /// What happened, else the title, and the next step.
+    /// The message (or else the title), followed by the next step.
     public var description: String { [message ?? title, nextStep].compactMap(\.self).joined(separator: " ") }
 }
 
 extension PresentableError: ExpressibleByStringInterpolation {
-    /// Wraps a sentence written out in the source.
+    /// Wraps a string literal.
     public init(stringLiteral sentence: String) {
         self.init(sentence)
     }

@@ -1,6 +1,6 @@
 public import StrictText
 
-/// An error that knows how it is shown. The errors of this library conform; an application's own can, too.
+/// An error that provides its own texts for a user interface. The errors of this library conform; an application's errors can too.
 public protocol PresentableErrorConvertible: Error {
     /// The error as a user interface shows it.
     func presentable(in language: ErrorLanguage) -> PresentableError

@@ -1,37 +1,37 @@
-/// How much a cloud takes. Nothing but the size of an asset is limited unless it is set.
+/// The limits of a cloud. By default only the size of an asset is limited.
 ///
 ///     var limits = CloudLimits.cloudKit
 ///     limits.quota = 5_000_000_000
 ///     let cloud = LimitedCloudDatabase(wrapping: directory, limits: limits)
 public struct CloudLimits: Hashable, Sendable {
-    /// How many records one commit may save and delete.
+    /// The most records that one commit may save and delete.
     public var itemsPerRequest: Int?
-    /// How many bytes the records of one commit may have, as JSON, without their assets.
+    /// The most bytes of one commit's records, as JSON, without their assets.
     public var bytesPerRequest: Int?
-    /// How many bytes one record may have, as JSON, without its assets.
+    /// The most bytes of one record, as JSON, without its assets.
     public var bytesPerRecord: Int?
-    /// How many bytes one asset may have.
+    /// The most bytes of one asset.
     public var bytesPerAsset: Int?
-    /// How many bytes the live records and their assets may have in all zones together.
+    /// The most bytes of all live records and their assets, in all zones together.
     public var quota: Int?
-    /// How many requests may be made in how long.
+    /// The most requests in a period of time.
     public var rate: Rate?
 
-    /// So many requests in each window of so long.
+    /// A number of requests in a sliding window.
     public struct Rate: Hashable, Sendable {
-        /// How many; from 1.
+        /// The number of requests; at least 1.
         public var requests: Int
-        /// How long the window is, which slides.
+        /// The length of the sliding window.
         public var window: Duration
 
-        /// A rate; fewer than one request is taken as one.
+        /// Makes a rate; fewer than one request becomes one.
         public init(requests: Int, window: Duration) {
             self.requests = max(1, requests)
             self.window = window
         }
     }
 
-    /// No limits but those that are given, and 250,000,000 bytes for an asset.
+    /// Makes limits: those that are given, and by default 250,000,000 bytes for an asset.
     public init(
         itemsPerRequest: Int? = nil, bytesPerRequest: Int? = nil, bytesPerRecord: Int? = nil, bytesPerAsset: Int? = 250_000_000,
         quota: Int? = nil, rate: Rate? = nil
@@ -44,7 +44,7 @@ public struct CloudLimits: Hashable, Sendable {
         self.rate = rate
     }
 
-    /// The asset's limit alone.
+    /// Only the limit of an asset.
     public static let standard = CloudLimits()
     /// CloudKit's documented limits: 400 items and 2 MB for a request, 1 MB for a record, 250 MB for an asset.
     public static let cloudKit = CloudLimits(itemsPerRequest: 400, bytesPerRequest: 2_000_000, bytesPerRecord: 1_000_000)

@@ -1,7 +1,7 @@
 package import Foundation
 package import Sealing
 
-/// An asset writer that stops at a limit, and leaves nothing where it is passed.
+/// An asset writer with a size limit. If the limit is exceeded, it abandons the asset, so that nothing is stored.
 package final class LimitedAssetWriter: AssetWriter, SealedStream {
     private let wrapped: any AssetWriter
     private let exceeded: any Error
@@ -9,7 +9,7 @@ package final class LimitedAssetWriter: AssetWriter, SealedStream {
 
     /// - Parameters:
     ///   - limit: the largest asset, in bytes.
-    ///   - exceeded: what is thrown for a larger one.
+    ///   - exceeded: the error that is thrown for a larger asset.
     package init(_ wrapped: sending any AssetWriter, limit: Int, exceeded: any Error) {
         self.wrapped = wrapped
         self.exceeded = exceeded

@@ -1,16 +1,16 @@
 public import StrictText
 
-/// A cloud with limits: what is too much is refused before anything is written, and everything that was there stays.
+/// A cloud with limits. A request that exceeds one is refused before anything is written.
 public struct LimitedCloudDatabase: CloudDatabaseDecorator {
-    /// The cloud behind the limits.
+    /// The cloud that does the work.
     public let wrapped: any CloudDatabase
     /// What is allowed.
     public let limits: CloudLimits
     private let window: RequestWindow?
 
-    /// Puts limits before a cloud.
+    /// Wraps a cloud with limits.
     ///
-    /// - Parameter elapsed: a clock that only goes forward, from any beginning; for the rate.
+    /// - Parameter elapsed: a monotonic clock for the rate, counted from any start.
     public init(wrapping cloud: any CloudDatabase, limits: CloudLimits, elapsed: (@Sendable () -> Duration)? = nil) {
         wrapped = cloud
         self.limits = limits
@@ -33,7 +33,7 @@ public struct LimitedCloudDatabase: CloudDatabaseDecorator {
         return try await wrapped.history(in: zone)
     }
 
-    /// Prepares a commit that is within the limits.
+    /// Prepares a commit after checking it against the limits.
     ///
     /// - Throws: ``CloudError`` with `.limitExceeded`, `.quotaExceeded` or `.requestRateLimited`.
     public func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
@@ -43,7 +43,8 @@ public struct LimitedCloudDatabase: CloudDatabaseDecorator {
         return try await wrapped.prepare(draft, after: token, in: zone)
     }
 
-    // Publishing is the second half of a request that was admitted: to refuse it would make a lost race of it.
+    // `publish` is not counted against the rate: it is the second half of a request that `prepare` admitted. Refusing it could only lose the
+    // commit's number to another device.
 
     public func newAsset(
         for record: String, number: Int, kind: AssetKind, in zone: ZoneID
@@ -89,7 +90,7 @@ public struct LimitedCloudDatabase: CloudDatabaseDecorator {
         }
     }
 
-    /// Reads every zone whole: a quota costs time, and is exact.
+    /// Reads every zone completely, so that the quota is exact. This takes time.
     private func verifyQuota(of draft: CommitDraft, in zone: ZoneID) async throws {
         guard let quota = limits.quota, !draft.saving.isEmpty else { return }
         let replaced = Set(draft.saving.map(\.name) + draft.deleting)
@@ -102,7 +103,7 @@ public struct LimitedCloudDatabase: CloudDatabaseDecorator {
                 if info.id != zone || !replaced.contains(record.name) { sum += size }
             }
         }
-        // What makes the data smaller is welcome even where there is too much already.
+        // A commit that makes the data smaller is allowed even if the quota is already exceeded.
         guard sum > quota, sum > before else { return }
         throw CloudError(
             .quotaExceeded, at: "\(zone)", "the cloud would hold \(sum) bytes, the quota is \(quota)",

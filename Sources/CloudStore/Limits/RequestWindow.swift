@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Counts requests in a window that slides, and says how long to wait where there were too many.
+/// Counts requests in a sliding window. If there were too many, says how long to wait.
 final class RequestWindow: Sendable {
     private let rate: CloudLimits.Rate
     private let elapsed: @Sendable () -> Duration
     private let times = Mutex<[Duration]>([])
 
-    /// - Parameter elapsed: a clock that only goes forward, from any beginning.
+    /// - Parameter elapsed: a monotonic clock, counted from any start.
     init(_ rate: CloudLimits.Rate, elapsed: @escaping @Sendable () -> Duration) {
         self.rate = rate
         self.elapsed = elapsed
@@ -14,7 +14,8 @@ final class RequestWindow: Sendable {
 
     /// Counts one request.
     ///
-    /// - Throws: ``CloudError`` with `.requestRateLimited`, whose `retryAfter` is when there is room again. That request does not count.
+    /// - Throws: ``CloudError`` with `.requestRateLimited`. Its `retryAfter` is the time until the next request is allowed. The refused
+    ///   request is not counted.
     func admit(at place: String) throws(CloudError) {
         let now = elapsed()
         let wait: Duration? = times.withLock { times in

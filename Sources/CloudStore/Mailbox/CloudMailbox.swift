@@ -1,10 +1,10 @@
-/// Which messages to read.
+/// Selects the messages to read.
 public struct MailboxRequest: Sendable {
-    /// One sender's messages alone; nil reads everybody's.
+    /// Read only the messages of this sender; nil reads those of all senders.
     public var sender: String?
     /// The ids of messages that need not be read again.
     public var known: Set<String>
-    /// How many messages of each sender are read at most.
+    /// The most messages of each sender to read.
     public var limit: Int
 
     public init(sender: String? = nil, known: Set<String> = [], limit: Int = CloudMessage.waitingLimit) {
@@ -14,23 +14,24 @@ public struct MailboxRequest: Sendable {
     }
 }
 
-/// What waits in a zone's mailbox.
+/// The messages in a zone's mailbox that no publisher has answered yet.
 public struct CloudMailbox: Sendable {
-    /// The messages that were read: senders in the order of their names, the messages of each in the order of their ids.
+    /// The messages that were read, sorted by sender, then by id.
     public package(set) var messages: [CloudMessage] = []
-    /// The messages that wait and were known.
+    /// The waiting messages whose ids the request listed as known.
     public package(set) var known: [CloudMessageName] = []
-    /// What was passed over: at most ``setAsideLimit`` of each sender.
+    /// The messages that were ignored, at most ``setAsideLimit`` of each sender.
     public package(set) var setAside: [SetAsideMessage] = []
-    /// How many more wait: beyond the request's limit, or not there whole yet.
+    /// How many more messages wait: beyond the request's limit, or not completely there yet.
     public package(set) var unreadCount = 0
-    /// The mark of the folders just before they were listed, where all that is in them was read; nil where no mark can be had.
+    /// A mark of the mailbox's folders, taken just before they were listed. nil if not everything in them was read, or the backend has no
+    /// marks.
     public package(set) var mark: MailboxMark?
 
-    /// How many messages of one sender are told as set aside, at most.
+    /// The most ignored messages of one sender that are listed.
     public static let setAsideLimit = 100
 
-    /// How many messages wait, read or not, without those that were set aside.
+    /// How many messages wait, read or not, without the ignored ones.
     public var waitingCount: Int { messages.count + known.count + unreadCount }
 
     package init() {}

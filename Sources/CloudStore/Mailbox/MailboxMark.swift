@@ -1,19 +1,20 @@
 package import StrictText
 
-/// A mark of the mailbox's folders, by which a later look tells whether anything may have come or gone since, without listing them.
+/// The state of the mailbox's folders. Comparing two marks shows whether messages may have come or gone in between, without a listing.
 ///
-/// Equal marks say nothing of what came in the very moment that the mark was taken: a file system's clock may stand still for
-/// some milliseconds, or for two seconds on FAT. Whoever rests on a mark has listed once more when it was older than that.
+/// Equal marks do not cover a message that arrived at the very moment the mark was taken: a file system's clock may stand still for some
+/// milliseconds, on FAT for two seconds. A caller must therefore list once more when the mark is older than that, before it relies on the
+/// mark.
 public struct MailboxMark: Hashable, Sendable, Codable {
-    /// What each sender's folder is like, by its name; the mailbox itself has the name "".
+    /// The stamp of each sender's folder, by its name; the mailbox itself has the name "".
     package let folders: [String: FolderStamp]
 
     package init(folders: [String: FolderStamp]) { self.folders = folders }
 }
 
-/// What changes in a folder's status whenever a name in it is made, removed or changed.
+/// A value of a folder's status that changes whenever a name in the folder is created, removed or changed.
 package struct FolderStamp: Hashable, Sendable, Codable {
-    /// The file system, the folder and its times, in nanoseconds, as one text that is only ever compared.
+    /// The file system, the folder's identity and its times in nanoseconds, as one text that is only compared for equality.
     let text: String
 
     package init(_ text: String) { self.text = text }

@@ -1,12 +1,12 @@
-/// The path of an asset beneath its zone, taken apart: `assets/<record>/<20 digits>-<8 hex>[.changes].json.gz`.
+/// The components of an asset's path beneath its zone: `assets/<record>/<20 digits>-<8 hex>[.changes].json.gz`.
 ///
-/// A path comes from a commit that anyone may have written; what does not match this grammar exactly is never opened.
+/// The path comes from a commit, which anybody may have written. A path that does not match this grammar exactly is never opened.
 package struct AssetPath: Hashable, Sendable {
-    /// The record whose asset this is; also the directory's name.
+    /// The record that the asset belongs to; also the directory's name.
     package let record: String
     /// The number of the commit that the asset was made for.
     package let number: Int
-    /// 8 hexadecimal digits that keep two attempts at one number apart.
+    /// 8 hexadecimal digits that distinguish two attempts at the same number.
     package let nonce: String
     package let kind: AssetKind
 
@@ -17,7 +17,7 @@ package struct AssetPath: Hashable, Sendable {
         self.kind = kind
     }
 
-    /// Takes a path apart; nil if it is not one of an asset.
+    /// Parses a path; nil if it is not the path of an asset.
     package init?(_ path: String) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0] == CloudNames.assets, CloudNames.isName(String(parts[1])) else { return nil }

@@ -1,14 +1,14 @@
-/// The grammar of the names that become file names, so that no name reaches beyond its directory.
+/// The grammar of the names that become file names. It ensures that no name can leave its directory.
 ///
-/// Zones, records, devices and roles: 1 to 64 of `A–Z a–z 0–9 _ - .`, not beginning with a dot.
-/// Commits, checkpoints and reports: a number of 20 digits and `.json`. Whatever else lies in a directory is ignored.
+/// Zones, records, devices and roles: 1 to 64 of `A–Z a–z 0–9 _ - .`, not beginning with a dot. Commits, checkpoints and reports: a number
+/// of 20 digits and `.json`. Other files in a directory are ignored.
 package enum CloudNames {
     /// The directories beneath a zone.
     package static let commits = "commits", checkpoints = "checkpoints", assets = "assets"
     package static let messages = "messages", devices = "devices", waiting = "waiting"
 
-    /// The largest number of a commit, checkpoint or report. Anyone may lay a file of any name there, and whoever counts on
-    /// from the largest integer would end.
+    /// The largest number of a commit, checkpoint or report. Anybody can create a file with any name there; without this limit, adding 1 to
+    /// the largest integer would crash the program.
     package static let largestNumber = 999_999_999_999_999_999
 
     /// Whether `text` may name a zone, a record, a device or a role.
@@ -25,7 +25,7 @@ package enum CloudNames {
         return bytes.allSatisfy { isLetterOrDigit($0) || $0 == UInt8(ascii: "_") }
     }
 
-    /// Whether `text` is `iCloud.` and a name of letters, digits and `-` in parts between dots.
+    /// Whether `text` is `iCloud.` followed by dot-separated parts of letters, digits and `-`.
     package static func isContainer(_ text: String) -> Bool {
         guard text.utf8.count <= 255, text.hasPrefix("iCloud.") else { return false }
         return text.utf8.dropFirst(7).split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { part in
@@ -33,13 +33,13 @@ package enum CloudNames {
         }
     }
 
-    /// `number` in 20 digits, so that the order of names is the order of numbers.
+    /// `number` with 20 digits, so that names sort by number.
     package static func digits(_ number: Int) -> String {
         let text = String(number)
         return String(repeating: "0", count: max(0, 20 - text.utf8.count)) + text
     }
 
-    /// The number of a file called `<20 digits>.json`, from 1; nil for any other name.
+    /// The number of a file called `<20 digits>.json`, at least 1; nil for any other name.
     package static func number(ofFile name: String) -> Int? {
         guard name.hasSuffix(".json") else { return nil }
         return number(ofDigits: name.utf8.dropLast(5))
@@ -51,7 +51,7 @@ package enum CloudNames {
         return number
     }
 
-    /// Whether `text` may be a message's id: 32 hexadecimal digits in lower case.
+    /// Whether `text` may be a message's id: 32 lower-case hexadecimal digits.
     package static func isMessageID(_ text: String) -> Bool { text.utf8.count == 32 && isHex(text.utf8) }
 
     package static func isHex(_ text: some Sequence<UInt8>) -> Bool {
@@ -64,9 +64,9 @@ package enum CloudNames {
 }
 
 extension CloudNames {
-    /// Refuses a name that could not be a file's.
+    /// Refuses a name that does not follow the grammar.
     ///
-    /// - Throws: ``CloudError`` with `.invalidArguments`; the name itself is not repeated, for it may hold anything.
+    /// - Throws: ``CloudError`` with `.invalidArguments`. The error does not quote the name, since it may contain anything.
     package static func verify(_ name: String, isNameOf what: String) throws(CloudError) {
         guard isName(name) else {
             throw CloudError(
@@ -75,7 +75,7 @@ extension CloudNames {
         }
     }
 
-    /// Refuses a zone whose name could not be a directory's.
+    /// Refuses a zone whose name does not follow the grammar.
     package static func verify(_ zone: ZoneID) throws(CloudError) {
         try verify(zone.name, isNameOf: "zone")
     }

@@ -1,6 +1,6 @@
 import Crypto
 
-/// The SHA-256 of bytes that come in pieces, as 64 lower-case hexadecimal digits.
+/// Computes the SHA-256 of bytes that arrive in pieces, as 64 lower-case hexadecimal digits.
 ///
 ///     var hash = ContentHash()
 ///     hash.update(bytes)
@@ -31,7 +31,7 @@ package struct ContentHash {
         return hash.hex
     }
 
-    /// Bytes as lower-case hexadecimal digits, two each.
+    /// Bytes as lower-case hexadecimal digits, two for each byte.
     package static func hex(_ bytes: some Sequence<UInt8>) -> String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []

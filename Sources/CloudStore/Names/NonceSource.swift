@@ -1,4 +1,4 @@
-/// Where random names come from; a seeded source makes a run repeatable.
+/// A source of random names. A seeded source makes a run repeatable.
 package struct NonceSource: Sendable {
     private let bytes: @Sendable (_ count: Int) -> [UInt8]
 
@@ -6,13 +6,13 @@ package struct NonceSource: Sendable {
         self.bytes = bytes
     }
 
-    /// The system's generator.
+    /// The system's random generator.
     package static let system = NonceSource { count in
         var generator = SystemRandomNumberGenerator()
         return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
     }
 
-    /// So many lower-case hexadecimal digits; `count` is even.
+    /// Returns `count` lower-case hexadecimal digits; `count` must be even.
     package func hex(_ count: Int) -> String {
         ContentHash.hex(bytes(count / 2))
     }

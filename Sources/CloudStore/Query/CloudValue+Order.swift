@@ -1,6 +1,6 @@
 import StrictText
 
-/// How one value stands to another.
+/// The result of comparing two values.
 enum ValueOrder {
     case less, equal, greater
 
@@ -29,7 +29,7 @@ extension CloudValue {
         }
     }
 
-    /// The order of two values; nil where there is none: of two types, of lists, references and assets.
+    /// Compares two values; nil if they have no order: values of different types, lists, references and assets.
     func order(_ other: CloudValue) -> ValueOrder? {
         switch (self, other) {
         case (.string(let left), .string(let right)): ValueOrder(left.utf8, right.utf8)
@@ -44,7 +44,7 @@ extension CloudValue {
         }
     }
 
-    /// An order of all values, for sorting: by type first where the types differ, numbers as one type.
+    /// Compares any two values for sorting: values of different types by type, integers and doubles as one type.
     func sortOrder(_ other: CloudValue) -> ValueOrder {
         if let order = order(other) { return order }
         switch (self, other) {
@@ -60,7 +60,7 @@ extension CloudValue {
         }
     }
 
-    /// Exact, where a conversion to Double would round: nil for a value that is not a number.
+    /// Compares exactly, where converting the integer to a Double would round. nil for a double that is not a number.
     private static func order(_ integer: Int64, _ double: Double) -> ValueOrder? {
         guard !double.isNaN else { return nil }
         if double >= 0x1p63 { return .less }
@@ -85,7 +85,7 @@ extension CloudValue {
 }
 
 extension ValueOrder {
-    /// The other way round.
+    /// The opposite order.
     var reversed: ValueOrder {
         switch self {
         case .less: .greater

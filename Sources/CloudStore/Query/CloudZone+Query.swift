@@ -1,18 +1,19 @@
 extension CloudZone {
-    /// The first records that the query wants, as of now.
+    /// Returns the first records that match the query in the zone's present state.
     ///
     ///     var page = try await zone.records(matching: query, limit: 50)
     ///     while let cursor = page.cursor { page = try await zone.records(continuing: cursor, limit: 50) }
     ///
-    /// - Parameter limit: at most so many, from 1; nil returns all.
+    /// - Parameter limit: the most records to return, at least 1; nil returns all.
     /// - Parameter desiredKeys: the fields to return; nil returns all, an empty array none.
-    /// - Throws: ``CloudError`` with `.invalidArguments` for a field that no record of the type has, a limit below 1, or names that no
-    ///   record could have. A type of which there is no record gives an empty page.
+    /// - Throws: ``CloudError`` with `.invalidArguments` for a field that no record of the type has, a limit below 1, or a name outside the
+    ///   grammar. If there is no record of the type, the page is empty.
     public func records(matching query: RecordQuery, desiredKeys: [String]? = nil, limit: Int? = nil) async throws -> QueryPage {
         try await page(query, desiredKeys, after: nil, limit: limit)
     }
 
-    /// The next records of a query. Each page is as of now: a record that nobody touches in between comes exactly once.
+    /// Returns the next records of a query. Each page shows the zone's present state. A record that does not change in between is returned
+    /// exactly once.
     ///
     /// - Throws: ``CloudError`` with `.invalidArguments` for a cursor of another cloud or zone.
     public func records(continuing cursor: QueryCursor, limit: Int? = nil) async throws -> QueryPage {
@@ -28,7 +29,8 @@ extension CloudZone {
         try query.verify()
         if let limit, limit < 1 { throw CloudError(.invalidArguments, at: "query", "a limit is 1 or more", hint: "leave it out to get all") }
         let records = try await refreshed().records, candidates = records.values.lazy.filter { $0.type == query.type }
-        // A later page must not fail because the last record with that field has gone in the meantime.
+        // Only the first page checks the fields. A later page must not fail because the last record with a field was removed in the
+        // meantime.
         if after == nil { try query.verify(against: candidates) }
         var selection = PageSelection(query, limit: limit)
         for record in candidates where query.predicate.matches(record) {

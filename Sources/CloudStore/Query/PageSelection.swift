@@ -1,4 +1,4 @@
-/// Picks the first so many positions of a query's order from all that come, without sorting the rest.
+/// Selects the first positions of a query's order, up to a limit, without sorting all of them.
 ///
 ///     var page = PageSelection(query, limit: 50)
 ///     for record in records { page.take(query.position(of: record)) }
@@ -10,7 +10,7 @@ struct PageSelection {
     private var isSorted = true
     private var count = 0
 
-    /// Up to so many an insertion costs less than sorting all; beyond, everything is kept and sorted once.
+    /// Up to this limit, inserting into a sorted list is cheaper than sorting everything. Above it, all positions are kept and sorted once.
     private static let insertionLimit = 500
 
     init(_ query: RecordQuery, limit: Int?) {
@@ -18,7 +18,7 @@ struct PageSelection {
         self.limit = limit ?? .max
     }
 
-    /// Whether nothing was left out.
+    /// Whether the page holds every position that was taken.
     var isWhole: Bool { count <= limit }
 
     /// The positions of the page, in order.
@@ -26,7 +26,7 @@ struct PageSelection {
         Array((isSorted ? kept : kept.sorted(by: query.precedes)).prefix(limit))
     }
 
-    /// Takes one position, in whatever order they come.
+    /// Takes one position. Positions may come in any order.
     mutating func take(_ position: RecordQuery.Position) {
         count += 1
         guard limit <= Self.insertionLimit else {

@@ -1,4 +1,4 @@
-/// Where a query goes on after a page. Good for the cloud, the zone and the query that it came from.
+/// The point at which a query continues after a page. It is valid only for the cloud, zone and query that it came from.
 public struct QueryCursor: Hashable, Sendable {
     /// The cloud's UUID.
     let cloud: String
@@ -13,6 +13,6 @@ public struct QueryCursor: Hashable, Sendable {
 public struct QueryPage: Sendable {
     /// The records, in the query's order.
     public let records: [CloudRecord]
-    /// Asks for the next page; nil if this is the last one.
+    /// Continues with the next page; nil if this is the last one.
     public let cursor: QueryCursor?
 }

@@ -1,9 +1,9 @@
-/// What a query compares or sorts by: a field, or something that every record has.
+/// A key that a query compares or sorts by: a field, or a property that every record has.
 ///
 ///     RecordPredicate.compare("calories", .greaterThan, .integer(100))
 ///     RecordSort(.modificationDate, ascending: false)
 public enum RecordKey: Hashable, Sendable, ExpressibleByStringLiteral {
-    /// A field of that name.
+    /// The field of that name.
     case field(String)
     /// The record's name.
     case name
@@ -16,14 +16,14 @@ public enum RecordKey: Hashable, Sendable, ExpressibleByStringLiteral {
     /// The device that last saved the record.
     case lastModifier
 
-    /// A field of that name.
+    /// The field of that name.
     public init(stringLiteral field: String) {
         self = .field(field)
     }
 }
 
 extension RecordKey {
-    /// The record's value; nil if it has none.
+    /// The record's value for this key; nil if it has none.
     func value(in record: CloudRecord) -> CloudValue? {
         switch self {
         case .field(let name): record.fields[name]

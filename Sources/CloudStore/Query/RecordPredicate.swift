@@ -1,27 +1,28 @@
-/// Which records a query wants.
+/// The condition that a record must meet to be returned by a query.
 ///
 ///     .and([.compare("done", .equal, .boolean(false)), .beginsWith("title", "A")])
 ///
-/// A record that lacks a field meets no comparison with it, not even `notEqual`; `not` turns any answer round. Integers and doubles
-/// compare by their exact values, strings byte by byte (`"é"` in one character and in two are two strings), values of two types never.
+/// A record without a field meets no comparison with that field, not even `notEqual`; `not` inverts any result. Integers and doubles compare
+/// by their exact values, strings byte by byte (`"é"` as one character and as two are different strings). Values of different types never
+/// compare.
 public indirect enum RecordPredicate: Hashable, Sendable {
     /// Every record of the type.
     case all
-    /// The field stands in this relation to the value. Order is there for strings, numbers, dates, booleans and bytes.
+    /// The field has this relation to the value. Strings, numbers, dates, booleans and bytes have an order.
     case compare(RecordKey, Comparison, CloudValue)
     /// The field is one of the values.
     case isIn(RecordKey, [CloudValue])
     /// The field is a string that begins with this one.
     case beginsWith(RecordKey, String)
-    /// The field is a list that has the value.
+    /// The field is a list that contains the value.
     case contains(RecordKey, CloudValue)
-    /// The field is a reference to the record of that name, whatever its action, or a list that has one.
+    /// The field is a reference to the record of that name, with any action, or a list that contains such a reference.
     case refers(RecordKey, to: String)
-    /// All of them hold. Of none: true.
+    /// All of the conditions hold. True if there are none.
     case and([RecordPredicate])
-    /// One of them holds. Of none: false.
+    /// At least one of the conditions holds. False if there are none.
     case or([RecordPredicate])
-    /// It does not hold.
+    /// The condition does not hold.
     case not(RecordPredicate)
 
     /// A relation between a field and a value.
@@ -31,7 +32,7 @@ public indirect enum RecordPredicate: Hashable, Sendable {
 }
 
 extension RecordPredicate {
-    /// How deep predicates may be nested.
+    /// The deepest nesting of predicates that is allowed.
     static let depthLimit = 32
 
     /// Whether the record meets the predicate.
@@ -51,7 +52,7 @@ extension RecordPredicate {
         }
     }
 
-    /// The fields that it speaks of.
+    /// The fields that the predicate names.
     var fields: Set<String> {
         switch self {
         case .all: []
@@ -62,7 +63,7 @@ extension RecordPredicate {
         }
     }
 
-    /// How deep it is nested, from 1; stops counting a little beyond the limit.
+    /// The nesting depth, from 1. Counting stops just above the limit.
     func depth(_ above: Int = 0) -> Int {
         guard above <= RecordPredicate.depthLimit else { return above }
         switch self {

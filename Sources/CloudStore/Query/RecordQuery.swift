@@ -4,9 +4,9 @@
 public struct RecordQuery: Hashable, Sendable {
     /// The records' type.
     public var type: String
-    /// Which of them.
+    /// The condition that the records must meet.
     public var predicate: RecordPredicate
-    /// In what order; equal ones, and all without a sort, by name.
+    /// The sort keys. Records that are equal in all of them, and all records if there are none, are sorted by name.
     public var sort: [RecordSort]
 
     /// A search for all records of a type, or for those that meet a predicate.
@@ -16,20 +16,20 @@ public struct RecordQuery: Hashable, Sendable {
         self.sort = sort
     }
 
-    /// Whether the record is one that the query wants.
+    /// Whether the query selects this record.
     public func matches(_ record: CloudRecord) -> Bool {
         record.type == type && predicate.matches(record)
     }
 }
 
-/// One key of an order. Records that lack it come first, or last in a descending order.
+/// One sort key. Records without a value come first, or last in descending order.
 public struct RecordSort: Hashable, Sendable {
-    /// By what.
+    /// The key to sort by.
     public var key: RecordKey
-    /// From small to large.
+    /// Whether smaller values come first.
     public var isAscending: Bool
 
-    /// An order by one key.
+    /// Sorts by one key.
     public init(_ key: RecordKey, ascending: Bool = true) {
         self.key = key
         isAscending = ascending
@@ -37,7 +37,7 @@ public struct RecordSort: Hashable, Sendable {
 }
 
 extension RecordQuery {
-    /// Where a record stands in the query's order: its value for each key, and its name, which no two share.
+    /// A record's position in the query's order: its value for each sort key, and its name, which is unique.
     struct Position: Hashable, Sendable {
         let values: [CloudValue?]
         let name: String
@@ -66,9 +66,9 @@ extension RecordQuery {
         }
     }
 
-    /// Refuses a query that no cloud could answer.
+    /// Refuses a query that is invalid in every cloud.
     ///
-    /// - Throws: ``CloudError`` with `.invalidArguments`; names are not repeated unless they are plain.
+    /// - Throws: ``CloudError`` with `.invalidArguments`. The error quotes no name that failed the check.
     func verify() throws(CloudError) {
         guard CloudNames.isIdentifier(type) else { throw CloudError(.invalidArguments, at: "query", "the record type's name is not allowed") }
         guard predicate.depth() <= RecordPredicate.depthLimit else {
@@ -77,7 +77,7 @@ extension RecordQuery {
         guard fields.allSatisfy(CloudNames.isIdentifier) else { throw CloudError(.invalidArguments, at: "query", "a field's name is not allowed") }
     }
 
-    /// Refuses a field that no record of the type has; where there is no such record at all, nobody can tell.
+    /// Refuses a field that no record of the type has. If there is no record of the type, any field is accepted.
     ///
     /// - Throws: ``CloudError`` with `.invalidArguments`.
     func verify(against records: some Sequence<CloudRecord>) throws(CloudError) {

@@ -1,39 +1,39 @@
 public import StrictText
 
-/// What the cloud stores: a type, a name, fields, and a tag that changes with every save.
+/// A record in the cloud: a type, a name, fields, and a tag that changes with every save.
 ///
 ///     var record = try await zone.record("food-7")
 ///     record.fields["name"] = .string("Rye bread")
 ///     record = try await zone.save(record)
 ///
-/// A fetched record remembers what it was when it was fetched: that is how a save knows which keys changed, and what the
-/// common ancestor of a conflict is. Two records are equal if type, name, fields and change tag are.
+/// A fetched record remembers its fetched state. From that, a save knows which keys changed, and what the common ancestor of a conflict is.
+/// Two records are equal if their type, name, fields and change tag are equal.
 public struct CloudRecord: Sendable {
-    /// What kind of thing it is: a letter, then up to 63 letters, digits and `_`. Never changes.
+    /// The kind of record: a letter, then up to 63 letters, digits and `_`. Never changes.
     public let type: String
-    /// Names the record in its zone, whatever its type.
+    /// The record's name, unique in its zone across all types.
     public let name: String
     /// The values, by name.
     public var fields: [String: CloudValue]
-    /// Set by the cloud: the number of the commit that last saved the record, in decimal; nil before that.
+    /// Set by the cloud: the decimal number of the commit that last saved the record; nil before the first save.
     public internal(set) var changeTag: String?
-    /// When and by which device the record was first saved; nil if only a commit is known that saved it again.
+    /// When and by which device the record was first saved; nil if only a later save of the record is known.
     public internal(set) var creation: RecordEvent?
-    /// When and by which device the record was last saved; nil before that.
+    /// When and by which device the record was last saved; nil before the first save.
     public internal(set) var modification: RecordEvent?
-    /// The fields as the cloud had them when the record was fetched; nil for a record that was made here.
+    /// The fields as they were when the record was fetched; nil for a record that was created here.
     private(set) var fetched: [String: CloudValue]?
 
-    /// A new record, which no cloud has yet.
+    /// A new record that is not in any cloud yet.
     public init(type: String, name: String, fields: [String: CloudValue]) {
         self.type = type
         self.name = name
         self.fields = fields
     }
 
-    /// A record as a cloud has it; for backends.
+    /// A record as it is in a cloud; for backends.
     ///
-    /// - Parameter changeTag: differs for every save of the record.
+    /// - Parameter changeTag: a tag that is different for every save of the record.
     public init(
         type: String, name: String, fields: [String: CloudValue], changeTag: String, creation: RecordEvent?, modification: RecordEvent?
     ) {
@@ -45,9 +45,9 @@ public struct CloudRecord: Sendable {
     }
 }
 
-/// When something happened to a record, and through which device.
+/// When a record was changed, and by which device.
 public struct RecordEvent: Hashable, Sendable, Codable {
-    /// The commit's timestamp: for people, never for order.
+    /// The commit's timestamp. For people to read, never used for order.
     public let at: Instant
     /// The device that made the commit.
     public let device: String
@@ -75,13 +75,13 @@ extension CloudRecord: Hashable {
 }
 
 extension CloudRecord {
-    /// The keys whose values differ from the fetched ones, those taken away too; all keys of a record that was made here.
+    /// The keys whose values differ from the fetched ones, including removed keys; all keys of a record that was created here.
     public var changedKeys: Set<String> {
         guard let fetched else { return Set(fields.keys) }
         return Set(fields.keys).union(fetched.keys).filter { fields[$0] != fetched[$0] }
     }
 
-    /// The record as it was fetched; nil if it was made here.
+    /// The record as it was fetched; nil if it was created here.
     public var asFetched: CloudRecord? {
         guard let fetched else { return nil }
         var record = self
@@ -89,7 +89,7 @@ extension CloudRecord {
         return record
     }
 
-    /// The record with only these fields; all, if nil.
+    /// The record with only these fields; nil keeps all.
     func only(_ keys: Set<String>?) -> CloudRecord {
         guard let keys else { return self }
         var record = self
@@ -98,7 +98,7 @@ extension CloudRecord {
         return record
     }
 
-    /// The record with the creation of the one that it follows.
+    /// The record with the creation event of its previous version. Without a previous version, this save is its creation.
     package func following(_ previous: CloudRecord?) -> CloudRecord {
         guard let previous else {
             var record = self
@@ -110,7 +110,7 @@ extension CloudRecord {
         return record
     }
 
-    /// The references in all fields, with that action.
+    /// The references with that action, in all fields.
     func references(_ action: RecordReference.Action) -> [RecordReference] {
         fields.values.flatMap(\.references).filter { $0.action == action }
     }

@@ -3,8 +3,8 @@ import StrictText
 
 /// A field's value as JSON: `{"type":"integer","value":5}`.
 ///
-/// Types of format version 1: string, integer, double, boolean, date (RFC 3339), bytes (base64), reference, asset, list. A reader that meets a type it does not know refuses the commit with `incompatibleVersion`:
-/// what it cannot understand it can neither show nor save again whole.
+/// Types of format version 1: string, integer, double, boolean, date (RFC 3339), bytes (base64), reference, asset, list. A reader refuses a
+/// commit with an unknown type (`incompatibleVersion`): it could neither show such a value nor save it again completely.
 package struct ValueDocument: Codable {
     package let value: CloudValue
 
@@ -58,7 +58,7 @@ extension KeyedEncodingContainer where Key == ValueDocument.CodingKeys {
 }
 
 extension CloudValue {
-    /// The assets in the value, those in lists too.
+    /// The assets in the value, including those in lists.
     package var assets: [CloudAsset] {
         switch self {
         case .asset(let asset): [asset]

@@ -5,20 +5,20 @@ public import StrictText
 public enum CloudValue: Hashable, Sendable {
     case string(String)
     case integer(Int64)
-    /// Finite.
+    /// Must be finite.
     case double(Double)
     case boolean(Bool)
     case date(Instant)
-    /// Small; what is large belongs in an asset.
+    /// Only for small data; large data belongs in an asset.
     case bytes(Data)
     case reference(RecordReference)
     case asset(CloudAsset)
-    /// At most 4 lists deep.
+    /// Lists may be nested up to 4 deep.
     case list([CloudValue])
 }
 
 extension CloudValue {
-    /// The references in the value, those in lists too.
+    /// The references in the value, including those in lists.
     var references: [RecordReference] {
         switch self {
         case .reference(let reference): [reference]

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension CloudZone {
-    /// Puts bytes in place as an asset of a record, for a field that is saved afterwards.
+    /// Stores bytes as an asset of a record. Save the asset in a field afterwards.
     ///
     ///     food.fields["photo"] = .asset(try await zone.upload(jpeg, for: "food-7"))
     ///     try await zone.save(food)
@@ -15,9 +15,9 @@ extension CloudZone {
         return try writer.finish(rawByteCount: content.count)
     }
 
-    /// Copies an asset's content out, its size and hash checked.
+    /// Returns an asset's content after checking its size and hash.
     ///
-    /// - Parameter limit: the largest asset that is taken into memory, in bytes.
+    /// - Parameter limit: the largest asset to load into memory, in bytes.
     /// - Throws: ``CloudError`` with `.pending`, `.damaged`, or `.limitExceeded`.
     public func content(of asset: CloudAsset, limit: Int = 250_000_000) async throws -> Data {
         guard asset.byteCount <= limit else {
@@ -30,9 +30,9 @@ extension CloudZone {
         return content
     }
 
-    /// Copies an asset to a new file, its size and hash checked. Nothing is left there if anything fails.
+    /// Copies an asset to a new file and checks its size and hash. If anything fails, no file is left.
     ///
-    /// - Throws: ``CloudError`` with `.invalidArguments` if something has that name, and as ``content(of:limit:)``.
+    /// - Throws: ``CloudError`` with `.invalidArguments` if the file exists, and as ``content(of:limit:)``.
     public func copy(_ asset: CloudAsset, to file: URL) async throws {
         guard !FileManager.default.fileExists(atPath: file.path) else {
             throw CloudError(.invalidArguments, at: file.path, "there is a file of that name already", hint: "choose another name")
@@ -58,7 +58,7 @@ extension CloudZone {
         }
     }
 
-    /// Hands over an asset's bytes in pieces, and sees at the end that they are what the commit says.
+    /// Passes an asset's bytes to `body` in pieces. Verifies the size and the hash after the last piece.
     private func read(_ asset: CloudAsset, _ body: (ArraySlice<UInt8>) throws -> Void) async throws {
         let reader = try await cloud.openAsset(asset, in: id)
         var hash = ContentHash(), offset = 0

@@ -1,15 +1,15 @@
 extension CloudZone {
-    /// The record of that name, as it is now.
+    /// Returns the record of that name in its present state.
     ///
-    /// - Parameter desiredKeys: the fields to return; nil returns all, an empty array none: enough to know that the record exists.
-    ///   A record that was fetched in part can be saved: the fields that it lacks are kept.
+    /// - Parameter desiredKeys: the fields to return. nil returns all; an empty array returns none, which suffices to check that the record
+    ///   exists. A record that was fetched in part can be saved: the fields that were not fetched are kept.
     /// - Throws: ``CloudError`` with `.unknownItem`.
     public func record(_ name: String, desiredKeys: [String]? = nil) async throws -> CloudRecord {
         guard let result = try await records([name], desiredKeys: desiredKeys)[name] else { throw missing(name) }
         return try result.get()
     }
 
-    /// The records of those names, as of one commit, each with its own result: `unknownItem` for one that is not there.
+    /// Returns the records of those names as of one commit, each with its own result: `unknownItem` for a record that does not exist.
     ///
     /// - Parameter desiredKeys: as in ``record(_:desiredKeys:)``.
     public func records(_ names: [String], desiredKeys: [String]? = nil) async throws -> [String: Result<CloudRecord, CloudError>] {
@@ -19,17 +19,18 @@ extension CloudZone {
             uniquingKeysWith: { first, _ in first })
     }
 
-    /// What has changed since `token`, each record once, as it is now; all records where the token says nothing any more.
+    /// Returns what has changed since `token`: each record once, in its present state. If the token is no longer usable, returns all
+    /// records.
     ///
     ///     let changes = try await zone.changes(since: token)
     ///     if changes.isWhole { local.removeAll() }
     ///     local.apply(changes.changed, changes.deleted)
     ///     token = changes.token
     ///
-    /// A token whose commit was pruned has expired: that gives one full refetch, and the new token works again.
+    /// A token expires when its commit is pruned. The call then returns all records once, and the new token works again.
     ///
-    /// - Parameter token: nil asks for all.
-    /// - Throws: ``CloudError`` with `.rolledBack` for a token that this zone never gave, or that is ahead of it.
+    /// - Parameter token: nil returns all records.
+    /// - Throws: ``CloudError`` with `.rolledBack` for a token that is not part of this zone's history, or that is ahead of it.
     public func changes(since token: ChangeToken?, desiredKeys: [String]? = nil) async throws -> RecordChanges {
         let keys = desiredKeys.map(Set.init)
         guard let token else { return RecordChanges(whole: try await refreshed(), keys) }
@@ -41,7 +42,7 @@ extension CloudZone {
         }
         guard !commits.isEmpty else { return RecordChanges(changed: [], deleted: [], token: token, isWhole: false) }
         let view = try await refreshed()
-        // A zone that was deleted and made anew in between has nothing in common with what the caller holds.
+        // If the zone was deleted and created again in between, the caller's records have nothing in common with it, so return everything.
         guard commits.allSatisfy({ $0.zoneDeletion == nil }) else { return RecordChanges(whole: view, keys) }
         let touched = Set(commits.flatMap { $0.saved.map(\.name) + $0.deleted })
         return RecordChanges(touched, in: view, token: commits.last?.token, keys)

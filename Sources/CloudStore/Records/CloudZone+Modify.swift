@@ -1,12 +1,13 @@
 extension CloudZone {
-    /// Saves and deletes records in one commit, and says what became of each.
+    /// Saves and deletes records in one commit, and returns the result for each.
     ///
-    /// Where another device publishes first, the request is checked against the new state and built anew, with backoff. An unknown
-    /// outcome is found out, never repeated blindly: nothing is saved twice.
+    /// If another device publishes first, the request is checked against the new state, rebuilt, and tried again with backoff. If the
+    /// outcome of a publish is unknown, the same commit is published again, so nothing is saved twice.
     ///
-    /// - Parameter atomically: true: one record that fails fails all, the innocent with `batchRequestFailed`. False: the others are saved.
-    /// - Returns: each record's result. Look at them, or call ``ModifyResults/get()``: failed records do not throw by themselves.
-    /// - Throws: ``CloudError`` for what concerns the request as a whole: `.invalidArguments` (a record twice), `.limitExceeded`,
+    /// - Parameter atomically: if true, one failed record fails the whole request, and the others get `batchRequestFailed`. If false, the
+    ///   others are saved.
+    /// - Returns: each record's result. Check them, or call ``ModifyResults/get()``: failed records do not throw by themselves.
+    /// - Throws: ``CloudError`` for failures of the request as a whole: `.invalidArguments` (a record is named twice), `.limitExceeded`,
     ///   `.requestRateLimited`, `.quotaExceeded`, `.zoneNotFound`, `.userDeletedZone`, `.notAuthorized`, `.zoneBusy` and others.
     public func modify(
         saving: [CloudRecord], deleting: [String] = [], savePolicy: RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true
@@ -18,7 +19,7 @@ extension CloudZone {
 
     /// Saves one record and returns it with its new tag.
     ///
-    /// - Throws: the record's own error, not wrapped; else as ``modify(saving:deleting:savePolicy:atomically:)``.
+    /// - Throws: the record's own error, not wrapped; otherwise as ``modify(saving:deleting:savePolicy:atomically:)``.
     @discardableResult
     public func save(_ record: CloudRecord, savePolicy: RecordSavePolicy = .ifServerRecordUnchanged) async throws -> CloudRecord {
         let results = try await modify(saving: [record], savePolicy: savePolicy)
@@ -26,7 +27,7 @@ extension CloudZone {
         return try saved.result.get()
     }
 
-    /// Deletes one record, and whatever refers to it with `deleteSelf`. A name that is not there is no error.
+    /// Deletes one record, and all records that refer to it with `deleteSelf`. A name that does not exist is not an error.
     public func delete(_ name: String) async throws {
         if let failure = try await modify(saving: [], deleting: [name]).failure { throw failure.cause }
     }
@@ -49,7 +50,7 @@ extension CloudZone {
         throw retry.exhausted(at: id)
     }
 
-    /// Publishes; where the outcome is not known, the same bytes are published again, which either finds them there or places them.
+    /// Publishes a commit. If the outcome is unknown, publishes the same bytes again: the cloud either finds them in place or places them.
     private func confirm(_ commit: PreparedCommit) async throws -> ChangeToken {
         var failures = 0
         while true {
@@ -62,11 +63,11 @@ extension CloudZone {
         }
     }
 
-    /// The records as that commit saved them. Reading it back may fail; the commit is there all the same.
+    /// Returns the records as that commit saved them. Reading them back may fail; the commit is published all the same.
     private func saved(_ plan: ModifyPlan, on view: ZoneView, at token: ChangeToken) async -> [CloudRecord] {
         let read = try? await advanced()
         if let saved = read?.saved[token.number] { return saved }
-        // Another call of this handle may have read it first, and a later commit may have saved the record again since.
+        // Another call on this handle may have read the commit first, and a later commit may have saved the record again.
         return plan.saving.values.map { record in
             if let live = read?.view.records[record.name], live.changeTag == String(token.number) { return live }
             return CloudRecord(
@@ -75,12 +76,12 @@ extension CloudZone {
         }
     }
 
-    /// The records that newly name an asset that is not there, or not as they say.
+    /// Returns the records that newly name an asset which is missing, or whose size differs from the record's.
     private func assetFaults(of request: ModifyRequest, on view: ZoneView) async throws -> [String: CloudError] {
         var faults: [String: CloudError] = [:]
         for record in request.saving {
             let known = Set(view.records[record.name]?.assets ?? [])
-            // What is not an asset's path at all is for the plan to refuse.
+            // Skip invalid asset paths here; the plan refuses them.
             for asset in record.assets where !known.contains(asset) && AssetPath(asset.path)?.record == record.name {
                 do {
                     _ = try await cloud.openAsset(asset, in: id)

@@ -1,18 +1,19 @@
 public import StrictText
 
-/// One zone of a cloud as one device uses it: records saved, fetched, queried and watched by CloudKit's rules.
+/// One zone of a cloud as one device uses it. Records are saved, fetched, queried and watched by CloudKit's rules.
 ///
 ///     let zone = CloudZone(.standard, of: cloud, as: "phone")
 ///     var food = try await zone.record("food-7")
 ///     food.fields["name"] = .string("Rye bread")
 ///     food = try await zone.save(food)
 ///
-/// Works on every ``RecordDatabase``. It keeps what it has read in memory and reads on from there, each time anew: nothing that it
-/// answers is older than the call, and a zone that was put back to an older state is refused (`rolledBack`). Throws ``CloudError``, or `CancellationError` when its task is cancelled.
+/// Works on every ``RecordDatabase``. The actor caches what it has read and reads what is new at each call, so no answer is older than the
+/// call. It refuses a zone that was restored to an older state (`rolledBack`). Throws ``CloudError``, or `CancellationError` if its task is
+/// cancelled.
 public actor CloudZone {
-    /// Which zone.
+    /// The zone's scope and name.
     public nonisolated let id: ZoneID
-    /// Under whose name commits are made, and whose changes its subscriptions leave out.
+    /// The device in whose name commits are made. Its own changes are left out of its subscriptions.
     public nonisolated let device: String
     nonisolated let cloud: any RecordDatabase
     nonisolated let now: @Sendable () -> Instant
@@ -22,10 +23,10 @@ public actor CloudZone {
     private var isModifying = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// A handle; nothing is read or written yet.
+    /// Makes a handle. Nothing is read or written yet.
     ///
     /// - Parameter now: the device's wall clock, for the commits' times.
-    /// - Parameter clock: what waits between attempts.
+    /// - Parameter clock: the clock for the waits between attempts.
     public init(
         _ id: ZoneID, of cloud: any RecordDatabase, as device: String, retry: RetryPolicy = RetryPolicy(),
         now: @escaping @Sendable () -> Instant = { .now }, clock: any Clock<Duration> = ContinuousClock()
@@ -38,12 +39,13 @@ public actor CloudZone {
         self.clock = clock
     }
 
-    /// The zone as it is now: reads on from what was read before, whole where that was pruned.
+    /// Returns the zone's present state. Reads only what is new, or the whole zone if the last commit read was pruned.
     func refreshed() async throws -> ZoneView {
         try await advanced().view
     }
 
-    /// The zone as it is now, and the commits that were new, with the records' creation; none after reading it whole.
+    /// Returns the zone's present state and the records that each new commit saved, with their creation events. The dictionary is empty
+    /// after reading the whole zone.
     func advanced() async throws -> (view: ZoneView, saved: [Int: [CloudRecord]]) {
         while true {
             guard let before = view, let token = before.token else {
@@ -51,7 +53,7 @@ public actor CloudZone {
             }
             do {
                 let changes = try await cloud.changes(since: token, in: id)
-                // Another call may have read on while this one waited; its view must not be set back.
+                // Another call may have read further while this one waited. Do not reset its view to an older one.
                 guard view?.token == token else { continue }
                 var next = before, saved: [Int: [CloudRecord]] = [:]
                 for commit in changes.commits { saved[commit.token.number] = next.apply(commit) }
@@ -73,7 +75,7 @@ public actor CloudZone {
         return read
     }
 
-    /// Runs one modification after the other: two of one handle would only race each other.
+    /// Runs modifications one after the other: two concurrent ones on one handle would only lose races to each other.
     func inTurn<T: Sendable>(_ body: () async throws -> T) async throws -> T {
         if isModifying {
             await withCheckedContinuation { waiting.append($0) }

@@ -1,12 +1,12 @@
-/// What one request becomes on one state of a zone: the records to save, the names to delete, and what is refused.
+/// The result of applying one request to one state of a zone: the records to save, the names to delete, and the failures.
 ///
-/// A value made from values: a lost race makes a new plan on the new state.
+/// A value made from values: after a lost race, a new plan is made on the new state.
 struct ModifyPlan: Sendable {
-    /// The records to save, merged with what the cloud has.
+    /// The records to save, merged with the versions in the cloud.
     private(set) var saving: [String: CloudRecord] = [:]
-    /// The names to delete that are there, with those that a `deleteSelf` reference takes along.
+    /// The existing records to delete, including those that refer to one of them with `deleteSelf`.
     private(set) var deleting: Set<String> = []
-    /// What is refused, by the record's name.
+    /// The failures, by the record's name.
     private(set) var failures: [String: CloudError]
 
     private let request: ModifyRequest
@@ -14,7 +14,7 @@ struct ModifyPlan: Sendable {
 
     /// Plans a request.
     ///
-    /// - Parameter faults: what is known to be wrong with records already, by name: an asset that is not there.
+    /// - Parameter faults: errors that are already known, by record name: a missing asset.
     init(_ request: ModifyRequest, on view: ZoneView, faults: [String: CloudError] = [:]) {
         self.request = request
         live = view.records
@@ -22,7 +22,7 @@ struct ModifyPlan: Sendable {
         merge(number: view.nextNumber)
         repeat { deleting = doomed() } while refuseDanglingReferences()
         guard request.isAtomic, !failures.isEmpty else { return }
-        // All or nothing: the innocent say so, each for itself.
+        // All or nothing: each record without an error of its own gets `batchRequestFailed`.
         for name in request.saving.map(\.name) + request.deleting where failures[name] == nil {
             failures[name] = CloudError(
                 .batchRequestFailed, at: request.place(name), "another record of the atomic request failed", hint: "correct that one, then save all again")
@@ -50,12 +50,13 @@ struct ModifyPlan: Sendable {
         }
     }
 
-    /// The names that go: those asked for, and transitively whatever refers to them with `deleteSelf` after the saves.
+    /// Returns the names to delete: the requested ones and, transitively, all records that refer to them with `deleteSelf` after the saves.
     private func doomed() -> Set<String> {
         var doomed = Set(request.deleting.filter { live[$0] != nil })
         guard !doomed.isEmpty else { return [] }
         var holders: [String: [String]] = [:]
-        // A record that this request saves is refused rather than deleted unasked; see below.
+        // Skip records that this request saves: they are refused instead of being deleted without having been asked for; see
+        // `refuseDanglingReferences()`.
         for record in live.values where saving[record.name] == nil {
             for reference in record.references(.deleteSelf) { holders[reference.record, default: []].append(record.name) }
         }
@@ -66,7 +67,7 @@ struct ModifyPlan: Sendable {
         return doomed
     }
 
-    /// Refuses what would refer with `deleteSelf` to something that will not be there; whether there was such a thing.
+    /// Refuses records with a `deleteSelf` reference to a record that will not exist. Returns whether there were any.
     private mutating func refuseDanglingReferences() -> Bool {
         var found = false
         for record in saving.values {

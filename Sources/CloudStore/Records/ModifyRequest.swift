@@ -1,4 +1,4 @@
-/// What a caller asks a zone to change.
+/// The changes that a caller requests in a zone.
 struct ModifyRequest: Sendable {
     var saving: [CloudRecord]
     var deleting: [String]
@@ -6,12 +6,12 @@ struct ModifyRequest: Sendable {
     var isAtomic: Bool
     let zone: ZoneID
 
-    /// A record's place in messages; a name that may not be printed is left out.
+    /// A record's place in error messages; the name is left out if it is outside the grammar.
     func place(_ record: String) -> String {
         CloudNames.isName(record) ? "\(zone)/\(record)" : "\(zone)"
     }
 
-    /// Refuses a request that says two things of one record.
+    /// Refuses a request that names a record twice.
     ///
     /// - Throws: ``CloudError`` with `.invalidArguments`.
     func verify() throws(CloudError) {

@@ -1,12 +1,12 @@
-/// What has changed in a zone since a token.
+/// The changes in a zone since a token.
 public struct RecordChanges: Sendable {
-    /// The records that were saved, each once, as they are now, in the order of their names.
+    /// The records that were saved, each once, in their present state, sorted by name.
     public let changed: [CloudRecord]
-    /// The names of the records that were deleted, in order. Empty if ``isWhole``.
+    /// The names of the records that were deleted, sorted. Empty if ``isWhole``.
     public let deleted: [String]
-    /// What to ask with next time; nil if the zone has no commit yet.
+    /// The token for the next request; nil if the zone has no commit yet.
     public let token: ChangeToken?
-    /// Whether `changed` is all there is: whatever the caller holds besides is gone.
+    /// Whether `changed` holds all records of the zone. The caller must then drop every other record.
     public let isWhole: Bool
 
     init(changed: [CloudRecord], deleted: [String], token: ChangeToken?, isWhole: Bool) {
@@ -21,7 +21,7 @@ public struct RecordChanges: Sendable {
         self.init(changed: RecordChanges.ordered(view.records.values, keys), deleted: [], token: view.token, isWhole: true)
     }
 
-    /// Those that commits up to `token` touched, as a view that is not older has them.
+    /// The records that commits up to `token` touched, in the state of a view that is not older.
     init(_ touched: Set<String>, in view: ZoneView, token: ChangeToken?, _ keys: Set<String>?) {
         self.init(
             changed: RecordChanges.ordered(touched.compactMap { view.records[$0] }, keys),

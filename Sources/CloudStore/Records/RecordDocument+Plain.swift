@@ -1,8 +1,8 @@
 import Foundation
 package import StrictText
 
-// Records and assets as JSON without Codable's overhead: each import and export reads or writes some. Values of types that no dataset's record
-// has are left to Codable, together with the document that contains them.
+// Reads and writes records and assets as JSON without Codable's overhead: each import and export reads or writes some. Values of types that
+// no dataset's record has are left to Codable, together with the document that contains them.
 extension CheckpointReference: JSONNodeDecodable {
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
@@ -94,7 +94,7 @@ extension ValueDocument: JSONNodeEncodable {
         case .asset(let asset): typed("asset", asset.node)
         case .bytes(let bytes): typed("bytes", .text(bytes.base64EncodedString()))
         case .list(let values): typed("list", .list(values.map { ValueDocument($0).node }))
-        // Left to Encodable, with the document that they stand in.
+        // These types are left to Encodable, together with the whole document.
         case .double, .reference: .otherNumber
         }
     }

@@ -1,14 +1,14 @@
-/// A record as JSON: `{"fields":{…},"name":"…","type":"…"}`, in a checkpoint with its `changeTag`, `created` and `modified` besides.
+/// A record as JSON: `{"fields":{…},"name":"…","type":"…"}`. In a checkpoint it also has `changeTag`, `created` and `modified`.
 package struct RecordDocument: Codable {
     package let changeTag: String?
-    /// In a checkpoint; absent in those that were written before records had it.
+    /// Only in a checkpoint; absent in old checkpoints that were written before this field existed.
     package let created: RecordEvent?
     package let modified: RecordEvent?
     package let fields: [String: ValueDocument]
     package let name: String
     package let type: String
 
-    /// A record to be saved, or, with its tag, one that is there.
+    /// Makes the document of a record to save (not tagged), or of a live record in a checkpoint (tagged).
     package init(_ record: CloudRecord, tagged: Bool) {
         changeTag = tagged ? record.changeTag : nil
         created = tagged ? record.creation : nil
@@ -20,8 +20,8 @@ package struct RecordDocument: Codable {
 
     /// The record, tagged with the number of the commit that saved it.
     ///
-    /// - Parameter commit: the device and timestamp of the commit that the document stands in; nil for one of a checkpoint,
-    ///   which alone speaks of such things itself.
+    /// - Parameter commit: the device and timestamp of the commit that contains the document. nil for a document of a checkpoint, which has
+    ///   these values itself.
     package func record(tag: String, savedBy commit: RecordEvent? = nil) -> CloudRecord {
         CloudRecord(
             type: type, name: name, fields: fields.mapValues(\.value), changeTag: tag, creation: commit == nil ? created : nil,
@@ -30,11 +30,11 @@ package struct RecordDocument: Codable {
 }
 
 extension CloudRecord {
-    /// The largest commit, checkpoint and index, in bytes: a control document is read whole.
+    /// The largest block index, in bytes. An index is read as a whole.
     package static let indexByteLimit = 64 << 20
     private static let listDepthLimit = 4
 
-    /// Says what is wrong with a record that commit `number` saves, or nil. Names in the text are safe to print.
+    /// Returns what is wrong with a record that commit `number` saves, or nil. The text contains only names that are safe to print.
     package func fault(at number: Int) -> String? {
         guard CloudNames.isName(name) else { return "a record's name is not allowed" }
         guard CloudNames.isIdentifier(type) else { return "the type of record \(name) is not allowed" }
@@ -75,8 +75,8 @@ extension CloudRecord {
 }
 
 extension CloudAsset {
-    /// The most bytes that an asset may say it has, compressed or not: 4 TiB. Sizes are added up, those of all assets that the
-    /// largest control document can name too, and no commit may make such a sum too large for a number.
+    /// The most bytes that an asset may state as its size, compressed or not: 4 TiB. The program adds up such sizes. With this limit, even
+    /// the sum over all assets that the largest control document can name does not overflow.
     private static let sizeLimit = 1 << 42
 
     fileprivate var isPlausible: Bool {

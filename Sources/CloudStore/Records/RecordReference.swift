@@ -1,12 +1,12 @@
-/// A field that points at a record of the same zone.
+/// A field that refers to a record of the same zone.
 ///
 ///     comment.fields["project"] = .reference(RecordReference(to: "project-7", action: .deleteSelf))
 public struct RecordReference: Hashable, Sendable {
-    /// What becomes of the record that holds the reference when the target is deleted.
+    /// What happens to the referring record when the target is deleted.
     public enum Action: String, Hashable, Sendable, Codable, CaseIterable {
-        /// Nothing: the reference may point at a record that is not there.
+        /// Nothing: the reference may point at a record that does not exist.
         case none
-        /// It is deleted with the target, in the same commit; and it cannot be saved unless the target is there (`referenceViolation`).
+        /// The record is deleted with its target, in the same commit. It cannot be saved unless the target exists (`referenceViolation`).
         case deleteSelf
     }
 
@@ -15,7 +15,7 @@ public struct RecordReference: Hashable, Sendable {
     /// What happens when the target is deleted.
     public let action: Action
 
-    /// Points at the record of that name.
+    /// Refers to the record of that name.
     public init(to record: String, action: Action = .none) {
         self.record = record
         self.action = action

@@ -1,20 +1,21 @@
-/// What a save does where the cloud has the record already. CloudKit's three policies.
+/// How a save treats a record that the cloud already has: CloudKit's three policies.
 ///
-/// Under each of them the keys that exist only on the server are kept, a key that was taken out of a fetched record is taken out
-/// on the server, and a record with a tag that is gone from the cloud gives `unknownItem`: nothing comes back from the dead unasked.
+/// Under each policy, keys that exist only on the server are kept, and a key that was removed from a fetched record is removed on the
+/// server. Saving a fetched record that was deleted in the cloud gives `unknownItem`, so no save restores a deleted record by accident.
 public enum RecordSavePolicy: String, Hashable, Sendable, CaseIterable {
-    /// The changed keys are saved, if nobody has saved the record since it was fetched; else `serverRecordChanged`.
+    /// Saves the changed keys if nobody has saved the record since it was fetched; otherwise fails with `serverRecordChanged`.
     case ifServerRecordUnchanged
-    /// The changed keys are saved, whoever saved the record in the meantime.
+    /// Saves the changed keys, even if another device has saved the record in the meantime.
     case changedKeys
-    /// All keys of the client's record are saved, whoever saved it in the meantime.
+    /// Saves all keys of the client's record, even if another device has saved the record in the meantime.
     case allKeys
 }
 
 extension RecordSavePolicy {
-    /// The record to save, given the one that the cloud has.
+    /// Returns the record to save, given the one in the cloud.
     ///
-    /// - Throws: ``CloudError`` with `.serverRecordChanged` (and the conflict), `.unknownItem`, or `.invalidArguments` for another type.
+    /// - Throws: ``CloudError`` with `.serverRecordChanged` (with the conflict), `.unknownItem`, or `.invalidArguments` for a record of
+    ///   another type.
     func merge(_ client: CloudRecord, into server: CloudRecord?, at place: String) throws(CloudError) -> CloudRecord {
         guard let server else {
             guard client.changeTag == nil else {

@@ -1,16 +1,16 @@
-/// A zone's live records as one device has read them, with the metadata that only the order of commits tells.
+/// A zone's live records as one device has read them, with the metadata that follows from the order of the commits.
 struct ZoneView: Sendable {
     private(set) var records: [String: CloudRecord]
     /// The last commit that was read; nil before the first.
     private(set) var token: ChangeToken?
 
-    /// A zone read whole.
+    /// Makes the view of a zone that was read completely.
     init(_ state: ZoneState) {
         records = Dictionary(state.records.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
         token = state.token
     }
 
-    /// Goes on by the commit that follows, and returns what it saved, with the records' creation.
+    /// Applies the next commit. Returns the records that it saved, with their creation events.
     @discardableResult
     mutating func apply(_ commit: Commit) -> [CloudRecord] {
         if commit.zoneDeletion != nil { records = [:] }
@@ -21,6 +21,6 @@ struct ZoneView: Sendable {
         return saved
     }
 
-    /// The number that the next commit has.
+    /// The number that the next commit must have.
     var nextNumber: Int { (token?.number ?? 0) + 1 }
 }

@@ -1,17 +1,18 @@
 package import Foundation
 package import Sealing
 
-/// Reads an asset of a sealed zone: members stay boxes, which ``SealedStream/boxes`` opens, and the block index comes opened.
+/// Reads an asset of a sealed zone. The members stay encrypted boxes, which ``SealedStream/boxes`` opens; the block index is returned
+/// decrypted.
 package final class SealedAssetReader: AssetReader, SealedStream {
     package let boxes: DatasetBoxes?
-    /// The reader of the boxes.
+    /// The reader that returns the boxes.
     let wrapped: any AssetReader
     private let place: String
 
     /// - Parameters:
     ///   - asset: the asset that `wrapped` reads.
-    ///   - keys: the zone's.
-    /// - Throws: ``CloudError`` with `.damaged` if the asset's path is none.
+    ///   - keys: the zone's keys.
+    /// - Throws: ``CloudError`` with `.damaged` if the asset's path is invalid.
     package init(_ wrapped: any AssetReader, of asset: CloudAsset, keys: BoxKeys) throws(CloudError) {
         guard let path = AssetPath(asset.path) else {
             throw CloudError(.damaged, at: asset.path, "not the path of an asset", hint: CloudError.damageHint)
@@ -27,9 +28,10 @@ package final class SealedAssetReader: AssetReader, SealedStream {
 
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws { try wrapped.read(into: buffer, at: offset) }
 
-    /// The block index, opened.
+    /// The decrypted block index.
     ///
-    /// - Throws: ``CloudError`` with `.keyUnavailable` for an epoch whose key this device does not have, `.damaged` if the box does not open.
+    /// - Throws: ``CloudError`` with `.keyUnavailable` for an epoch whose key this device does not have, `.damaged` if the box cannot be
+    ///   opened.
     package func index() throws -> Data? {
         guard let box = try wrapped.index(), let boxes else { return nil }
         do throws(BoxError) {

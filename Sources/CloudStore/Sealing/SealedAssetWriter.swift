@@ -1,9 +1,10 @@
 package import Foundation
 package import Sealing
 
-/// Writes an asset of a sealed zone: takes boxes as members, one in each call, and seals the block index itself.
+/// Writes an asset of a sealed zone. The caller passes each member as a sealed box, one in each call; the writer seals the block index
+/// itself.
 ///
-/// What is no box is refused, so that no mistake brings contents into the zone that everybody can read.
+/// Bytes that are not a box are refused, so that a programming error cannot store readable content in the zone.
 package final class SealedAssetWriter: AssetWriter, SealedStream {
     package let boxes: DatasetBoxes?
     private let wrapped: any AssetWriter
@@ -12,7 +13,7 @@ package final class SealedAssetWriter: AssetWriter, SealedStream {
 
     /// - Parameters:
     ///   - record: the record that the asset is made for.
-    ///   - keys: the zone's.
+    ///   - keys: the zone's keys.
     package init(_ wrapped: sending any AssetWriter, record: String, keys: BoxKeys) {
         self.wrapped = wrapped
         self.record = record

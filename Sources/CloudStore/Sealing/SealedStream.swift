@@ -1,23 +1,23 @@
 package import Sealing
 
-/// An asset's reader or writer that may stand in a sealed zone. A decorator of one passes the keys on.
+/// An asset's reader or writer that may belong to a sealed zone. A decorator forwards the keys of the one that it wraps.
 package protocol SealedStream {
-    /// What opens and seals the asset's members; nil in a zone that is not sealed, and where this device has no keys.
+    /// Opens and seals the asset's members; nil in a zone that is not sealed, and if this device has no keys.
     var boxes: DatasetBoxes? { get }
 }
 
 extension AssetReader {
-    /// What opens the asset's members; nil if they are not sealed, and where this device has no keys.
+    /// Opens the asset's members; nil if they are not sealed, or if this device has no keys.
     package var boxes: DatasetBoxes? { (self as? any SealedStream)?.boxes }
 }
 
 extension AssetWriter {
-    /// What seals the asset's members; nil if they are not to be sealed.
+    /// Seals the asset's members; nil if they are not to be sealed.
     package var boxes: DatasetBoxes? { (self as? any SealedStream)?.boxes }
 }
 
 extension CloudError {
-    /// Why a box of the cloud was not opened or made.
+    /// The error for a box that could not be opened or made.
     package init(_ error: BoxError, at place: String) {
         switch error {
         case .unknownEpoch: self.init(.keyUnavailable, at: place, "\(error)", hint: Self.epochHint)
@@ -26,6 +26,6 @@ extension CloudError {
         }
     }
 
-    /// What to do where the key of an epoch is missing.
+    /// The hint for a missing key of an epoch.
     package static let epochHint = "run snapsync sync; if the key is still missing then, have a member that publishes approve this device"
 }

@@ -1,8 +1,8 @@
 import Crypto
 
-/// The private keys of one device in one zone. They never enter a database, a cloud, a log or an error.
+/// The private keys of one device in one zone. They must never be written to a database, a cloud, a log or an error.
 public struct DeviceKeys: Sendable {
-    /// What everybody may know of them.
+    /// The public halves of both keys.
     public let publicKeys: DevicePublicKeys
     private let pair: Pair
 
@@ -16,7 +16,7 @@ public struct DeviceKeys: Sendable {
         self.init(Curve25519.Signing.PrivateKey(), Curve25519.KeyAgreement.PrivateKey())
     }
 
-    /// The keys of two seeds; nil if one of them does not have 32 bytes.
+    /// Makes the keys from two seeds; nil if one of them does not have 32 bytes.
     public init?(signingSeed: [UInt8], sealingSeed: [UInt8]) {
         guard let signing = try? Curve25519.Signing.PrivateKey(rawRepresentation: signingSeed),
             let sealing = try? Curve25519.KeyAgreement.PrivateKey(rawRepresentation: sealingSeed)
@@ -30,13 +30,13 @@ public struct DeviceKeys: Sendable {
         pair = Pair(signing: signing, sealing: sealing)
     }
 
-    /// The Ed25519 signature of some bytes, 64 bytes.
+    /// The Ed25519 signature of these bytes, 64 bytes long.
     package func signature(of bytes: [UInt8]) throws -> [UInt8] {
         try bytes.withUnsafeBytes { Array(try pair.signing.signature(for: $0)) }
     }
 
-    // SAFETY (@unchecked Sendable): the keys are immutable values that copy their bytes; swift-crypto does not declare them Sendable on all systems.
-    // Their memory is overwritten when it is given back.
+    // SAFETY (@unchecked Sendable): the keys are immutable values that copy their bytes; swift-crypto does not declare them Sendable on all
+    // systems. It overwrites their memory when it frees it.
     private struct Pair: @unchecked Sendable {
         let signing: Curve25519.Signing.PrivateKey
         let sealing: Curve25519.KeyAgreement.PrivateKey
@@ -44,7 +44,7 @@ public struct DeviceKeys: Sendable {
 }
 
 extension DeviceKeys: CustomStringConvertible, CustomReflectable {
-    /// The fingerprint: what is printed of keys by accident says nothing of the private part.
+    /// Only the fingerprint, so that printing the keys by accident does not reveal the private part.
     public var description: String { "keys \(publicKeys.fingerprint)" }
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

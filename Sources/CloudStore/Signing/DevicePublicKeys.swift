@@ -1,6 +1,6 @@
 import Crypto
 
-/// What everybody may know of a device's keys: with them its signatures are checked, and what is meant for it alone is closed.
+/// The public halves of a device's keys. With them other devices check its signatures and encrypt for it.
 public struct DevicePublicKeys: Hashable, Sendable, Codable {
     /// The Ed25519 public key (RFC 8032), as 64 lower-case hexadecimal digits.
     public let signing: String
@@ -22,15 +22,15 @@ public struct DevicePublicKeys: Hashable, Sendable, Codable {
     /// The short form of both keys that people compare.
     public var fingerprint: KeyFingerprint { KeyFingerprint(of: self) }
 
-    /// Whether `signature` is one of these bytes by the Ed25519 public key `key`.
+    /// Whether `signature` is a valid signature of these bytes by the Ed25519 public key `key`.
     ///
-    /// - Parameter key: 64 hexadecimal digits; any other text is no key, and then the signature is none.
+    /// - Parameter key: 64 hexadecimal digits. Any other text is not a key, and the result is false.
     package static func isValid(_ signature: [UInt8], of bytes: [UInt8], by key: String) -> Bool {
         guard let raw = hexBytes(key[...].utf8), raw.count == 32, let key = try? Curve25519.Signing.PublicKey(rawRepresentation: raw) else { return false }
         return bytes.withUnsafeBytes { key.isValidSignature(signature, for: $0) }
     }
 
-    /// The bytes that lower-case hexadecimal digits stand for; nil if they are none.
+    /// The bytes that lower-case hexadecimal digits stand for; nil if the text is anything else.
     package static func hexBytes(_ digits: some Sequence<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
         var high: UInt8?

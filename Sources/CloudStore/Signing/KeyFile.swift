@@ -3,19 +3,19 @@ import Platform
 package import Sealing
 import StrictText
 
-/// The bytes of a device's key file: whose keys they are, and the keys, as they are or locked with a passphrase.
+/// The content of a device's key file: the keys, in the clear or locked with a passphrase, and their owner.
 ///
 /// Source: docs/security.md, "The key file".
 package struct KeyFile: Sendable {
-    /// Why bytes are no key file. It quotes nothing of them.
+    /// Why bytes are not a valid key file. The error quotes nothing of them.
     package enum Fault: Error, Equatable, Sendable {
-        /// Not JSON, or not with these members.
+        /// Not JSON, or without the required members.
         case unreadable
-        /// A later format.
+        /// A newer format.
         case version
-        /// The seeds are no keys.
+        /// The seeds are not valid keys.
         case noKeys
-        /// The file asks for parameters of scrypt that are not allowed.
+        /// The file requests scrypt parameters that are not allowed.
         case cost(n: Int64, r: Int64, p: Int64)
     }
 
@@ -30,18 +30,18 @@ package struct KeyFile: Sendable {
     package let device: String
     package let keys: Keys
 
-    /// The longest file that is read.
+    /// The largest file that is read, in bytes.
     package static let byteLimit = 4096
     private static let openVersion = 1
     private static let lockedVersion = 2
     private static let label = "snapsync-key-file 2\n"
 
-    /// The file of keys as they are.
+    /// Makes the file of unlocked keys.
     package init(_ keys: DeviceKeys, of owner: KeyOwner) { self.init(owner, .open(keys)) }
 
-    /// The file of keys that are locked with a passphrase.
+    /// Makes the file of keys that are locked with a passphrase.
     ///
-    /// - Throws: ``BoxError`` with `.cipher` if the memory for that cannot be had.
+    /// - Throws: ``BoxError`` with `.cipher` if the memory that scrypt needs cannot be allocated.
     package init(locking keys: DeviceKeys, of owner: KeyOwner, with passphrase: [UInt8]) throws(BoxError) {
         var seeds = keys.signingSeed + keys.sealingSeed
         defer { System.erase(&seeds) }
@@ -52,12 +52,12 @@ package struct KeyFile: Sendable {
         (cloud, zone, device, self.keys) = (owner.cloud, owner.zone.description, owner.device, keys)
     }
 
-    /// Whether the keys are those of this owner.
+    /// Whether the keys belong to this owner.
     package func belongs(to owner: KeyOwner) -> Bool { cloud == owner.cloud && zone == owner.zone.description && device == owner.device }
 
-    /// The keys behind a lock.
+    /// Returns the keys behind a lock.
     ///
-    /// - Throws: ``BoxError``: `.damaged` for another passphrase, `.cipher` if the memory cannot be had.
+    /// - Throws: ``BoxError``: `.damaged` for a wrong passphrase, `.cipher` if the memory that scrypt needs cannot be allocated.
     package func unlocked(_ lock: PassphraseLock, with passphrase: [UInt8]) throws(BoxError) -> DeviceKeys {
         var seeds = Array(try lock.open(with: passphrase, at: Self.place(cloud, zone, device)))
         defer { System.erase(&seeds) }
@@ -68,7 +68,7 @@ package struct KeyFile: Sendable {
     private static func place(_ cloud: String, _ zone: String, _ device: String) -> [UInt8] { Array("\(label)\(cloud)\n\(zone)\n\(device)\n".utf8) }
 }
 
-// The bytes.
+// Reading and writing the file's bytes.
 extension KeyFile {
     /// The file's bytes.
     package func encoded() throws -> Data {
@@ -88,9 +88,9 @@ extension KeyFile {
         }
     }
 
-    /// Reads a file's bytes. Parameters of scrypt are checked, and nothing is made of them yet.
+    /// Reads a file's bytes. The scrypt parameters are checked but not used yet.
     package init(_ bytes: Data) throws(Fault) {
-        // The decoder's own words may quote what it read.
+        // Do not pass on the decoder's error: its text may quote what it read.
         guard bytes.count <= Self.byteLimit, let document = try? StrictJSON.decode(Document.self, from: bytes) else { throw .unreadable }
         (cloud, zone, device) = (document.cloud, document.zone, document.device)
         switch document.formatVersion {

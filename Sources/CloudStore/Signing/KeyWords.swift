@@ -1,18 +1,19 @@
-/// Bytes as words that people compare, read out and type: `lusab-babad-gutih`. Each word stands for 16 bits, most significant first.
+/// Converts bytes to words that people compare, read aloud and type, and back: `lusab-babad-gutih`. Each word stands for 16 bits, most
+/// significant first.
 ///
-/// A word has the form consonant, vowel, consonant, vowel, consonant: there are 65,536 of them, and no list is needed.
+/// A word has the form consonant, vowel, consonant, vowel, consonant. That gives exactly 65,536 words, so no word list is needed.
 /// Source: Wilkerson, "A Proposal for Proquints" (arXiv:0901.4016); docs/security.md.
 enum KeyWords {
     private static let consonants = Array("bdfghjklmnprstvz")
     private static let vowels = Array("aiou")
 
-    /// The words of an even number of bytes, joined by hyphens.
+    /// Encodes an even number of bytes as words, joined by hyphens.
     static func text(_ bytes: some Collection<UInt8>) -> String {
         let bytes = Array(bytes)
         return stride(from: 0, to: bytes.count - 1, by: 2).map { word(UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1])) }.joined(separator: "-")
     }
 
-    /// The bytes of what a person types: upper or lower case, with hyphens, spaces or line ends; nil if one of them is no word.
+    /// Parses what a person types: upper or lower case, with hyphens, spaces or line ends; nil if a word is invalid.
     static func bytes(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         for part in text.lowercased().split(whereSeparator: { $0 == "-" || $0.isWhitespace }) {

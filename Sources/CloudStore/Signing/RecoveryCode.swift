@@ -1,15 +1,15 @@
 import Crypto
 
-/// What a person keeps on paper to read a sealed zone when all devices are lost: an X25519 private key as 18 words, with a check sum.
+/// A code that a person keeps on paper to read a sealed zone after all devices are lost: an X25519 private key as 18 words, with a checksum.
 ///
-/// The zone has the public key alone. Source: docs/sealed.md, "The recovery code".
+/// The zone stores only the public key. Source: docs/sealed.md, "The recovery code".
 public struct RecoveryCode: Sendable {
     /// The X25519 private key, 32 bytes.
     package let seed: [UInt8]
     /// The public key, as 64 lower-case hexadecimal digits.
     package let publicKey: String
 
-    /// How many words a code has.
+    /// The number of words of a code.
     public static let wordCount = 18
     private static let label = "snapsync-recovery 1\n"
     private static let checkLength = 4
@@ -17,7 +17,7 @@ public struct RecoveryCode: Sendable {
     /// A new code from the system's generator.
     public init() { self.init(Curve25519.KeyAgreement.PrivateKey()) }
 
-    /// Reads what a person types: upper or lower case, with hyphens, spaces or line ends; nil if a word is wrong.
+    /// Parses what a person types: upper or lower case, with hyphens, spaces or line ends; nil if a word is wrong.
     public init?(_ text: String) {
         guard let bytes = KeyWords.bytes(text), bytes.count == Self.wordCount * 2 else { return nil }
         let seed = Array(bytes.dropLast(Self.checkLength))
@@ -32,15 +32,15 @@ public struct RecoveryCode: Sendable {
         publicKey = ContentHash.hex(key.publicKey.rawRepresentation)
     }
 
-    /// The words, joined by hyphens. They are a secret: shown once, and stored nowhere.
+    /// The words, joined by hyphens. They are a secret: show them once, and do not store them.
     public var words: String { KeyWords.text(seed + Self.check(seed)) }
 
-    /// Four bytes that tell a slip of the pen.
+    /// Four bytes of checksum that detect typing errors.
     private static func check(_ seed: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: Array(label.utf8) + seed).prefix(checkLength)) }
 }
 
 extension RecoveryCode: CustomStringConvertible, CustomReflectable {
-    /// Nothing of the code: what is printed by accident says nothing.
+    /// Contains nothing of the code, so that printing it by accident reveals nothing.
     public var description: String { "recovery code" }
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

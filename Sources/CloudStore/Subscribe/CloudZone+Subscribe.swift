@@ -1,19 +1,19 @@
 extension CloudZone {
-    /// Hints of what other devices do in the zone from now on.
+    /// Returns a stream of hints about what other devices do in the zone from now on.
     ///
-    /// A cloud that reports events (``RecordDatabase/events(in:_:)``) is looked at when it does, and every 30 s besides; any other one, and a
-    /// file system that other machines write, too, at the interval.
+    /// The zone is checked when the cloud reports an event (``RecordDatabase/events(in:_:)``), and every 30 s in addition. It is checked at
+    /// the interval if the cloud reports no events, or not all of them because other machines write to the file system too.
     ///
-    /// - Parameter interval: how long to wait between two looks at the cloud. A look that finds nothing reads no file but one.
-    /// - Throws: ``CloudError`` with `.invalidArguments` for a query that no cloud could answer, or why the zone cannot be read.
+    /// - Parameter interval: the wait between two checks. A check that finds nothing new reads only one file.
+    /// - Throws: ``CloudError`` with `.invalidArguments` for an invalid query, or the error of reading the zone.
     public func subscribe(_ subscription: RecordSubscription, every interval: Duration = .seconds(2)) async throws -> RecordNotifications {
         let wait = ZoneWait(for: id, of: cloud, every: interval, clock: clock)
         return try await subscribe(subscription) { await wait.next() }
     }
 
-    /// The same, with something else that wakes: a watch on files, a push, a test.
+    /// The same with another wait: a file watch, a push notification, a test.
     ///
-    /// - Parameter wait: returns true when it is time to look again, false when the hints are to end. A call too many does no harm.
+    /// - Parameter wait: returns true when it is time to check again, false to end the hints. A superfluous true does no harm.
     public func subscribe(
         _ subscription: RecordSubscription, waitingFor wait: @escaping @Sendable () async -> Bool
     ) async throws -> RecordNotifications {
@@ -22,7 +22,7 @@ extension CloudZone {
             subscription: subscription, cloud: cloud, zone: id, device: device, start: try await refreshed(), wait: wait)
     }
 
-    /// Hints of what other devices do in a zone that need not be there yet; it is looked for at the interval, or when the cloud reports an event.
+    /// The same for a zone that may not exist yet. Until it does, it is looked for at the interval, or when the cloud reports an event.
     package func subscribeOnceThere(_ subscription: RecordSubscription, every interval: Duration) async throws -> RecordNotifications {
         do {
             return try await subscribe(subscription, every: interval)

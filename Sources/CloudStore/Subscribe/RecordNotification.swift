@@ -1,20 +1,20 @@
-/// A hint that something has happened. It carries no data: fetch what is new.
+/// A hint that something has happened. It carries no data: fetch the changes.
 public struct RecordNotification: Hashable, Sendable {
     /// What happened.
     public enum Kind: Hashable, Sendable {
         case recordCreated, recordUpdated, recordDeleted
-        /// So much that it was not followed record by record: the zone was read whole.
+        /// More changed than can be followed record by record: the whole zone was read again.
         case zoneChanged
         /// The zone itself was deleted.
         case zoneDeleted(ZoneDeletion.Reason)
     }
 
-    /// The subscription that wanted to know.
+    /// The id of the subscription that matched.
     public let subscription: String
     /// What happened.
     public let kind: Kind
-    /// The record's type; nil where it is about the zone.
+    /// The record's type; nil if the hint is about the zone.
     public let recordType: String?
-    /// The record's name; nil where it is about the zone.
+    /// The record's name; nil if the hint is about the zone.
     public let recordName: String?
 }

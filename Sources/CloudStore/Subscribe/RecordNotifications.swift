@@ -1,9 +1,10 @@
-/// What happens in a zone from the subscription on, as other devices cause it.
+/// The changes that other devices make in a zone, starting when the subscription was made.
 ///
 ///     for await hint in try await zone.subscribe(RecordSubscription("all")) { await fetch() }
 ///
-/// Looks only while somebody waits for the next element, and reads on from what it read last: nothing is lost while nobody looks, and a
-/// cloud that is away for a while is no error. Ends when the waiting does: its task was cancelled.
+/// The zone is read only while a caller waits for the next element. Each read continues from the last one, so nothing is lost in between,
+/// and a cloud that is unreachable for a while is not an error. The sequence ends when its task is cancelled, the wait ends, or the zone is
+/// deleted.
 public struct RecordNotifications: AsyncSequence, Sendable {
     public typealias Element = RecordNotification
     public typealias Failure = Never
@@ -19,7 +20,7 @@ public struct RecordNotifications: AsyncSequence, Sendable {
         Iterator(source: self, view: start)
     }
 
-    /// Reads on from commit to commit.
+    /// Follows the zone from commit to commit.
     public struct Iterator: AsyncIteratorProtocol {
         let source: RecordNotifications
         var view: ZoneView
@@ -31,7 +32,7 @@ public struct RecordNotifications: AsyncSequence, Sendable {
             self.view = view
         }
 
-        /// The next hint; nil when there will be none.
+        /// Returns the next hint; nil after the last one.
         public mutating func next() async -> RecordNotification? {
             while !Task.isCancelled {
                 if let hint = pending.popFirst() { return hint }
@@ -47,7 +48,7 @@ public struct RecordNotifications: AsyncSequence, Sendable {
         private mutating func look() async {
             do {
                 guard let token = view.token else {
-                    // The first commits are followed one by one too, unless a checkpoint stands in for them already.
+                    // The first commits are followed one by one too, unless a checkpoint already replaces them.
                     let changes = try await source.cloud.changes(since: nil, in: source.zone)
                     if changes.base.isEmpty { follow(changes.commits) } else { try await readWhole() }
                     return
@@ -59,7 +60,7 @@ public struct RecordNotifications: AsyncSequence, Sendable {
                 add(.zoneDeleted(error.zoneDeletion?.reason ?? .deleted))
                 isOver = true
             } catch {
-                // Only a hint: what cannot be read now is read at the next look.
+                // Ignore the error: the next check reads the same changes again.
             }
         }
 

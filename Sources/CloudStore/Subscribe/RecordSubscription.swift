@@ -1,30 +1,30 @@
-/// What a device wants to hear of.
+/// What a device wants to be notified of.
 ///
 ///     let sales = RecordSubscription("sales", to: .query(RecordQuery("Order", where: .compare("sum", .atLeast, .integer(100)))))
 public struct RecordSubscription: Hashable, Sendable {
-    /// Which records.
+    /// The records that a subscription is about.
     public enum Target: Hashable, Sendable {
-        /// All of the zone.
+        /// All records of the zone.
         case zone
-        /// Those of one type.
+        /// The records of one type.
         case type(String)
-        /// Those that a query wants: as they are after a save, or were before a deletion. Its order means nothing here.
+        /// The records that a query selects, in their state after a save or before a deletion. The query's order is ignored.
         case query(RecordQuery)
     }
 
-    /// What has to happen to them.
+    /// A kind of change.
     public enum Event: String, Hashable, Sendable, CaseIterable {
         case creation, update, deletion
     }
 
-    /// Tells a device's subscriptions apart.
+    /// Distinguishes a device's subscriptions.
     public let id: String
-    /// Which records it is about.
+    /// The records that the subscription is about.
     public let target: Target
-    /// What has to happen to them.
+    /// The kinds of changes to report.
     public let events: Set<Event>
 
-    /// A subscription; by default to everything in the zone.
+    /// Makes a subscription, by default to everything in the zone.
     public init(_ id: String, to target: Target = .zone, on events: Set<Event> = Set(Event.allCases)) {
         self.id = id
         self.target = target
@@ -40,7 +40,7 @@ public struct RecordSubscription: Hashable, Sendable {
         }
     }
 
-    /// Refuses a query or a type that no cloud could answer.
+    /// Refuses an invalid query or type.
     ///
     /// - Throws: ``CloudError`` with `.invalidArguments`.
     func verify() throws(CloudError) {

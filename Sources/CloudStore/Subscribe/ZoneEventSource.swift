@@ -1,17 +1,17 @@
-/// What may have happened in a zone. A hint only wakes: it may come twice, late, or for nothing, so whoever is woken looks.
+/// What may have changed in a zone. A hint is only a wake-up: it may come twice, late, or for nothing, so the receiver must read the zone.
 public enum ZoneHint: Hashable, Sendable {
-    /// A commit of that number came.
+    /// A commit of that number arrived.
     case commit(Int)
-    /// A message of that device came.
+    /// A message of that device arrived.
     case message(from: String)
-    /// Anything may have happened, or the cloud came or went.
+    /// Anything may have changed, or the cloud appeared or disappeared.
     case anything
 }
 
-/// Tells of what happens in one zone, for as long as somebody keeps it (``RecordDatabase/events(in:_:)``).
+/// Reports events of one zone for as long as it is retained (``RecordDatabase/events(in:_:)``).
 public protocol ZoneEventSource: AnyObject, Sendable {
-    /// Begins to listen. Call it again after each ``ZoneHint/anything``: it then listens to what has come since, too.
+    /// Starts to listen. Call it again after each ``ZoneHint/anything``, so that it also listens to folders that have appeared since.
     ///
-    /// - Returns: why the hints do not tell everything, in words, so that a poll must do the rest; nil if they do.
+    /// - Returns: why some events will not be reported, as a text, so that the caller must poll as well; nil if all are reported.
     func arm() -> String?
 }

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Waits between two looks at a zone: until the cloud tells that something may have come, or else for an interval.
+/// Waits between two checks of a zone: until the cloud reports an event, or else for an interval.
 ///
-/// Where the cloud's events tell everything, the interval is at least ``quietInterval``: it only makes up for an event that got lost.
+/// If the cloud reports all events, the interval is at least ``quietInterval``; the check then only makes up for a lost event.
 package final class ZoneWait: Sendable {
-    /// The shortest interval between two looks for which no event asks.
+    /// The shortest interval between two checks without an event.
     package static let quietInterval = Duration.seconds(30)
 
     private let source: (any ZoneEventSource)?
@@ -24,8 +24,8 @@ package final class ZoneWait: Sendable {
     }
 
     /// - Parameters:
-    ///   - interval: how long to wait where the cloud reports no events.
-    ///   - others: what else ends a wait.
+    ///   - interval: how long to wait if the cloud reports no events.
+    ///   - others: further events that end a wait.
     package init(
         for zone: ZoneID, of cloud: any RecordDatabase, every interval: Duration, or others: AsyncStream<Void>? = nil,
         clock: any Clock<Duration> = ContinuousClock()
@@ -43,9 +43,9 @@ package final class ZoneWait: Sendable {
 
     /// Waits once.
     ///
-    /// - Returns: true when it is time to look, false if the task was cancelled.
+    /// - Returns: true when it is time to check, false if the task was cancelled.
     package func next() async -> Bool {
-        // Before the flag is read: what comes in between is in one of the two.
+        // Listen before reading the flag, so that an event in between is seen in one of the two.
         let wakes = state.broadcast.listen()
         let pause = source.map { $0.arm() == nil } ?? false ? max(interval, Self.quietInterval) : interval
         let hasNews = state.hasNews.withLock { flag in

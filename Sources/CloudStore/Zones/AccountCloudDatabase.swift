@@ -1,19 +1,19 @@
 public import StrictText
 
-/// A cloud that needs an account, as CloudKit does: without one, private zones are closed, and public ones can only be read.
+/// A cloud that needs an account, as CloudKit does. Without one, private zones cannot be used, and public zones can only be read.
 public struct AccountCloudDatabase: CloudDatabaseDecorator {
-    /// The cloud behind the account.
+    /// The cloud that does the work.
     public let wrapped: any CloudDatabase
-    /// The account whose state counts, at every call.
+    /// The account. Its state at the time of a call counts.
     public let account: CloudAccount
 
-    /// Puts an account before a cloud.
+    /// Wraps a cloud with an account.
     public init(wrapping cloud: any CloudDatabase, account: CloudAccount) {
         wrapped = cloud
         self.account = account
     }
 
-    /// The account's state; where that is fine, the cloud's.
+    /// The account's state; if the account is available, the state of the cloud.
     public func accountStatus() async -> AccountStatus {
         account.status == .available ? await wrapped.accountStatus() : account.status
     }
@@ -28,7 +28,7 @@ public struct AccountCloudDatabase: CloudDatabaseDecorator {
         return try await wrapped.zone(zone)
     }
 
-    /// The zones that can be read in the account's state.
+    /// The zones that can be read in the account's present state.
     public func zones() async throws -> [ZoneInfo] {
         let isOpen = account.status == .available
         return try await wrapped.zones().filter { isOpen || $0.id.scope == .public }

@@ -1,21 +1,21 @@
 /// Whether the user's cloud can be used. CloudKit's five states.
 public enum AccountStatus: String, Hashable, Sendable, CaseIterable {
-    /// It can.
+    /// The cloud can be used.
     case available
-    /// Nobody is signed in; or no cloud is where one was expected.
+    /// Nobody is signed in, or there is no cloud in the expected place.
     case noAccount
-    /// The account, or this user of the system, may not use it.
+    /// The account, or this user of the system, may not use the cloud.
     case restricted
-    /// Nobody can tell.
+    /// The state is unknown.
     case couldNotDetermine
-    /// There is an account, and it cannot be used just now; or the directory is not mounted.
+    /// There is an account, but it cannot be used at the moment; or the directory is not mounted.
     case temporarilyUnavailable
 }
 
 extension AccountStatus {
-    /// The error that a private zone gives in this state; nil if the account is available.
+    /// The error of a private zone in this state; nil if the account is available.
     ///
-    /// - Parameter place: what was asked for.
+    /// - Parameter place: the subject of the request.
     public func error(at place: String) -> CloudError? {
         switch self {
         case .available: nil
@@ -33,7 +33,7 @@ extension AccountStatus {
 }
 
 extension RecordDatabase {
-    /// Whether the cloud can be used, found by asking it who it is.
+    /// Whether the cloud can be used, determined by reading its identity.
     public func accountStatus() async -> AccountStatus {
         do {
             _ = try await identity()

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The state of the user's account, told to whoever asks to be told when it changes.
+/// The state of the user's account. It notifies listeners of changes.
 ///
 ///     let account = CloudAccount()
 ///     let cloud = AccountCloudDatabase(wrapping: directory, account: account)
@@ -10,13 +10,13 @@ public final class CloudAccount: Sendable {
     private let state: Mutex<AccountStatus>
     private let broadcast = Broadcast<AccountStatus>()
 
-    /// An account in that state.
+    /// Makes an account in that state.
     public init(_ status: AccountStatus = .available) { state = Mutex(status) }
 
-    /// The state now.
+    /// The present state.
     public var status: AccountStatus { state.withLock { $0 } }
 
-    /// Sets the state, and tells the listeners if it is another than before.
+    /// Sets the state, and notifies the listeners if it has changed.
     public func set(_ status: AccountStatus) {
         let hasChanged = state.withLock { state in
             defer { state = status }
@@ -25,7 +25,7 @@ public final class CloudAccount: Sendable {
         if hasChanged { broadcast.send(status) }
     }
 
-    /// Asks a cloud for the state and sets it.
+    /// Reads the state from a cloud and sets it.
     @discardableResult
     public func refresh(from cloud: some CloudDatabase) async -> AccountStatus {
         let status = await cloud.accountStatus()
@@ -33,6 +33,6 @@ public final class CloudAccount: Sendable {
         return status
     }
 
-    /// Every change from now on, to each listener; only the newest is kept for one that is slow.
+    /// Every change from now on, in a separate stream for each listener. For a slow listener only the newest change is kept.
     public var changes: AsyncStream<AccountStatus> { broadcast.listen() }
 }

@@ -1,4 +1,4 @@
-/// `iCloud.` and the reverse-DNS name of an application: which app a cloud belongs to.
+/// Names the app that a cloud belongs to: `iCloud.` and the reverse-DNS name of an application.
 ///
 ///     let container = try ContainerIdentifier("iCloud.org.example.food")
 ///     try await container.verify(cloud)
@@ -6,9 +6,9 @@ public struct ContainerIdentifier: Hashable, Sendable, CustomStringConvertible {
     /// The whole identifier.
     public let description: String
 
-    /// Checks an identifier.
+    /// Makes an identifier from a valid text.
     ///
-    /// - Throws: ``CloudError`` with `.invalidArguments` if it is not `iCloud.` and a name of two or more parts.
+    /// - Throws: ``CloudError`` with `.invalidArguments` if it is not `iCloud.` followed by a name of two or more parts.
     public init(_ text: String) throws(CloudError) {
         guard CloudNames.isContainer(text), text.utf8.count(where: { $0 == UInt8(ascii: ".") }) >= 2 else {
             throw CloudError(
@@ -20,13 +20,13 @@ public struct ContainerIdentifier: Hashable, Sendable, CustomStringConvertible {
 
     /// Refuses a cloud of another app.
     ///
-    /// - Throws: ``CloudError`` with `.badContainer` for another app's cloud; one that is not there at all gives what the cloud itself
-    ///   says: `.cloudUnavailable` or `.notACloud`.
+    /// - Throws: ``CloudError`` with `.badContainer` for another app's cloud; if there is no cloud, the cloud's own error:
+    ///   `.cloudUnavailable` or `.notACloud`.
     public func verify(_ cloud: some CloudDatabase) async throws {
         try Self.verify(description, isThatOf: try await cloud.identity())
     }
 
-    /// Refuses a cloud whose container identifier is not the one that is expected.
+    /// Refuses a cloud whose container identifier is not the expected one.
     package static func verify(_ expected: String, isThatOf cloud: CloudIdentity) throws(CloudError) {
         guard cloud.container == expected else {
             throw CloudError(

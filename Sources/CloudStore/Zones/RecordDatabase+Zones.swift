@@ -1,14 +1,14 @@
 public import StrictText
 
 extension RecordDatabase {
-    /// Deletes a zone with all its records, and says why to every device that reads it.
+    /// Deletes a zone with all its records. Every device that reads the zone gets the reason.
     ///
-    /// From then on whatever is asked of the zone throws `userDeletedZone`, with the reason; what a device does about its own data is
-    /// up to it, and until it decides it keeps everything. Kept versions can still be read by number. The deletion is one commit:
-    /// it wins or loses against other commits like any other.
+    /// From then on every request to the zone throws `userDeletedZone` with the reason. A device keeps its own data until the application
+    /// decides about it. Kept versions can still be read by number. The deletion is a commit, and competes with other commits for its number
+    /// like any other.
     ///
-    /// - Parameter device: who deletes it; it must be one that may publish there.
-    /// - Throws: ``CloudError`` with `.userDeletedZone` if it was deleted before, `.zoneNotFound`, `.notAuthorized`, `.zoneBusy`.
+    /// - Parameter device: the device that deletes the zone; it must be allowed to publish there.
+    /// - Throws: ``CloudError`` with `.userDeletedZone` if the zone is already deleted, `.zoneNotFound`, `.notAuthorized`, `.zoneBusy`.
     public func deleteZone(
         _ zone: ZoneID, reason: ZoneDeletion.Reason = .deleted, by device: String, retry: RetryPolicy = RetryPolicy(),
         now: @Sendable () -> Instant = { .now }, clock: any Clock<Duration> = ContinuousClock()
@@ -16,10 +16,11 @@ extension RecordDatabase {
         try await change(zone, .deleted(reason), by: device, retry: retry, now: now, clock: clock) { try await records(in: zone).token }
     }
 
-    /// Makes a zone that was deleted anew: empty, with the same rule of who may publish. History goes on, so that every device
-    /// learns of both.
+    /// Creates a deleted zone again: empty, and with the same publisher rule. The history continues, so every device learns of the deletion
+    /// and of the new creation.
     ///
-    /// - Throws: ``CloudError`` with `.invalidArguments` if the zone was not deleted, else as ``deleteZone(_:reason:by:retry:now:clock:)``.
+    /// - Throws: ``CloudError`` with `.invalidArguments` if the zone was not deleted; otherwise as
+    ///   ``deleteZone(_:reason:by:retry:now:clock:)``.
     public func recreateZone(
         _ zone: ZoneID, by device: String, retry: RetryPolicy = RetryPolicy(), now: @Sendable () -> Instant = { .now },
         clock: any Clock<Duration> = ContinuousClock()
@@ -27,7 +28,7 @@ extension RecordDatabase {
         try await change(zone, .created, by: device, retry: retry, now: now, clock: clock) { try await history(in: zone).last?.token }
     }
 
-    /// The zones that exist and were not deleted, in the order of scope and name.
+    /// The zones that exist and are not deleted, sorted by scope and name.
     public func liveZones() async throws -> [ZoneInfo] {
         var live: [ZoneInfo] = []
         for zone in try await zones() {

@@ -6,22 +6,22 @@ public struct ZoneDeletion: Hashable, Sendable {
     public enum Reason: String, Hashable, Sendable, Codable, CaseIterable {
         /// A program deleted the zone.
         case deleted
-        /// A person removed the app's data in the settings: it should not come back by itself.
+        /// A person removed the app's data in the settings. It should not be uploaded again automatically.
         case purged
-        /// The account's encrypted data was reset: what is here may be uploaded again.
+        /// The account's encrypted data was reset. A device may upload its data again.
         case encryptedDataReset
     }
 
-    /// Why.
+    /// The reason for the deletion.
     public let reason: Reason
-    /// The device that did it.
+    /// The device that deleted the zone.
     public let device: String
-    /// When: the commit's timestamp.
+    /// The timestamp of the deleting commit.
     public let at: Instant
-    /// Where the zone goes on; nil if it does not.
+    /// For a moved zone, the zone that continues it; otherwise nil.
     public let successor: ZoneSuccessor?
 
-    /// Describes a deletion.
+    /// Makes the description of a deletion.
     public init(reason: Reason, device: String, at: Instant, successor: ZoneSuccessor? = nil) {
         self.reason = reason
         self.device = device
@@ -30,12 +30,12 @@ public struct ZoneDeletion: Hashable, Sendable {
     }
 }
 
-/// What a commit does to the zone itself; for backends. Others call ``RecordDatabase/deleteZone(_:reason:by:retry:now:clock:)``.
+/// A commit's effect on the zone itself; for backends. Applications call ``RecordDatabase/deleteZone(_:reason:by:retry:now:clock:)``.
 public enum ZoneEvent: Hashable, Sendable {
-    /// The zone and all its records are gone; only a commit that makes it anew may follow.
+    /// The zone and all its records are deleted. Only a commit that creates it again may follow.
     case deleted(ZoneDeletion.Reason)
-    /// The zone is there again, empty.
+    /// The zone exists again, empty.
     case created
-    /// The zone goes on in another one; nothing may follow.
+    /// Another zone continues this one. No commit may follow.
     case moved(ZoneSuccessor)
 }

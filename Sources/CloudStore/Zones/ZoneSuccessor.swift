@@ -1,13 +1,14 @@
-/// The zone in which another one goes on: one that was signed or sealed after it had been used without.
+/// The zone that continues another one, which was signed or sealed after a time of use without.
 public struct ZoneSuccessor: Hashable, Sendable, Codable {
-    /// The zone's name. It lies in the same scope of the same cloud.
+    /// The zone's name. It is in the same scope of the same cloud.
     public let zone: String
-    /// The eight words of the device that makes it (``KeyFingerprint``).
+    /// The key fingerprint of the device that creates it, in eight words (``KeyFingerprint``).
     public let creator: String
-    /// What a reader must know to read it (``ZoneInfo/features``): `signed`, or `sealed` and `signed`.
+    /// The features that a reader must support to read it (``ZoneInfo/features``): `signed`, or `sealed` and `signed`.
     public let features: [String]
 
-    /// Of a signed zone that goes on there: the statements of its list of members, so that its last commit is proved by itself.
+    /// If the moved zone is signed: the statements of its list of members. With them its last commit can be verified after everything else
+    /// was removed.
     package var members: [String]?
 
     package init(zone: String, creator: String, features: [String], members: [String]? = nil) {
@@ -20,6 +21,6 @@ public struct ZoneSuccessor: Hashable, Sendable, Codable {
     /// Whether the zone is encrypted for its members.
     public var isSealed: Bool { features.contains(ZoneInfo.sealedFeature) }
 
-    /// One of the words `signed` and `sealed`.
+    /// The word for error messages: `signed` or `sealed`.
     package var kind: String { isSealed ? ZoneInfo.sealedFeature : ZoneInfo.signedFeature }
 }
