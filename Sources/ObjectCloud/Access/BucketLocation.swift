@@ -1,31 +1,32 @@
 package import CloudStore
 import Foundation
 
-/// Where a cloud lies in an object store: `s3://BUCKET[/PREFIX][?endpoint=URL&region=NAME&addressing=path|virtual&ca=FILE&http=allow]`.
+/// The location of a cloud in an object store: `s3://BUCKET[/PREFIX][?endpoint=URL&region=NAME&addressing=path|virtual&ca=FILE&http=allow]`.
 ///
-/// Everything that a later run needs to find the bucket is in this one text, which `init` keeps in the settings; no secret is.
+/// This text contains everything that a later run needs to find the bucket, and no secret. `init` stores it in the settings.
 package struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
     package static let scheme = "s3://"
 
     package let bucket: String
-    /// The path of the cloud in the bucket, without slashes at its ends; empty for the bucket itself.
+    /// The path of the cloud in the bucket, without leading or trailing slashes; empty if the cloud is at the bucket's root.
     package let prefix: String
     /// The server, as `https://host[:port]`; nil for AWS.
     package var endpoint: String?
     package var region: String?
-    /// Whether the bucket's name is the URL's path rather than part of the host; nil leaves that to the kind of server.
+    /// Whether the bucket's name is part of the URL's path instead of the host. nil uses the path if there is an endpoint or the name
+    /// contains a dot.
     package var usesPath: Bool?
-    /// A file of certificates in PEM to trust in place of the system's.
+    /// A PEM file with the certificates to trust instead of the system's.
     package var certificates: String?
-    /// Whether HTTP without TLS is allowed to hosts other than this one.
+    /// Whether HTTP without TLS is allowed to hosts other than the local machine.
     package var allowsHTTP = false
 
-    /// Whether a text names a bucket rather than a directory.
+    /// Whether a text names a bucket instead of a directory.
     package static func isOne(_ text: String) -> Bool { text.hasPrefix(scheme) }
 
-    /// Takes a location apart.
+    /// Parses a location.
     ///
-    /// - Throws: ``CloudError`` with `.invalidArguments`, naming the part that is not allowed.
+    /// - Throws: ``CloudError`` with `.invalidArguments` and the part that is not allowed.
     package init(_ text: String) throws(CloudError) {
         func refusal(_ reason: String, _ hint: String) -> CloudError { CloudError(.invalidArguments, at: "--cloud", reason, hint: hint) }
         guard text.hasPrefix(Self.scheme) else { throw refusal("the location does not begin with s3://", "give s3://BUCKET/PREFIX") }
@@ -79,7 +80,7 @@ package struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The server's scheme and authority, without a slash at the end.
+    /// The server's scheme and authority, without a trailing slash.
     package var server: (scheme: String, authority: String) {
         let text = endpoint ?? "https://s3.\(signingRegion).amazonaws.com"
         let halves = text.split(separator: "/", omittingEmptySubsequences: true)
@@ -89,7 +90,7 @@ package struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
     /// The region that requests are signed for.
     package var signingRegion: String { region ?? "us-east-1" }
 
-    /// The host and path of a key; an empty key is the bucket.
+    /// The host and path of a key; an empty key stands for the bucket.
     package func address(of key: String) -> (host: String, path: String) {
         let encoded = Self.encode(key, sparingSlashes: true)
         // A certificate for *.s3.amazonaws.com does not cover a name with a dot in it.
@@ -97,7 +98,7 @@ package struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
         return usesPath ? (server.authority, "/\(bucket)/\(encoded)") : ("\(bucket).\(server.authority)", "/\(encoded)")
     }
 
-    /// What names a file beneath the cloud as the source of a copy on the server.
+    /// The header value that names a file beneath the cloud as the source of a copy on the server.
     func copySource(of path: String) -> String { "/\(bucket)/\(Self.encode(key(path), sparingSlashes: true))" }
 
     /// The key of a file beneath the cloud.
@@ -114,7 +115,7 @@ package struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
         return Self.scheme + bucket + (prefix.isEmpty ? "" : "/\(prefix)") + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&"))
     }
 
-    /// Percent-encodes all but the unreserved characters (RFC 3986), as signatures want it.
+    /// Percent-encodes all but the unreserved characters (RFC 3986), as the signature requires.
     static func encode(_ text: String, sparingSlashes: Bool) -> String {
         var encoded = ""
         for byte in text.utf8 {

@@ -3,15 +3,15 @@ import Foundation
 package import StrictText
 import Synchronization
 
-/// Looks for credentials where the tools of object stores look: environment, profile, `credential_process`, the container's address, the
-/// machine's metadata service. The first place that has any decides.
+/// Looks for credentials in the places that the AWS tools use: environment, profile, `credential_process`, the container's address, the
+/// machine's metadata service. The first place that has credentials is used.
 package final class CredentialsChain: CredentialsProvider {
     private let environment: [String: String]
     private let transport: any ObjectTransport
     private let now: @Sendable () -> Instant
     private let last = Mutex<ObjectCredentials?>(nil)
 
-    /// Temporary credentials are fetched again when they have less than this left, in microseconds.
+    /// Temporary credentials that expire within this time, in microseconds, are fetched again.
     private static let reserve: Int64 = 120_000_000
 
     package init(
@@ -30,7 +30,7 @@ package final class CredentialsChain: CredentialsProvider {
         return found
     }
 
-    /// Forgets what was found, because the server no longer accepts it.
+    /// Drops the cached credentials, because the server no longer accepts them.
     package func forget() { last.withLock { $0 = nil } }
 
     private func find() throws -> ObjectCredentials? {
@@ -127,7 +127,8 @@ package final class CredentialsChain: CredentialsProvider {
         return try decode(answer.body, at: "the container's credentials")
     }
 
-    /// The metadata service of a virtual machine, version 2: a token first. Nobody answers on another machine, and then there are none.
+    /// Asks the metadata service of a virtual machine, version 2, which requires a token first. On other machines there is no such service,
+    /// and the result is nil.
     private func ofMachine() throws -> ObjectCredentials? {
         guard variable("AWS_EC2_METADATA_DISABLED")?.lowercased() != "true" else { return nil }
         let base = variable("AWS_EC2_METADATA_SERVICE_ENDPOINT") ?? "http://169.254.169.254"
@@ -165,7 +166,7 @@ package final class CredentialsChain: CredentialsProvider {
     }
 
     private func decode(_ bytes: [UInt8], at place: String) throws -> ObjectCredentials {
-        // The decoder's own error would repeat a part of the text, and the text is a secret.
+        // The decoder's own error would quote a part of the text, which is secret.
         guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(bytes)) else {
             throw refusal(place, "the answer is not JSON with AccessKeyId and SecretAccessKey", "correct the program or service")
         }
@@ -175,11 +176,11 @@ package final class CredentialsChain: CredentialsProvider {
     }
 }
 
-/// A configuration file of the AWS tools: sections in brackets, `name = value` lines.
+/// A configuration file of the AWS tools: section names in brackets, and `name = value` lines.
 struct ProfileFile {
     private var sections: [String: [String: String]] = [:]
 
-    /// Reads a file; nil if there is none.
+    /// Reads a file; nil if it does not exist.
     init?(path: String) throws(CloudError) {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
@@ -187,7 +188,7 @@ struct ProfileFile {
         }
         var name: String?
         for line in text.split(whereSeparator: \.isNewline) {
-            // An indented line belongs to the value before it: nested settings, none of which is asked for here.
+            // An indented line is a nested setting of the previous value. None of these is needed here.
             if line.first?.isWhitespace == true { continue }
             let line = line.trimmingCharacters(in: .whitespaces)
             if line.hasPrefix("#") || line.hasPrefix(";") { continue }

@@ -1,12 +1,12 @@
 package import StrictText
 
-/// The keys of an account of an object store. Never logged, stored or shown: the type has no description of its content.
+/// The keys of an object store's account. They must never be logged, stored or shown, so the description contains none of them.
 package struct ObjectCredentials: Sendable, CustomStringConvertible, CustomReflectable {
     package let accessKey: String
     package let secretKey: String
     /// The token of temporary credentials.
     package let sessionToken: String?
-    /// When temporary credentials end.
+    /// When temporary credentials expire.
     package let expires: Instant?
 
     package init(accessKey: String, secretKey: String, sessionToken: String? = nil, expires: Instant? = nil) {
@@ -20,11 +20,11 @@ package struct ObjectCredentials: Sendable, CustomStringConvertible, CustomRefle
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A place from which ``ObjectCredentials`` come. Asked again when they have ended.
+/// A source of ``ObjectCredentials``. The client asks again when they have expired.
 package protocol CredentialsProvider: Sendable {
-    /// The credentials; nil if this place has none.
+    /// The credentials; nil if this source has none.
     func credentials() throws -> ObjectCredentials?
-    /// Forgets credentials that the server no longer accepts. A place that always has the same ones leaves this to the default.
+    /// Drops credentials that the server no longer accepts. A source with fixed credentials can use the default.
     func forget()
 }
 

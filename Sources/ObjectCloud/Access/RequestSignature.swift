@@ -3,9 +3,9 @@ import Crypto
 import Foundation
 package import StrictText
 
-/// Signs requests by AWS Signature Version 4, which object stores with S3's interface share.
+/// Signs requests with AWS Signature Version 4, which all S3-compatible object stores use.
 ///
-/// Source: AWS, "Create a signed AWS API request". The vectors of that page are tests.
+/// Source: AWS, "Create a signed AWS API request". The examples of that page are tests.
 package struct RequestSignature {
     package let credentials: ObjectCredentials
     package let region: String
@@ -17,7 +17,7 @@ package struct RequestSignature {
         self.service = service
     }
 
-    /// The headers that sign a request, `host` not among them.
+    /// Returns the headers that sign a request, without `host`.
     ///
     /// - Parameters:
     ///   - path: percent-encoded.
@@ -49,7 +49,7 @@ package struct RequestSignature {
         ]
     }
 
-    /// The parameters in the order and encoding that signatures want.
+    /// The query parameters in the order and encoding that the signature requires.
     package static func queryText(_ query: [(name: String, value: String)]) -> String {
         query.map { (BucketLocation.encode($0.name, sparingSlashes: false), BucketLocation.encode($0.value, sparingSlashes: false)) }
             .sorted { $0 < $1 }.map { "\($0.0)=\($0.1)" }.joined(separator: "&")

@@ -3,14 +3,14 @@ import CommitLog
 import Foundation
 import Synchronization
 
-/// What a bucket keeps of what a cloud needs, tried out with objects of its own that are removed again.
+/// Tests whether a bucket meets the requirements of a cloud, with objects of its own that it removes again.
 public struct BucketProbe: Sendable, Encodable {
-    /// One requirement and what was seen.
+    /// One requirement and the observation.
     public struct Finding: Hashable, Sendable, Encodable {
         /// `second-put`, `race`, `range`, `missing`, `clock`.
         public let name: String
         public let isKept: Bool
-        /// What was seen, in words.
+        /// The observation, as a text.
         public let observation: String
     }
 
@@ -18,23 +18,23 @@ public struct BucketProbe: Sendable, Encodable {
     /// How far the server's clock is ahead of this machine's, in seconds.
     public let clockOffset: Double
 
-    /// What the names of its objects begin with.
+    /// The prefix of the test objects' names.
     private static let mark = "probe-"
 
-    /// Whether a path beneath the cloud is one of a trial.
+    /// Whether a path beneath the cloud is one of the test objects.
     static func isOwn(_ path: String) -> Bool { path.hasPrefix(mark) }
 
-    /// How many writers race for one key, and how often.
+    /// How many writers race for one key, and in how many rounds.
     static let writers = 16, rounds = 5
-    /// How far apart the clocks may be, in seconds: beyond that servers refuse signatures.
+    /// How far apart the clocks may be, in seconds. Servers refuse signatures beyond that.
     static let clockLimit = 900.0
 
-    /// Whether several devices may publish: of any number of writers of one key exactly one wins.
+    /// Whether several devices may publish: if several writers write to one key, exactly one of them wins.
     public var isSafeForMany: Bool { findings.filter { ["second-put", "race", "range", "missing"].contains($0.name) }.allSatisfy(\.isKept) }
 
-    /// Tries the bucket out. Some 90 small requests.
+    /// Tests the bucket with some 90 small requests.
     ///
-    /// - Parameter client: the bucket's client; its prefix is not touched but for objects whose names begin with `probe-`.
+    /// - Parameter client: the bucket's client. Only objects whose names begin with `probe-` are written and removed.
     /// - Throws: ``CloudError`` if the bucket cannot be used at all.
     package init(_ client: ObjectClient, nonces: NonceSource = .system) throws {
         let folder = Self.mark + nonces.hex(16)
@@ -81,7 +81,7 @@ public struct BucketProbe: Sendable, Encodable {
                 }
                 let won = winners.withLock { $0 }
                 let bytes = try client.get(path, limit: 64)
-                // Nobody may win a round: each was told to try again. That a loser's bytes lie there must not be.
+                // A round without a winner is allowed: the server told each writer to try again. The bytes of a loser must not be stored.
                 let isGood = won.count == 1 && bytes == Array("writer \(won[0])".utf8) || won.isEmpty && bytes == nil
                 if !isGood { bad += 1 }
             }
@@ -108,7 +108,7 @@ public struct BucketProbe: Sendable, Encodable {
 }
 
 extension ObjectCloud {
-    /// Tries out whether the bucket keeps what a cloud needs.
+    /// Tests whether the bucket meets the requirements of a cloud.
     ///
     /// - Throws: ``CloudError`` if the bucket cannot be used at all.
     public func probe() async throws -> BucketProbe { try await blocking { try BucketProbe($0) } }

@@ -2,7 +2,7 @@ import CloudStore
 import CommitLog
 import Synchronization
 
-/// The identity of a cloud in a bucket: `cloud.json`, read once, when it is asked for. It never changes.
+/// Reads the identity of a cloud in a bucket from `cloud.json`, on first use and only once: the object never changes.
 final class CloudMarkerReader: Sendable {
     let client: ObjectClient
     private let expected: String?
@@ -10,8 +10,8 @@ final class CloudMarkerReader: Sendable {
     private let known: Mutex<CloudIdentity?>
 
     /// - Parameters:
-    ///   - uuid: the UUID that the cloud must have; nil takes any.
-    ///   - container: the container identifier that it must have; nil takes any.
+    ///   - uuid: the UUID that the cloud must have; nil accepts any.
+    ///   - container: the container identifier that it must have; nil accepts any.
     init(_ client: ObjectClient, expecting uuid: String?, container: String?) {
         self.client = client
         expected = uuid
@@ -19,7 +19,7 @@ final class CloudMarkerReader: Sendable {
         known = Mutex(nil)
     }
 
-    /// The marker of a cloud that was made or read just now.
+    /// The marker of a cloud that was created or read just now.
     init(_ client: ObjectClient, found identity: CloudIdentity) {
         self.client = client
         expected = identity.uuid
@@ -27,15 +27,16 @@ final class CloudMarkerReader: Sendable {
         known = Mutex(identity)
     }
 
-    /// The UUID of the cloud: the one that it must have, without a request, or else the one that it has.
+    /// The UUID of the cloud: the expected one, without a request, or else the one in the marker.
     func uuid() throws -> String { try expected ?? identity().uuid }
 
-    /// The UUID as far as it is known without a request.
+    /// The UUID if it is known without a request.
     var knownUUID: String? { expected ?? known.withLock { $0?.uuid } }
 
-    /// The identity, as the object says.
+    /// Returns the identity that `cloud.json` states.
     ///
-    /// - Throws: ``CloudError`` with `.notACloud` or `.cloudUnavailable` if the object is not there, `.badContainer` if it is another cloud's.
+    /// - Throws: ``CloudError`` with `.notACloud` or `.cloudUnavailable` if the object is not there, `.badContainer` if it belongs to
+    ///   another cloud.
     func identity() throws -> CloudIdentity {
         if let identity = known.withLock({ $0 }) { return identity }
         let place = client.location.description

@@ -3,11 +3,11 @@ import Foundation
 
 /// Reads one asset of a bucket by byte ranges.
 ///
-/// A read that begins where the last one ended fetches ahead, twice as far each time, so that an asset that is read from end to end takes
-/// few requests, and blocks here and there take no more than their bytes. Ranges that were announced (``expect(_:)``) are fetched ahead. Memory:
-/// ``windowLimit`` windows of ``windowBytes`` at most, and ``aheadBytes``.
+/// A read that continues where the last one ended prefetches, twice as much each time. An asset that is read from end to end thus takes few
+/// requests, and reading single blocks fetches only their bytes. Ranges that were announced (``expect(_:)``) are prefetched. Memory: at most
+/// ``windowLimit`` windows of ``windowBytes``, and ``aheadBytes``.
 ///
-// SAFETY (@unchecked Sendable): the windows are used under `condition` alone.
+// SAFETY (@unchecked Sendable): the windows are used only under `condition`.
 final class ObjectAssetReader: AssetReader, @unchecked Sendable {
     let byteCount: Int
     private let asset: CloudAsset
@@ -15,28 +15,28 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
     private let zone: ObjectZone
     private let condition = NSCondition()
     private var windows: [Window] = []
-    /// What will be read and was not begun, ascending.
+    /// The announced windows that are not requested yet, ascending.
     private var planned: ArraySlice<Window> = []
     private var indexBytes: Data?
 
     /// The most bytes of one request.
     static let windowBytes = 4 << 20
     private static let windowLimit = 4
-    /// The most bytes of windows that were planned: fetched, or on their way, and not read yet.
+    /// The most bytes of announced windows that are in memory or requested, and not read yet.
     private static let aheadBytes = 12 << 20
-    /// What is read when the asset is opened: all of a small one.
+    /// The bytes that are read when the asset is opened; a smaller asset is read completely.
     private static let firstBytes = 64 << 10
-    /// The blocks of an asset up to this size are compressed again where another one has them, too.
+    /// For assets up to this size, compressing a block again is cheaper than copying it.
     private static let smallBytes = 1 << 20
 
-    /// A range that was read, or is being read.
+    /// A range that is in memory, or is being read.
     ///
-    // SAFETY (@unchecked Sendable): its variables are used under the reader's `condition` alone.
+    // SAFETY (@unchecked Sendable): its variables are used only under the reader's `condition`.
     private final class Window: @unchecked Sendable {
         let offset: Int
         let count: Int
         let isPlanned: Bool
-        /// How many reads are planned of it still.
+        /// How many of the announced reads are still to come.
         var reads: Int
         var bytes: [UInt8]?
         var error: CloudError?
@@ -47,7 +47,7 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
         func covers(_ range: Range<Int>) -> Bool { offset <= range.lowerBound && range.upperBound <= end }
     }
 
-    /// Opens the asset that a commit names, in the size that it says.
+    /// Opens the asset that a commit names. It must have the size that the commit states.
     init(_ asset: CloudAsset, in zone: ObjectZone) throws(CloudError) {
         guard let path = AssetPath(asset.path) else {
             throw CloudError(
@@ -60,15 +60,15 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
         byteCount = asset.byteCount
     }
 
-    /// Opens an asset, and reads its beginning and its index side by side.
+    /// Opens an asset, and reads its beginning and its index in parallel.
     ///
-    /// Of a small one whose index is known here only what is asked for is read: its blocks are cheaper to compress again than to fetch.
+    /// If the asset is small and its index is cached, nothing is read in advance: its blocks are cheaper to compress again than to fetch.
     static func open(_ asset: CloudAsset, in zone: ObjectZone) throws -> ObjectAssetReader {
         let reader = try ObjectAssetReader(asset, in: zone)
         let isKnown = asset.index != nil && zone.cache.index(of: reader.path.path, in: zone.history.zone) != nil
         if isKnown, !reader.isBetterCopied { return reader }
         var reads: [@Sendable () throws -> Void] = [{ try reader.readBeginning() }]
-        // Who asks for an index that cannot be read is told then.
+        // Ignore an error here: the caller gets it when it asks for the index.
         if asset.index != nil, !isKnown { reads.append { _ = try? reader.index() } }
         _ = try zone.client.sideBySide(reads)
         return reader
@@ -77,7 +77,7 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
     /// The object's path beneath the cloud.
     var place: String { zone.path(path.path) }
 
-    /// Whether the asset lies in the same bucket, read by the same client.
+    /// Whether the asset is in the same bucket, read by the same client.
     func isIn(_ other: ObjectZone) -> Bool { zone.client === other.client }
 
     var isBetterCopied: Bool { byteCount > Self.smallBytes }
@@ -93,7 +93,7 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
         guard offset >= 0, offset <= byteCount, buffer.count <= byteCount - offset else {
             throw CloudError(.damaged, at: zone.path(path.path), "bytes beyond the end were asked for: the index or the file is damaged")
         }
-        // More than one window holds: in parts.
+        // Read more than one window can hold in several parts.
         var done = 0
         while done < buffer.count {
             let count = min(buffer.count - done, Self.windowBytes)
@@ -108,7 +108,8 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
         }
     }
 
-    /// Plans to fetch these ranges, adjacent ones together, several requests at a time and so many bytes ahead as ``windowLimit`` windows have.
+    /// Plans to fetch these ranges. Adjacent ranges are merged, several requests run in parallel, and at most ``aheadBytes`` are fetched
+    /// ahead.
     func expect(_ ranges: [Range<Int>]) {
         var spans: [Window] = []
         let read = condition.withLock { windows.filter { $0.bytes != nil }.map { $0.offset..<$0.end } }
@@ -123,7 +124,7 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
         condition.withLock { planned = spans[...] }
     }
 
-    /// A window that holds the range, read by this thread or another.
+    /// Returns a window that contains the range, read by this thread or another.
     private func window(covering range: Range<Int>) throws(CloudError) -> Window {
         condition.lock()
         while true {
@@ -150,10 +151,11 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
         return window
     }
 
-    /// Begins to fetch planned windows up to the one that holds the range, and those after it that there is room for. Under `condition`.
+    /// Starts to fetch the planned windows up to the one that contains the range, and further ones as the limits allow. Call it under
+    /// `condition`.
     private func begin(ahead range: Range<Int>) {
         guard planned.contains(where: { $0.offset <= range.lowerBound }) || !planned.isEmpty && windows.contains(where: { $0.covers(range) }) else { return }
-        // What was read as often as was planned is not read again.
+        // Drop the windows that were read as often as was announced.
         windows.removeAll { $0.isPlanned && $0.reads <= 0 && $0.bytes != nil && !$0.covers(range) }
         while let next = planned.first {
             let open = windows.filter(\.isPlanned)

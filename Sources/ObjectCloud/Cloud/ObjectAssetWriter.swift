@@ -3,15 +3,16 @@ import CommitLog
 import Crypto
 import Foundation
 
-/// Writes one asset into a bucket: one PUT of a small one, a multipart upload of a large one.
+/// Writes one asset to a bucket: a small one with one PUT, a large one with a multipart upload.
 ///
-/// Bytes that a large asset of the same bucket has, too, are copied there on the server where they are many enough for parts of their own.
+/// If a large asset of the same bucket contains the same bytes, the server copies them, provided there are enough of them for a part of
+/// their own.
 ///
-/// Memory: one part. Nothing is visible before ``finish(rawByteCount:)``: the parts of an upload are no object yet.
+/// Memory: one part. Nothing is visible before ``finish(rawByteCount:)``: the parts of an upload are not an object yet.
 final class ObjectAssetWriter: AssetWriter {
-    /// How many bytes a part has; also how many are kept before an upload begins.
+    /// The size of a part; an upload starts when more bytes than this are collected.
     static let partBytes = 16 << 20
-    /// The least bytes of a part, but for the last one: S3's rule.
+    /// The smallest part except for the last one, by S3's rule.
     static let leastPartBytes = 5 << 20
     /// The most bytes that one request copies on the server.
     static let copyBytes = 512 << 20
@@ -26,9 +27,9 @@ final class ObjectAssetWriter: AssetWriter {
     private let path: AssetPath
     private var state = State.collecting
     private var part: [UInt8] = []
-    /// The end of what is collected, where another asset has it, too: from which byte of `part` on, and where it begins there.
+    /// The end of the collected bytes if another asset contains it too: the first such byte of `part`, and its offset in the other asset.
     private var run: (asset: ObjectAssetReader, begin: Int, offset: Int)?
-    /// What is to be copied on the server as the next part; `part` is empty meanwhile.
+    /// The range that the server copies as the next part; while it is set, `part` is empty.
     private var copy: Copy?
     private var mayCopy = true
     private var hash = ContentHash()
@@ -42,7 +43,7 @@ final class ObjectAssetWriter: AssetWriter {
         self.zone = zone
     }
 
-    /// A range of another asset, and the MD5 of the bytes that the caller has read and checked there.
+    /// A range of another asset, and the MD5 of the bytes that the caller has read and verified there.
     private struct Copy {
         let asset: ObjectAssetReader
         let offset: Int
@@ -73,7 +74,7 @@ final class ObjectAssetWriter: AssetWriter {
         if !continues { run = (other, part.count, offset) }
         try append(bytes)
         guard let found = run else { return }
-        // What stands before it has to be a part of its own, filled up from the run.
+        // The bytes before the run become a part of their own. If there are too few of them, bytes from the run fill it up.
         let literal = found.begin == 0 ? 0 : max(found.begin, Self.leastPartBytes)
         guard part.count - literal >= Self.leastPartBytes else { return }
         var begun = Copy(asset: other, offset: found.offset + literal - found.begin)
@@ -116,7 +117,7 @@ final class ObjectAssetWriter: AssetWriter {
     func finish(rawByteCount: Int) throws -> CloudAsset {
         try verifyOpen()
         try sendCopy()
-        // The commit that names both comes later, so their order is of no matter.
+        // The commit that names both objects is published later, so their order does not matter.
         let indexPath = zone.path(path.indexPath), rest = part, client = zone.client
         var puts: [(path: String, bytes: [UInt8])] = index.map { [(indexPath, Array($0))] } ?? []
         if case .collecting = state { puts.append((place, rest)) }
@@ -147,11 +148,11 @@ final class ObjectAssetWriter: AssetWriter {
     }
 
     private func taken() -> CloudError {
-        // Eight random digits are in the name.
+        // The name contains eight random digits, so this hardly ever happens.
         CloudError(.inputOutput, at: place, "an object of that name is there already", hint: "try again", isRetryable: true)
     }
 
-    /// Sends the part that is collected. The first one begins the upload.
+    /// Sends the collected part. The first part starts the upload.
     private func sendPart() throws {
         var (id, tags) = ("", [String]())
         if case .uploading(let known, let sent) = state { (id, tags) = (known, sent) } else { id = try begin() }
@@ -164,7 +165,7 @@ final class ObjectAssetWriter: AssetWriter {
         part.removeAll(keepingCapacity: true)
     }
 
-    /// Has the server copy what is to be copied, or reads and sends it where the server does not do that.
+    /// Lets the server copy the pending range. If the server does not support that, reads the range and sends it.
     private func sendCopy() throws {
         guard let copy else { return }
         self.copy = nil
@@ -180,7 +181,7 @@ final class ObjectAssetWriter: AssetWriter {
         let document = ObjectListing(answer.body)
         if answer.status == 200, document?.errorCode == nil, let tag = document?.tag {
             let plain = tag.filter { $0 != "\"" }
-            // A plain tag is the MD5 of the part.
+            // A plain ETag is the part's MD5.
             guard plain.utf8.count != 32 || !CloudNames.isHex(plain.utf8) || plain == ContentHash.hex(copy.md5.finalize()) else {
                 throw CloudError(
                     .damaged, at: place, "the server has copied other bytes of \(copy.asset.place) than were read there",
@@ -199,7 +200,7 @@ final class ObjectAssetWriter: AssetWriter {
             }
             md5.update(data: part)
             offset += count
-            // The last bytes wait for more, so that no part is too small.
+            // Keep the last bytes until more follow, so that no part is too small.
             if count == Self.partBytes { try sendPart() }
         }
         guard md5.finalize() == copy.md5.finalize() else {
@@ -213,7 +214,7 @@ final class ObjectAssetWriter: AssetWriter {
         return id
     }
 
-    /// Makes an object of the parts. Some servers ignore the condition here, so the name is looked at first.
+    /// Turns the parts into an object. Some servers ignore the condition in this request, so check first that the name is free.
     private func complete() throws {
         guard case .uploading(let id, let tags) = state else { return }
         guard try zone.client.size(of: place) == nil else { throw taken() }
@@ -223,11 +224,11 @@ final class ObjectAssetWriter: AssetWriter {
         do throws(CloudError) {
             answer = try zone.client.once("POST", place, query: [("uploadId", id)], headers: [("if-none-match", "*")], body: body, limit: 64 << 10)
         } catch {
-            // The name has eight random digits: an object of this size there is this one.
+            // The name contains eight random digits, so an object of this name and size is this one.
             guard error.isRetryable, try zone.client.size(of: place) == byteCount else { throw error }
             return
         }
-        // An error may come with status 200, after the server has begun to answer.
+        // An error can come with status 200 if it occurs after the server has started to answer.
         if answer.status == 200, ObjectListing(answer.body)?.errorCode == nil { return }
         guard answer.status >= 500 || answer.status == 200 || answer.status == 409, try zone.client.size(of: place) == byteCount else {
             throw zone.client.failure(answer, at: place)

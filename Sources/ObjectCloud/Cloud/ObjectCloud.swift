@@ -4,15 +4,15 @@ import Foundation
 import Platform
 public import StrictText
 
-/// A cloud in a bucket of an object store with S3's interface.
+/// A cloud in a bucket of an S3-compatible object store.
 ///
 ///     let cloud = try ObjectCloud(location: "s3://team-data/app", expecting: uuid)
 ///
-/// The objects have the names and the bytes of a ``CommitLog`` on a directory. The one thing that the store must offer is that a PUT with
-/// `If-None-Match: *` is refused where the key is taken, for one of any number of writers: that is the commit point. No object is ever
-/// written again. Source: docs/object-store.md.
+/// The objects have the names and the bytes of a directory cloud's files. The store must offer one thing: to refuse a PUT with
+/// `If-None-Match: *` if the key is taken, for any number of concurrent writers. That PUT is the commit point. No object is ever
+/// overwritten. Source: docs/object-store.md.
 public final class ObjectCloud: CloudDatabase {
-    /// The location, as text that the initialiser reads.
+    /// The location, as a text that the initialiser accepts.
     public var location: String { client.location.description }
     let client: ObjectClient
     private let marker: CloudMarkerReader
@@ -20,18 +20,18 @@ public final class ObjectCloud: CloudDatabase {
     private let ends = VerifiedHeadCache()
     package let authorities = ZoneAuthorities()
     private let zones: ZoneCache
-    /// A request blocks its thread until the answer is there.
+    /// A request blocks its thread until the answer arrives, so requests run on these threads.
     private let workers = BlockingCalls(limit: 8, label: "snapsync.bucket")
 
     /// Opens a cloud.
     ///
-    /// With a `uuid` no request is sent: `cloud.json` never changes, and every commit says of which cloud it is. The object is read, and
-    /// compared, before anything is written, and where something that was read before is not there.
+    /// With a `uuid` no request is sent: `cloud.json` never changes, and every commit names its cloud. The object is read and compared
+    /// before anything is written, and when something that was read before is missing.
     ///
     /// - Parameters:
-    ///   - location: `s3://BUCKET/PREFIX`, with the server and the region behind a `?` where they are not AWS's own.
-    ///   - uuid: the UUID that the cloud must have; nil takes any.
-    ///   - container: the container identifier that it must have; nil takes any.
+    ///   - location: `s3://BUCKET/PREFIX`, followed by a `?` and the server and the region if they are not the defaults of AWS.
+    ///   - uuid: the UUID that the cloud must have; nil accepts any.
+    ///   - container: the container identifier that it must have; nil accepts any.
     /// - Throws: ``CloudError`` with `.cloudUnavailable`, `.notACloud`, `.badContainer`, `.permissionFailure`,
     ///   `.invalidArguments` (the location) or `.incompatibleVersion`.
     public convenience init(location: String, expecting uuid: String? = nil, container: String? = nil) throws {
@@ -43,7 +43,7 @@ public final class ObjectCloud: CloudDatabase {
         try self.init(client: try Self.client(location, meter: meter), expecting: uuid, container: container)
     }
 
-    /// Opens a cloud over another client.
+    /// Opens a cloud with the given client.
     package convenience init(client: ObjectClient, expecting uuid: String?, container: String? = nil, nonces: NonceSource = .system) throws {
         let marker = CloudMarkerReader(client, expecting: uuid, container: container)
         if uuid == nil { _ = try marker.identity() }
@@ -57,17 +57,18 @@ public final class ObjectCloud: CloudDatabase {
         zones = ZoneCache(cloud: { [marker] in marker.knownUUID ?? "" }, now: { [client] in client.clock.microseconds })
     }
 
-    /// Makes a cloud at an empty place of a bucket, or opens the one that is there. The bucket must be there.
+    /// Creates a cloud at an empty place of an existing bucket, or opens the cloud that is there.
     ///
-    /// - Returns: the cloud, and whether it was made.
-    /// - Throws: ``CloudError`` with `.notACloud` if other objects are there, `.invalidArguments`, and as ``init(location:expecting:container:)``.
+    /// - Returns: the cloud, and whether it was created now.
+    /// - Throws: ``CloudError`` with `.notACloud` if there are other objects, `.invalidArguments`, and as
+    ///   ``init(location:expecting:container:)``.
     public static func create(at location: String, container: String) throws -> (cloud: ObjectCloud, isNew: Bool) {
         try create(client: try client(location), container: container)
     }
 
-    /// Tries a bucket out, then makes a cloud there or opens the one that is there.
+    /// Tests a bucket, then creates a cloud there or opens the existing one.
     ///
-    /// - Parameter verdict: what it throws is thrown before anything is made.
+    /// - Parameter verdict: judges the test's result. If it throws, nothing is created.
     package static func create(
         at location: String, container: String, after verdict: (BucketProbe) throws -> Void
     ) throws -> (cloud: ObjectCloud, isNew: Bool) {
@@ -75,14 +76,14 @@ public final class ObjectCloud: CloudDatabase {
         return try create(client: client, container: container) { try verdict(BucketProbe(client)) }
     }
 
-    /// Makes the copy of a cloud, or opens the cloud that is there.
+    /// Creates the copy of a cloud, or opens the existing cloud.
     ///
-    /// - Parameter uuid: the identity that the copy gets.
+    /// - Parameter uuid: the identity of the copy.
     package static func create(at location: String, container: String, uuid: String) throws -> (cloud: ObjectCloud, isNew: Bool) {
         try create(client: try client(location), container: container, uuid: uuid)
     }
 
-    /// Makes a cloud over another client.
+    /// Creates a cloud with the given client.
     package static func create(
         client: ObjectClient, container: String, uuid: String? = nil, nonces: NonceSource = .system, trial: () throws -> Void = {}
     ) throws -> (cloud: ObjectCloud, isNew: Bool) {
@@ -91,7 +92,7 @@ public final class ObjectCloud: CloudDatabase {
             try trial()
             return (ObjectCloud(CloudMarkerReader(client, found: try CloudMarker.identity(from: bytes)), nonces: nonces), false)
         }
-        // A killed trial leaves objects of its own, fewer than a page.
+        // A killed test leaves objects of its own, fewer than one page of a listing.
         guard try client.list("", first: 1000).allSatisfy({ BucketProbe.isOwn($0.path) }) else {
             throw CloudError(
                 .notACloud, at: client.location.description, "other objects are there, and no cloud",
@@ -105,7 +106,7 @@ public final class ObjectCloud: CloudDatabase {
         return (ObjectCloud(CloudMarkerReader(client, found: identity), nonces: nonces), true)
     }
 
-    /// The client of a location, with the credentials that the environment offers.
+    /// Makes the client of a location, with credentials from the environment.
     package static func client(_ text: String, meter: RequestMeter = RequestMeter()) throws -> ObjectClient {
         let chain = CredentialsChain()
         var location = try BucketLocation(text)
@@ -115,7 +116,7 @@ public final class ObjectCloud: CloudDatabase {
         return ObjectClient(location, transport: CurlTransport(certificates: location.certificates), credentials: chain, meter: meter)
     }
 
-    /// The requests and bytes since the cloud was opened, the opening among them.
+    /// The requests and bytes since the cloud was opened, including those for opening it.
     public var usage: RequestUsage { client.usage }
 
     public func identity() async throws -> CloudIdentity { try await workers.run { [marker] in try marker.identity() } }
@@ -162,7 +163,7 @@ public final class ObjectCloud: CloudDatabase {
         try await inZone(zone, to: token == nil ? .read : .look) {
             $0.cache.setPublishing(zone, false)
             let changes = try HistoryReader(source: $0).changes(since: token)
-            // The commit of the token is there with its hash, so this is the cloud that it was.
+            // The token's commit is there with its hash, so the bucket still holds the same cloud.
             if token != nil {
                 $0.cache.prove(zone)
                 $0.cache.found(changes.commits.count, in: zone)
@@ -171,18 +172,19 @@ public final class ObjectCloud: CloudDatabase {
         }
     }
 
-    /// The commits after `token`, for a device that is about to publish after them; what a publish asks for besides is asked for side by side.
+    /// Returns the commits after `token`, for a device that is about to publish after them. Data that the publish needs as well is requested
+    /// in parallel.
     ///
-    /// Whether the token's commit is there still, ``publish(_:)`` looks, and this call only where it was not seen for half a day. A run that publishes
-    /// nothing in the end asks ``changes(since:in:)`` before it says that nothing is new.
+    /// ``publish(_:)`` checks whether the token's commit is still there. This call checks it only if the commit was not seen for half a day.
+    /// A run that in the end publishes nothing must call ``changes(since:in:)`` before it reports that nothing is new.
     package func changes(since token: ChangeToken, toPublishIn zone: ZoneID) async throws -> ZoneChanges {
         try await inZone(zone, to: .look) { try $0.lookToPublish(after: token) }
     }
 
-    /// Takes what an earlier run has kept of a zone.
+    /// Restores what an earlier run has stored about a zone.
     package func recall(_ memory: ZoneMemory, of zone: ZoneID) { zones.recall(memory, of: zone) }
 
-    /// What the next run is to know of a zone.
+    /// What the next run should know about a zone.
     package func memory(of zone: ZoneID) -> ZoneMemory { zones.memory(of: zone) }
 
     public func records(in zone: ZoneID, at number: Int?, notBefore token: ChangeToken?) async throws -> ZoneState {
@@ -217,7 +219,7 @@ public final class ObjectCloud: CloudDatabase {
     }
 
     public func discard(_ assets: [CloudAsset], in zone: ZoneID) async {
-        // What cannot be removed now is an orphan, which no commit names and a later prune removes.
+        // An asset that cannot be removed now stays as an orphan. No commit names it, and a later prune removes it.
         try? await inZone(zone, to: .write) { zone in
             _ = try zone.client.sideBySide(assets.compactMap { AssetPath($0.path) }.map { path in { try zone.discard(path) } })
         }
@@ -273,7 +275,7 @@ extension ObjectCloud {
         HistoryPublisher(store: zone, zone: try found(zone.history.zone), nonces: nonces)
     }
 
-    /// A zone's marker, which never changes once it is there; nil if there is no such zone.
+    /// A zone's marker, which never changes; nil if there is no such zone.
     private func info(of zone: ZoneID) throws -> ZoneInfo? {
         try CloudNames.verify(zone)
         if let known = zones.info(of: zone) { return known }
@@ -288,21 +290,21 @@ extension ObjectCloud {
         try await workers.run { [client] in try body(client) }
     }
 
-    /// What a body does in a zone, and so which markers are read first.
+    /// What a call does in a zone. It determines which markers are read first.
     enum Access {
-        /// It looks for what a zone that was read before has by now: none, for the commits say of which zone they are, and the device knows
-        /// whether they must be signed.
+        /// Looks for changes in a zone that was read before. No marker is read: the commits name their zone, and the device knows whether
+        /// they must be signed.
         case look
-        /// It reads: the zone's.
+        /// Reads the zone. The zone's marker is read first.
         case read
-        /// It writes: the zone's and the cloud's.
+        /// Writes to the zone. The zone's and the cloud's markers are read first.
         case write
     }
 
     func inZone<T: Sendable>(_ zone: ZoneID, to access: Access = .read, _ body: @escaping @Sendable (ObjectZone) throws -> T) async throws -> T {
         try await workers.run { [self] in
             do { return try body(open(zone, to: access)) } catch {
-                // Another cloud, or none, may be in the place by now, which says more than what was found or not found there.
+                // The place may hold another cloud by now, or none. If so, that error explains more than the one that the body threw.
                 if access != .write {
                     _ = try marker.identity()
                     _ = try open(zone, to: .write)

@@ -1,11 +1,11 @@
 import CloudStore
 import CommitLog
 
-/// What one listing by folders says of a zone: whether anything waits in it, and that `zone.json` is the object that it was.
+/// The result of listing a zone by folders: whether messages or tickets are waiting, and the state of the object `zone.json`.
 struct ZoneOverview: Sendable {
     let hasMessages: Bool
     let hasTickets: Bool
-    /// The state of the object `zone.json`; empty if the store does not say, nil if it is not there.
+    /// The state of the object `zone.json`; empty if the store does not report it, nil if the object is not there.
     let marker: String?
 }
 
@@ -20,11 +20,11 @@ extension ObjectZone {
         return overview
     }
 
-    /// Looks for new commits to publish after them, and side by side at what is asked for next.
+    /// Reads new commits in order to publish after them, and in parallel what the publish will request next.
     func lookToPublish(after token: ChangeToken) throws -> ZoneChanges {
         cache.setPublishing(history.zone, true)
         var looks: [@Sendable () throws -> ZoneChanges?] = [{ [self] in try HistoryReader(source: self).changes(since: token) }]
-        // A lost race has begun this look already.
+        // After a lost race the overview of the previous attempt is still recent.
         if cache.recentOverview(of: history.zone) == nil {
             looks.append { [self] in
                 _ = try overview()

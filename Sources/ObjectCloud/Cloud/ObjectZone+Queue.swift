@@ -1,12 +1,13 @@
 public import CloudStore
 import StrictText
 
-// The publish queue: `waiting/<20-digit number>-<8 hex>.json`, as in a directory.
+// The publish queue: `waiting/<20-digit number>-<8 hex>.json`, as in a directory cloud.
 extension ObjectZone {
-    /// How long a ticket counts, in microseconds: as long as one run waits. Its device may not be allowed to remove it.
+    /// How long a ticket counts, in microseconds: as long as one run waits. Tickets must expire, because a device may not be allowed to
+    /// delete its own.
     private static let ticketAge: Int64 = 60_000_000
 
-    /// The tickets in the order in which their devices publish; from a look that was made a moment ago, once.
+    /// The tickets, in the order in which their devices publish. A listing that was made a moment ago is used once.
     func tickets() throws -> [PublishTicket] {
         if let known = cache.takeTickets(in: history.zone) { return known }
         let tickets = try listedTickets()
@@ -26,10 +27,10 @@ extension ObjectZone {
         }.sorted()
     }
 
-    /// Puts a ticket in place; nothing happens if it is there.
+    /// Stores a ticket. Does nothing if it is already there.
     func add(_ ticket: PublishTicket) throws { _ = try client.put(Array("{}".utf8), as: path("\(CloudNames.waiting)/\(ticket.fileName)")) }
 
-    /// Removes a ticket; nothing happens if it is not there.
+    /// Removes a ticket. Does nothing if it is not there.
     func remove(_ ticket: PublishTicket) throws { try client.remove(path("\(CloudNames.waiting)/\(ticket.fileName)")) }
 }
 

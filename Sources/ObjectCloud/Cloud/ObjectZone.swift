@@ -2,9 +2,9 @@ import CloudStore
 import CommitLog
 import StrictText
 
-/// One zone of a bucket as a ``HistoryStore``: each number an object, each put-if-absent a conditional PUT.
+/// One zone of a bucket as a ``HistoryStore``: each commit and each checkpoint is one object, each put-if-absent a conditional PUT.
 ///
-/// The names are those of a directory, so a tool that copies files converts a cloud in both directions.
+/// The objects have the same names as the files of a directory cloud, so a tool that copies files converts a cloud in both directions.
 struct ObjectZone: HistoryStore {
     let history: HistoryID
     let ends: VerifiedHeadCache
@@ -12,7 +12,7 @@ struct ObjectZone: HistoryStore {
     let authority: ZoneAuthority
     let cache: ZoneCache
 
-    /// A path beneath the zone as one beneath the cloud.
+    /// Turns a path beneath the zone into a path beneath the cloud.
     func path(_ beneath: String) -> String { "\(history.zone)/\(beneath)" }
 
     func commitBytes(_ number: Int) throws -> [UInt8]? {
@@ -32,7 +32,7 @@ struct ObjectZone: HistoryStore {
             })
     }
 
-    /// Once a commit was found, twice as many are asked for: a request too many costs less than a wait.
+    /// After some commits were found, twice as many are requested at once: a superfluous request costs less than another round trip.
     func readWidth(at number: Int, after found: Int) -> Int {
         if found == 0 { return cache.hasLook(at: path(CloudNames.commits, number)) ? 2 : min(cache.firstWidth(in: history.zone), ObjectClient.width) }
         return min(2 * found, ObjectClient.width)
@@ -53,7 +53,7 @@ struct ObjectZone: HistoryStore {
     func placeCommit(_ bytes: [UInt8], number: Int, clock: Instant) throws -> Placement {
         try CommitClock.verify(clock, against: client.clock)
         let place = path(CloudNames.commits, number)
-        // After a lost race the next attempt has what it begins with.
+        // If the race is lost, also read the next commit and the queue, which the next attempt needs first.
         let next = path(CloudNames.commits, number + 1)
         let (placement, found) = try client.putOrRead(
             bytes, as: place,
@@ -61,7 +61,7 @@ struct ObjectZone: HistoryStore {
                 { [self] in do { cache.keepLook(try client.get(next, limit: CommitDocument.byteLimit), at: next) } catch {} },
                 { [self] in do { cache.remember(try listedTickets(), in: history.zone) } catch {} },
             ])
-        // What won the race is what the next look begins with. A commit of one's own is the newest one if its parent still stands.
+        // Cache the winner of a lost race for the next attempt, or our own commit, which is the newest one if its parent is still there.
         if let known = placement == .taken ? found : bytes { cache.remember(known, number, at: place, in: history.zone) }
         cache.raced(placement, found, at: place, in: history.zone)
         if placement != .taken { cache.published(ChangeToken(number: number, hash: ContentHash.of(bytes)), in: history.zone) }
@@ -80,7 +80,7 @@ struct ObjectZone: HistoryStore {
     }
 
     func missingAsset(of assets: [(asset: CloudAsset, path: AssetPath)], number: Int) throws -> CloudAsset? {
-        // Those of earlier versions were there when those were published, and no prune takes them.
+        // The assets of earlier versions were checked when those versions were published, and no prune removes them.
         let areKnown = cache.assetsAreKnown(in: history.zone)
         let looks = assets.filter { !areKnown || $0.path.number >= number }
         let found = try client.sideBySide(looks.map { one in { [self] in try hasAsset(one.asset, at: one.path) } })
@@ -106,10 +106,10 @@ struct ObjectZone: HistoryStore {
         return files
     }
 
-    /// Stands between the path and the id of an upload that was not finished. No path has it.
+    /// Separates the path from the id of an unfinished upload. No valid path contains it.
     private static let uploadMark = "?uploadId="
 
-    /// The kind of a file by its path beneath the zone; nil for one that this format does not name.
+    /// The kind of a file by its path beneath the zone; nil for a path that this format does not define.
     private static func kind(of path: String) -> StoredFile.Kind? {
         let parts = path.split(separator: "/").map(String.init)
         switch (parts.first, parts.count) {
@@ -122,7 +122,7 @@ struct ObjectZone: HistoryStore {
     }
 
     func clock() throws -> Instant {
-        // Any answer has the server's date.
+        // The client takes its clock from the server's answers, so send any request.
         _ = try client.size(of: path(ZoneMarker.fileName))
         return client.clock
     }
@@ -132,7 +132,7 @@ struct ObjectZone: HistoryStore {
         try client.abandon(String(path[mark.upperBound...]), of: self.path(String(path[..<mark.lowerBound])))
     }
 
-    /// A removal that was answered is durable.
+    /// Does nothing: a removal is durable once the server has answered.
     func synchronizeRemovals(in directory: String) {}
 
     private func path(_ folder: String, _ number: Int) -> String { path("\(folder)/\(CloudNames.digits(number)).json") }
@@ -144,7 +144,7 @@ struct ObjectZone: HistoryStore {
 }
 
 extension ObjectZone {
-    /// Removes an asset and its index, unless a commit names it after all: a publish may have succeeded that reported an error.
+    /// Removes an asset and its index, unless a commit names it: a publish that reported an error may have succeeded.
     func discard(_ path: AssetPath) throws {
         guard try !HistoryReader(source: self).isNamed(path) else { return }
         let paths = [path.path] + (path.kind == .snapshot ? [path.indexPath] : [])
@@ -154,7 +154,7 @@ extension ObjectZone {
 
 // The mailbox: `messages/<sender>/<32 hex>.json`.
 extension ObjectZone {
-    /// Puts a message in place if nothing has its name.
+    /// Stores a message if its name is free.
     func send(_ message: CloudMessage, clock: Instant) throws {
         let bytes = try MessageDocument.encode(message, of: history, by: history.isSigned ? authority.signer() : nil)
         try CommitClock.verify(clock, against: client.clock)
@@ -165,14 +165,14 @@ extension ObjectZone {
     func mailbox(_ request: MailboxRequest) throws -> CloudMailbox {
         let all = path("\(CloudNames.messages)/")
         if request.sender == nil {
-            // Most often nothing waits, and then one small listing says so of messages and of the publish queue.
+            // Usually nothing is waiting. One small listing then answers for the messages and for the publish queue.
             let overview = try cache.recentOverview(of: history.zone) ?? overview()
             guard overview.marker != nil else { throw CloudError(.zoneNotFound, at: "\(history.zone)", "the zone is gone", hint: CloudError.damageHint) }
             guard overview.hasMessages else { return CloudMailbox() }
         }
         let listed = try client.list(request.sender.map { "\(all)\($0)/" } ?? all)
         var senders: [(name: String, files: [String])] = []
-        // The listing is in the order of the keys, so a sender's objects come one after another.
+        // The listing is sorted by key, so the objects of one sender are adjacent.
         for object in listed {
             let parts = object.path.dropFirst(all.utf8.count).split(separator: "/", omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 2, CloudNames.isName(parts[0]) else { continue }
@@ -196,18 +196,18 @@ extension ObjectZone {
     }
 }
 
-// The reports of the devices: `devices/<device>/<20-digit counter>.json`, the highest counts.
+// The reports of the devices: `devices/<device>/<20-digit counter>.json`. The highest counter counts.
 extension ObjectZone {
     /// The largest report, in bytes.
     private static let reportByteLimit = 64 << 10
-    /// How many versions a publisher's report may be behind its commits: so many of them `status` reads to see who made them.
+    /// How many versions a publisher's report may be behind its commits. `status` reads this many commits to find out who made them.
     private static let reportDistance = 64
 
     func add(_ report: DeviceReport) throws {
         try report.verify()
         let bytes = try report.bytes(of: history, by: history.isSigned ? authority.signer() : nil)
         let folder = path("\(CloudNames.devices)/\(report.device)/")
-        // Another run of the same device may count up at the same time: look again, then.
+        // Another run of the same device may take the next counter at the same time. Then try again.
         for _ in 0..<8 {
             let own = cache.ownReport(of: report.device, in: history.zone)
             let known =
@@ -220,7 +220,7 @@ extension ObjectZone {
             cache.forgetReport(in: history.zone)
             guard try client.put(bytes, as: "\(folder)\(CloudNames.digits(next)).json") != .taken else { continue }
             cache.remember(own: report, next, in: history.zone, isLook: own == nil)
-            // A device without the right to delete leaves the older ones, which no longer count.
+            // A device that may not delete leaves its older reports, which no longer count.
             for old in known.counters where try !removes("\(folder)\(CloudNames.digits(old)).json") { return }
             cache.remember(ZoneCache.Reports(counters: [next], newest: report), in: folder)
             return
@@ -236,7 +236,7 @@ extension ObjectZone {
         for counter in try counters(in: folder) { try client.remove("\(folder)\(CloudNames.digits(counter)).json") }
     }
 
-    /// Removes an object. Returns false if the credentials may not.
+    /// Removes an object. Returns false if the credentials do not allow deletion.
     private func removes(_ path: String) throws(CloudError) -> Bool {
         do throws(CloudError) {
             try client.remove(path)
@@ -256,7 +256,8 @@ extension ObjectZone {
         return found.newest
     }
 
-    /// Whether a commit of this device's own says what the report would. A report less than a day and ``reportDistance`` versions old suffices then.
+    /// Whether this device's own last commit already says what the report would say, and its last report is less than a day and
+    /// ``reportDistance`` versions old.
     private func isSaid(_ report: DeviceReport, after last: DeviceReport) -> Bool {
         guard let token = report.token, token == cache.lastPublished(in: history.zone), let before = last.token, report.role == last.role else { return false }
         return token.number - before.number < Self.reportDistance
@@ -273,7 +274,7 @@ extension ObjectZone {
         return try reportsByDevice { name, counters, folder in newest(of: name, counters, in: folder, reader) }
     }
 
-    /// The newest report of each device that asks to be a member of a signed zone, in the order of their names.
+    /// The newest report of each device that requests membership of a signed zone, sorted by device name.
     func requests() throws -> [DeviceReport] {
         let reader = ReportReader(self)
         return try reportsByDevice { name, counters, folder in reader.request(of: name, counters) { try read($0, in: folder) } }
@@ -296,7 +297,7 @@ extension ObjectZone {
         try client.list(folder).compactMap { CloudNames.number(ofFile: String($0.path.dropFirst(folder.utf8.count))) }.sorted()
     }
 
-    /// Reports are hints for people: one that is damaged, or removed by its author just now, gives way to the next older one.
+    /// Reports are only information for people: if one is damaged, or its device has just removed it, the next older one counts.
     private func newest(of device: String, _ counters: [Int], in folder: String, _ reader: ReportReader) -> DeviceReport? {
         reader.newest(of: device, counters) { try read($0, in: folder) }
     }

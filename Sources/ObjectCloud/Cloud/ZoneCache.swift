@@ -4,11 +4,11 @@ import Foundation
 import StrictText
 import Synchronization
 
-/// What is known of the zones of a cloud, so that it is not asked for again: of this run, and of earlier ones (``ZoneMemory``).
+/// Caches what this run and earlier ones (``ZoneMemory``) know of the zones of a cloud, to save requests.
 final class ZoneCache: Sendable {
-    /// The reports of one device, as a listing or the last report made here left them.
+    /// The reports of one device, as of the last listing or the last report made here.
     struct Reports {
-        /// Ascending.
+        /// In ascending order.
         var counters: [Int]
         var newest: DeviceReport?
     }
@@ -17,32 +17,32 @@ final class ZoneCache: Sendable {
         var infos: [ZoneID: ZoneInfo] = [:]
         var memories: [ZoneID: ZoneMemory] = [:]
         var reports: [String: Reports] = [:]
-        /// The newest commits that were read or put in place here.
+        /// The newest commits that were read or published here.
         var seen: [ZoneID: [Int: (bytes: [UInt8], seen: Int64)]] = [:]
         /// The commit that was read last, by its path.
         var commits: [String: (bytes: [UInt8], seen: Int64)] = [:]
-        /// What a lost race has shown: the commit that won it, and whether another one follows.
+        /// What was read after a lost race, by path: the commit that won, and the next one (nil if there is none).
         var looks: [String: [UInt8]?] = [:]
         var lostRaces: Set<ZoneID> = []
         var overviews: [ZoneID: (overview: ZoneOverview, seen: Int64)] = [:]
-        /// The tickets of the publish queue, listed together with the overview.
+        /// The tickets of the publish queue, from the overview or a listing.
         var tickets: [ZoneID: (tickets: [PublishTicket], seen: Int64)] = [:]
         var hasSeenTickets: Set<ZoneID> = []
-        /// What a listing said of `zone.json` before `cloud.json` was compared.
+        /// The state of `zone.json` in a listing that was made before `cloud.json` was compared.
         var places: [ZoneID: String] = [:]
         var proven: Set<ZoneID> = []
-        /// Paths of assets and indexes that were put in place here.
+        /// The paths of assets and indexes that were stored here.
         var placed: Set<String> = []
         var published: [ZoneID: ChangeToken] = [:]
-        /// The zones of which the device keeps what is known, and need not ask again.
+        /// The zones whose memory the device stores between runs, so that it need not ask the store again.
         var remembering: Set<ZoneID> = []
         var publishing: Set<ZoneID> = []
     }
 
-    /// How long a commit that was read counts as there without another look, in microseconds.
+    /// How long a commit that was read counts as present without another request, in microseconds.
     private static let commitAge: Int64 = 10_000_000
     private static let seenLimit = 16
-    /// How long an overview serves, in microseconds.
+    /// How long an overview is used, in microseconds.
     private static let overviewAge: Int64 = 5_000_000
 
     private let known = Mutex(Known())
@@ -50,7 +50,7 @@ final class ZoneCache: Sendable {
     private let cloud: @Sendable () -> String
 
     /// - Parameters:
-    ///   - cloud: the UUID of the cloud as far as it is known.
+    ///   - cloud: the UUID of the cloud, or an empty text while it is not known.
     ///   - now: the store's clock, in microseconds.
     init(cloud: @escaping @Sendable () -> String, now: @escaping @Sendable () -> Int64) {
         self.cloud = cloud
@@ -61,7 +61,7 @@ final class ZoneCache: Sendable {
 
     // MARK: Earlier runs
 
-    /// Takes what an earlier run has kept.
+    /// Restores what an earlier run has stored.
     func recall(_ memory: ZoneMemory, of zone: ZoneID) {
         known.withLock { known in
             known.remembering.insert(zone)
@@ -72,7 +72,7 @@ final class ZoneCache: Sendable {
         }
     }
 
-    /// What the next run is to know.
+    /// What the next run should know.
     func memory(of zone: ZoneID) -> ZoneMemory { known.withLock { $0.memories[zone] ?? fresh(zone) } }
 
     private func fresh(_ zone: ZoneID) -> ZoneMemory { ZoneMemory(cloud: cloud(), zone: zone) }
@@ -81,7 +81,7 @@ final class ZoneCache: Sendable {
 
     // MARK: Markers and the place
 
-    /// A zone's marker. A marker is written once, so what was read stays true.
+    /// A zone's marker. It is written only once, so the cached copy stays valid.
     func info(of zone: ZoneID) -> ZoneInfo? { known.withLock { $0.infos[zone] } }
 
     func remember(_ info: ZoneInfo, _ bytes: [UInt8]) {
@@ -91,10 +91,10 @@ final class ZoneCache: Sendable {
         }
     }
 
-    /// Whether the bucket was seen to be the cloud that it must be: `cloud.json` was compared, or `zone.json` is the object that it was then.
+    /// Whether the bucket is known to hold the right cloud: `cloud.json` was compared, or `zone.json` is unchanged since that was done.
     func isProven(_ zone: ZoneID) -> Bool { known.withLock { $0.proven.contains(zone) } }
 
-    /// Notes that `cloud.json` is the right one.
+    /// Records that `cloud.json` is the right one.
     func prove(_ zone: ZoneID) {
         known.withLock { known in
             known.proven.insert(zone)
@@ -110,14 +110,14 @@ final class ZoneCache: Sendable {
             known.overviews[zone] = (overview, time)
             if !overview.hasTickets { known.tickets[zone] = ([], time) }
             if let place = overview.marker {
-                // A store that does not say how an object stands is asked for cloud.json each time.
+                // If the store does not report an object's state, `cloud.json` is compared in each run.
                 guard !place.isEmpty else { return }
                 if known.memories[zone]?.place == place { known.proven.insert(zone) }
                 known.places[zone] = place
-                // Compared before this listing, in this run.
+                // `cloud.json` was compared in this run, before the listing.
                 if known.proven.contains(zone) { known.memories[zone, default: fresh(zone)].place = place }
             } else {
-                // Another place, or an emptied one.
+                // The bucket holds another cloud, or was emptied.
                 known.infos[zone] = nil
                 known.memories[zone] = nil
                 known.proven.remove(zone)
@@ -134,18 +134,18 @@ final class ZoneCache: Sendable {
         }
     }
 
-    /// Whether tickets were listed that were not taken yet.
+    /// Whether there is a recent listing of the tickets that was not used yet.
     func hasTickets(in zone: ZoneID) -> Bool {
         let time = now()
         return known.withLock { known in known.tickets[zone].map { isRecent($0.seen, Self.overviewAge, time) } ?? false }
     }
 
-    /// Whether the publish queue is worth a listing beside the overview.
+    /// Whether listing the publish queue in parallel with the overview is worth a request.
     func expectsTickets(in zone: ZoneID) -> Bool { known.withLock { $0.hasSeenTickets.contains(zone) } }
 
     func expectTickets(in zone: ZoneID) { known.withLock { _ = $0.hasSeenTickets.insert(zone) } }
 
-    /// Keeps the tickets of a listing for the next look at the queue.
+    /// Keeps the tickets of a listing for the next read of the queue.
     func remember(_ tickets: [PublishTicket], in zone: ZoneID) {
         let time = now()
         known.withLock { known in
@@ -154,7 +154,7 @@ final class ZoneCache: Sendable {
         }
     }
 
-    /// The tickets of a listing that was made a moment ago, for a device that is about to publish; they serve once.
+    /// The tickets of a listing that was made a moment ago, for a device that is about to publish. They are returned only once.
     func takeTickets(in zone: ZoneID) -> [PublishTicket]? {
         let time = now()
         return known.withLock { known in
@@ -167,14 +167,14 @@ final class ZoneCache: Sendable {
 
     // MARK: Commits
 
-    /// Notes whether the looks at a zone that follow are made to publish after them.
+    /// Records whether the following reads of a zone are made to publish after them.
     func setPublishing(_ zone: ZoneID, _ isPublishing: Bool) {
         known.withLock { known in
             if isPublishing { known.publishing.insert(zone) } else { known.publishing.remove(zone) }
         }
     }
 
-    /// The token's commit, if it was seen less than half a day ago and this look is made to publish.
+    /// The token's commit, if it was seen less than half a day ago and this read is made to publish.
     func commitToPublish(after token: ChangeToken, in zone: ZoneID) -> [UInt8]? {
         let time = now()
         return known.withLock { known in
@@ -189,7 +189,7 @@ final class ZoneCache: Sendable {
         return Array(head.bytes)
     }
 
-    /// A commit that was read here a moment ago, or that this look was begun with.
+    /// A commit that was read here at most 10 seconds ago, or that this publishing run started with.
     func recentCommit(_ number: Int, at path: String, in zone: ZoneID) -> [UInt8]? {
         let time = now()
         return known.withLock { known in
@@ -198,12 +198,12 @@ final class ZoneCache: Sendable {
         }
     }
 
-    /// Keeps a commit that was read or put in place.
+    /// Caches a commit that was read or published.
     func remember(_ commit: [UInt8], _ number: Int, at path: String, in zone: ZoneID) {
         let time = now()
         known.withLock { known in
             known.commits = [path: (commit, time)]
-            // The highest number is the newest, but where an older copy was put back, and then the token's hash says so.
+            // The highest number is the newest commit, unless an older copy was restored; the token's hash detects that.
             guard commit.count <= ZoneMemory.headBytes else { return }
             known.seen[zone, default: [:]][number] = (commit, time)
             if known.seen[zone]!.count > 2 * Self.seenLimit {
@@ -215,7 +215,7 @@ final class ZoneCache: Sendable {
         }
     }
 
-    /// Notes how a race for a number ended, and keeps the commit that won it for the next look.
+    /// Records how a race for a number ended, and keeps the commit that won it for the next read.
     func raced(_ placement: Placement, _ winner: [UInt8]?, at path: String, in zone: ZoneID) {
         known.withLock { known in
             guard placement == .taken else { return _ = known.lostRaces.remove(zone) }
@@ -224,37 +224,37 @@ final class ZoneCache: Sendable {
         }
     }
 
-    /// Keeps what is, or is not, at the path of a commit, as a request has shown just now, for the next look.
+    /// Keeps what a request has just found at the path of a commit, or that it found nothing, for the next read.
     func keepLook(_ bytes: [UInt8]?, at path: String) { known.withLock { $0.looks = [path: bytes] } }
 
-    /// Whether the last race for a number in this zone was lost, or looks find more than one new commit.
+    /// Whether the last race for a number in this zone was lost, or reads usually find more than one new commit.
     func isBusy(_ zone: ZoneID) -> Bool { known.withLock { $0.lostRaces.contains(zone) || $0.memories[zone]?.found ?? 0 > 1 } }
 
     func hasLook(at path: String) -> Bool { known.withLock { $0.looks[path] != nil } }
 
-    /// What a lost race has shown of a commit, once; nil if it has shown nothing.
+    /// What was found at a commit's path after a lost race; returned only once. nil if that path was not read.
     func takeLook(at path: String) -> [UInt8]?? { known.withLock { $0.looks.removeValue(forKey: path) } }
 
-    /// A commit of this device that was put in place.
+    /// Records a commit that this device has published.
     func published(_ token: ChangeToken, in zone: ZoneID) { known.withLock { $0.published[zone] = token } }
 
-    /// The last of them, for a device that need not report it.
+    /// The last commit that this device has published, if it stores the zone's memory. Such a device need not report this version.
     func lastPublished(in zone: ZoneID) -> ChangeToken? { known.withLock { $0.remembering.contains(zone) ? $0.published[zone] : nil } }
 
-    /// Notes how many new commits a look has found.
+    /// Records how many new commits a read has found. An older maximum decays by half.
     func found(_ count: Int, in zone: ZoneID) { change(zone) { $0.found = max(count, $0.found / 2) } }
 
-    /// How many commits to ask for at first where a device is about to publish: as many as looks have found of late.
+    /// How many commits a device that is about to publish requests first: as many as recent reads have found.
     func firstWidth(in zone: ZoneID) -> Int { known.withLock { $0.publishing.contains(zone) ? max(1, $0.memories[zone]?.found ?? 1) : 1 } }
 
     // MARK: Assets
 
     func placed(_ path: String) { known.withLock { _ = $0.placed.insert(path) } }
 
-    /// Whether an object was put in place here, by a device that need not look again.
+    /// Whether an object was stored by this run, so that it need not be checked. False if the device does not store the zone's memory.
     func isPlaced(_ path: String, in zone: ZoneID) -> Bool { known.withLock { $0.placed.contains(path) && $0.remembering.contains(zone) } }
 
-    /// Whether the assets of earlier versions were looked at today.
+    /// Whether the assets of earlier versions were checked within the last day.
     func assetsAreKnown(in zone: ZoneID) -> Bool {
         let time = now()
         return known.withLock { known in
@@ -268,12 +268,12 @@ final class ZoneCache: Sendable {
         change(zone) { $0.assetsSeen = time }
     }
 
-    /// The bytes of an index that an earlier run or this one has read or written.
+    /// The bytes of an index that this run or an earlier one has read or written.
     func index(of path: String, in zone: ZoneID) -> Data? {
         known.withLock { $0.remembering.contains(zone) ? $0.memories[zone]?.indexes[path] : nil }
     }
 
-    /// Keeps the index of an asset in place of those of the record's older ones.
+    /// Caches the index of an asset in place of those of the record's older assets.
     func remember(index: Data, of path: AssetPath, in zone: ZoneID) {
         guard index.count <= ZoneMemory.indexBytes else { return }
         change(zone) { memory in
@@ -285,12 +285,12 @@ final class ZoneCache: Sendable {
 
     // MARK: Reports
 
-    /// The reports in a folder. Another run of the device may have made later ones, whose names are taken then.
+    /// The reports in a folder. Another run of the device may have added later ones; the put then finds the counter taken.
     func reports(in folder: String) -> Reports? { known.withLock { $0.reports[folder] } }
 
     func remember(_ reports: Reports?, in folder: String) { known.withLock { $0.reports[folder] = reports } }
 
-    /// This device's last report, if the store was asked for it today.
+    /// This device's last report, if the store was asked for it within the last day.
     func ownReport(of device: String, in zone: ZoneID) -> ZoneMemory.Report? {
         let time = now()
         return known.withLock { known in
@@ -301,7 +301,7 @@ final class ZoneCache: Sendable {
         }
     }
 
-    /// Keeps what the store has of this device's reports.
+    /// Caches this device's newest report in the store.
     ///
     /// - Parameter isLook: whether the store was asked just now.
     func remember(own report: DeviceReport, _ counter: Int, in zone: ZoneID, isLook: Bool) {

@@ -3,10 +3,11 @@ import CommitLog
 import Foundation
 import StrictText
 
-/// What a device keeps of a zone between runs, so that it need not ask a store that is far away again.
+/// What a device stores about a zone between runs, to save requests to a remote store.
 ///
-/// None of it decides what a zone has. Markers are written once. The newest commit's bytes count by their hash, only where a look follows once the
-/// device's own commit is in place. Indexes count by the hashes that commits name. The rest is asked for again once a day.
+/// None of it decides what a zone contains. Markers are written only once. The newest commit's bytes are verified by their hash, and used
+/// only where the device reads the commit again after placing its own. Indexes are verified by the hashes that commits name. Everything else
+/// is requested again once a day.
 package struct ZoneMemory: Hashable, Sendable, Codable {
     /// The newest commit that this device has read or published.
     struct Head: Hashable, Sendable, Codable {
@@ -20,9 +21,9 @@ package struct ZoneMemory: Hashable, Sendable, Codable {
     struct Report: Hashable, Sendable, Codable {
         let counter: Int
         let text: DeviceReport
-        /// In a signed zone: the keys that the report is signed with.
+        /// In a signed zone: the keys that signed the report.
         let keys: DevicePublicKeys?
-        /// When the store was last asked which reports there are.
+        /// When the store was last asked for the device's reports.
         let seen: Int64
 
         init(_ report: DeviceReport, counter: Int, seen: Int64) { (text, keys, self.counter, self.seen) = (report, report.keys, counter, seen) }
@@ -34,18 +35,18 @@ package struct ZoneMemory: Hashable, Sendable, Codable {
         }
     }
 
-    /// `zone.json`.
+    /// The bytes of `zone.json`.
     var marker: Data?
-    /// What a listing says of the object `zone.json` (its time, size and tag), as it was when `cloud.json` was last compared.
+    /// The state of the object `zone.json` in a listing (its time, size and tag) when `cloud.json` was last compared.
     var place: String?
     var head: Head?
     var report: Report?
-    /// When the assets of earlier versions that a commit names were last looked at.
+    /// When the assets of earlier versions that a commit names were last checked.
     var assetsSeen: Int64?
     /// The block index of each record's newest snapshot asset, if it is small, by the asset's path.
     var indexes: [String: Data] = [:]
 
-    /// How many new commits looks have found of late.
+    /// How many new commits recent reads have found.
     var found = 0
 
     /// The UUID of the cloud, and the zone.
@@ -54,13 +55,13 @@ package struct ZoneMemory: Hashable, Sendable, Codable {
 
     package init(cloud: String, zone: ZoneID) { (self.cloud, self.zone) = (cloud, zone.description) }
 
-    /// Whether the zone's markers are known: what an idle publisher asks for besides commits and messages.
+    /// Whether the zone's markers are known. An idle publisher then requests only commits and messages.
     package var knowsMarkers: Bool { marker != nil && place != nil }
 
-    /// How long what was seen needs no second look, in microseconds: half of the time for which no commit is pruned.
+    /// How long something that was seen need not be checked again, in microseconds: half of the time for which no commit is pruned.
     static let age: Int64 = 12 * 3_600_000_000
-    /// The largest commit that is kept.
+    /// The largest commit that is stored.
     static let headBytes = 64 << 10
-    /// The largest index that is kept, and the most bytes of all.
+    /// The largest index that is stored, and the most bytes of all of them.
     static let indexBytes = 64 << 10, indexBytesInAll = 512 << 10
 }

@@ -40,12 +40,12 @@ extension ObjectClient {
             hint: "check the endpoint: something else answers there")
     }
 
-    /// What an answer that is no success means, in words and codes.
+    /// Makes the error for an answer that is not a success.
     func failure(_ answer: ObjectResponse, at path: String, listing: Bool = false) -> CloudError {
         let place = path.isEmpty ? location.bucket : path
         let document = ObjectListing(answer.body)
         let code = document?.errorCode ?? ""
-        // Keys and tokens stand in some messages: only the code is repeated.
+        // Some messages contain keys and tokens, so only the code is quoted.
         let said = code.isEmpty ? "status \(answer.status)" : "\(code) (\(answer.status))"
         switch (answer.status, code) {
         case (_, "NoSuchBucket"):

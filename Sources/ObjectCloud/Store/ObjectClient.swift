@@ -5,10 +5,10 @@ import Foundation
 package import StrictText
 import Synchronization
 
-/// One bucket of an object store: reads, listings, and objects put in place where none is.
+/// The client of one bucket of an object store: reads, listings, and puts that never replace an object.
 ///
-/// Every PUT carries `If-None-Match: *`. An outcome that is not known (a cut connection, 409, 5xx) is found out by reading the key back.
-/// Requests that may be repeated are, with growing pauses. Synchronous; safe from several threads at once.
+/// Every PUT carries `If-None-Match: *`. If its outcome is unknown (a cut connection, 409, 5xx), the client reads the key back. Requests
+/// that may be repeated are retried with growing pauses. All calls are synchronous and may come from several threads at once.
 package final class ObjectClient: Sendable {
     package let location: BucketLocation
     let transport: any ObjectTransport
@@ -19,14 +19,14 @@ package final class ObjectClient: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// The server's clock less this machine's, in microseconds; nil before the first answer.
+        /// The server's clock minus this machine's, in microseconds; nil before the first answer.
         var clockOffset: Int64?
     }
 
-    /// How often and how patiently a request is repeated.
+    /// How often a request is retried, and after which pauses.
     package struct Retry: Sendable {
         package var attempts = 6
-        /// The longest first pause; each further one may be twice as long.
+        /// The longest first pause. The limit doubles with each further one.
         package var pause: Duration = .milliseconds(100)
         package var longestPause: Duration = .seconds(5)
         /// Waits. Replaced in tests.
@@ -50,7 +50,7 @@ package final class ObjectClient: Sendable {
     /// The requests and bytes so far.
     package var usage: RequestUsage { meter.usage }
 
-    /// The server's clock, to the second, as its last answer said; this machine's before the first.
+    /// The server's clock, to the second, from its last answer; this machine's clock before the first answer.
     package var clock: Instant { now().advanced(byMicroseconds: state.withLock { $0.clockOffset } ?? 0) }
 
     /// How far the server's clock is ahead of this machine's, in seconds.
@@ -60,7 +60,7 @@ package final class ObjectClient: Sendable {
 
     /// The bytes of an object; nil if there is none.
     ///
-    /// - Parameter limit: the most bytes that it may have.
+    /// - Parameter limit: the largest accepted object, in bytes.
     package func get(_ path: String, limit: Int) throws(CloudError) -> [UInt8]? {
         let answer = try repeating("GET", path, limit: limit)
         switch answer.status {
@@ -70,9 +70,9 @@ package final class ObjectClient: Sendable {
         }
     }
 
-    /// Bytes of an object, beginning at `offset`, and the object's size; nil if there is none.
+    /// Returns up to `count` bytes of an object from `offset` on, and the object's size; nil if there is no such object.
     ///
-    /// Fewer bytes come where the object ends before that.
+    /// Fewer bytes are returned if the object ends before that.
     package func get(_ path: String, offset: Int, count: Int) throws(CloudError) -> (bytes: [UInt8], size: Int)? {
         let answer = try repeating("GET", path, headers: [("range", "bytes=\(offset)-\(offset + count - 1)")], limit: count)
         switch answer.status {
@@ -83,7 +83,7 @@ package final class ObjectClient: Sendable {
                 let size = range.split(separator: "/").last.flatMap({ Int($0) })
             else { throw notAStore(path) }
             return (answer.body, size)
-        // A server may send the whole object where the range is all of it.
+        // A server may send the whole object with status 200 if the range covers all of it.
         case 200 where offset == 0: return (answer.body, answer.body.count)
         case 404 where try isAbsence(answer): return nil
         case 416: throw CloudError(.damaged, at: path, "the object ends before byte \(offset)", hint: "bring it back from a copy", isRetryable: true)
@@ -111,18 +111,19 @@ package final class ObjectClient: Sendable {
         package let path: String
         package let byteCount: Int
         package let modified: Instant
-        /// What changes when the object does: its time, its size and its entity tag, as the store says.
+        /// The object's time, size and entity tag as the store reports them. The text changes when the object does; it is empty if the store
+        /// does not report them.
         package let state: String
     }
 
-    /// All objects whose paths begin with `prefix`, in the order of their keys.
+    /// Lists all objects whose paths begin with `prefix`, sorted by key.
     ///
-    /// - Parameter first: ends the listing after so many; nil lists all.
+    /// - Parameter first: ends the listing after this many objects; nil lists all.
     package func list(_ prefix: String, first: Int? = nil) throws(CloudError) -> [Listed] { try list(prefix, first: first, byFolders: false).objects }
 
-    /// The objects of one folder, and the names of the folders in it, each with its slash. The objects in those are not listed.
+    /// Lists the objects of one folder, and the names of its subfolders, each with its slash. The objects in the subfolders are not listed.
     ///
-    /// - Parameter folder: ends with a slash.
+    /// - Parameter folder: the path of the folder, with a slash at the end.
     package func listFolder(_ folder: String) throws(CloudError) -> (objects: [Listed], folders: [String]) {
         try list(folder, first: nil, byFolders: true)
     }
@@ -142,7 +143,7 @@ package final class ObjectClient: Sendable {
             guard answer.status == 200 else { throw failure(answer, at: prefix, listing: true) }
             guard let page = ObjectListing(answer.body), page.root == "ListBucketResult" else { throw notAStore(prefix) }
             for object in page.objects {
-                // A key that the prefix does not cover, or that comes again, would let a listing go on for ever.
+                // A key outside the prefix, or a page that repeats itself, could make a listing endless.
                 guard object.key.hasPrefix(whole), object.byteCount >= 0 else { throw notAStore(prefix) }
                 let path = location.prefix.isEmpty ? object.key : String(object.key.dropFirst(location.prefix.utf8.count + 1))
                 found.append(
@@ -163,7 +164,7 @@ package final class ObjectClient: Sendable {
         return (found, folders.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
     }
 
-    /// An upload in parts that was begun and neither finished nor abandoned.
+    /// A multipart upload that was started but neither finished nor abandoned.
     package struct Upload: Sendable {
         /// The path beneath the cloud that the object would have had.
         package let path: String
@@ -171,7 +172,8 @@ package final class ObjectClient: Sendable {
         package let begun: Instant
     }
 
-    /// The unfinished uploads of objects whose paths begin with `prefix`; empty if the store does not list any, or these credentials may not.
+    /// Lists the unfinished uploads of objects whose paths begin with `prefix`; empty if the store or the credentials do not allow this
+    /// listing.
     package func uploads(_ prefix: String) throws(CloudError) -> [Upload] {
         let whole = location.key(prefix)
         var found: [Upload] = []
@@ -189,13 +191,13 @@ package final class ObjectClient: Sendable {
                 let path = location.prefix.isEmpty ? upload.key : String(upload.key.dropFirst(location.prefix.utf8.count + 1))
                 found.append(Upload(path: path, id: upload.id, begun: (try? Instant(parsing: upload.initiated)) ?? clock))
             }
-            // A listing that does not go on would be read for ever.
+            // A listing that does not advance would never end.
             guard page.isTruncated, page.nextUpload != marker, !page.uploads.isEmpty else { return found }
             marker = page.nextUpload
         }
     }
 
-    /// Ends an upload and removes its parts; nothing happens if it is gone.
+    /// Ends an upload and removes its parts. Does nothing if the upload is gone.
     package func abandon(_ id: String, of path: String) throws(CloudError) {
         let answer = try repeating("DELETE", path, query: [("uploadId", id)], limit: 64 << 10)
         guard [200, 202, 204, 404].contains(answer.status) else { throw failure(answer, at: path) }
@@ -203,14 +205,14 @@ package final class ObjectClient: Sendable {
 
     // MARK: Writing
 
-    /// Puts an object in place if none is there.
+    /// Stores an object if its path is free.
     ///
-    /// - Throws: ``CloudError``; `.serverResponseLost` if it cannot be found out whether the object is there, or will be.
+    /// - Throws: ``CloudError``; `.serverResponseLost` if it is unknown whether the object is stored, or will be.
     package func put(_ bytes: [UInt8], as path: String) throws(CloudError) -> Placement { try putOrRead(bytes, as: path).placement }
 
-    /// Puts an object in place if none is there, and returns the bytes of the other one that is there.
+    /// Stores an object if its path is free. Otherwise returns the bytes of the object that is there.
     ///
-    /// - Parameter besides: runs while the object that is there is read.
+    /// - Parameter besides: runs in parallel with reading the existing object.
     package func putOrRead(
         _ bytes: [UInt8], as path: String, readingBesides besides: [@Sendable () -> Void] = []
     ) throws(CloudError) -> (placement: Placement, found: [UInt8]?) {
@@ -223,7 +225,7 @@ package final class ObjectClient: Sendable {
             } catch {
                 guard error.isRetryable else { throw wasTried ? unknownOutcome(at: path, error.reason) : error }
                 last = error
-                // Nothing was sent where the server was not reached.
+                // If the server was not reached, nothing was sent.
                 if error.code != .cloudUnavailable {
                     wasTried = true
                     if let found = try standing(bytes, at: path, mayCome: wasTried) { return found }
@@ -236,7 +238,7 @@ package final class ObjectClient: Sendable {
                 try verifyTag(answer, of: bytes, at: path)
                 return (.placed, nil)
             case 412:
-                // The bytes are ours from an attempt of this call whose outcome was not known, or from an earlier call.
+                // The bytes may be ours, from an attempt of this call whose outcome was unknown, or from an earlier call.
                 if let found = try standing(bytes, at: path, mayCome: wasTried, besides) {
                     return found.placement == .placed && !wasTried ? (.wasThere, nil) : found
                 }
@@ -248,14 +250,14 @@ package final class ObjectClient: Sendable {
                 pause(attempt, Self.retryAfter(answer))
             default:
                 let failure = failure(answer, at: path)
-                // An earlier attempt may have been carried out, or may be yet.
+                // An earlier attempt may have succeeded, or may still do so.
                 throw wasTried ? unknownOutcome(at: path, failure.reason) : failure
             }
         }
         throw unknownOutcome(at: path, last?.reason ?? "no answer")
     }
 
-    /// Reads a key back: `.placed` if it has these bytes, `.taken` if it has others, nil if nothing is there.
+    /// Reads a key back: `.placed` if it has these bytes, `.taken` if it has others, nil if there is no object.
     private func standing(
         _ bytes: [UInt8], at path: String, mayCome: Bool, _ besides: [@Sendable () -> Void] = []
     ) throws(CloudError) -> (placement: Placement, found: [UInt8]?)? {
@@ -271,13 +273,13 @@ package final class ObjectClient: Sendable {
             guard let found = try result.withLock({ $0 }).get() else { return nil }
             return found == bytes ? (.placed, nil) : (.taken, found)
         } catch {
-            // Longer than ours: another's.
+            // A longer object is another writer's.
             if error.code == .limitExceeded { return (.taken, nil) }
             throw error.isRetryable || mayCome ? unknownOutcome(at: path, error.reason) : error
         }
     }
 
-    /// Removes an object; nothing happens if it is not there.
+    /// Removes an object. Does nothing if it is not there.
     package func remove(_ path: String) throws(CloudError) {
         let answer = try repeating("DELETE", path, limit: 64 << 10)
         guard [200, 202, 204, 404].contains(answer.status) else { throw failure(answer, at: path) }
@@ -285,7 +287,7 @@ package final class ObjectClient: Sendable {
 
     // MARK: One request
 
-    /// Sends one request as often as it takes for an answer that is not a passing trouble. Only for requests that may be repeated.
+    /// Sends a request, and repeats it on transient failures. Only for requests that may be repeated.
     package func repeating(
         _ method: String, _ path: String?, query: [(name: String, value: String)] = [], headers: [(name: String, value: String)] = [], body: [UInt8] = [],
         limit: Int
@@ -304,7 +306,7 @@ package final class ObjectClient: Sendable {
         throw CloudError(.cloudUnavailable, at: path ?? location.bucket, "no attempt was made", isRetryable: true)
     }
 
-    /// Sends one request once, but for a signature whose time or credentials the server no longer accepts.
+    /// Sends a request once. Repeats it only if the server refuses the signature's time or expired credentials.
     package func once(
         _ method: String, _ path: String?, query: [(name: String, value: String)] = [], headers: [(name: String, value: String)] = [], body: [UInt8] = [],
         limit: Int
@@ -312,7 +314,7 @@ package final class ObjectClient: Sendable {
         let answer = try signed(method, path, query: query, headers: headers, body: body, limit: limit)
         guard answer.status == 403 || answer.status == 400, let code = ObjectListing(answer.body)?.errorCode else { return answer }
         switch code {
-        // The answer has set the clock by the server's.
+        // This answer has already corrected the clock.
         case "RequestTimeTooSkewed", "RequestExpired": return try signed(method, path, query: query, headers: headers, body: body, limit: limit)
         case "ExpiredToken", "ExpiredTokenException":
             provider.forget()
@@ -338,7 +340,7 @@ package final class ObjectClient: Sendable {
         let sent = clock
         let all = signature.headers(
             method: method, host: address.host, path: address.path, query: query, headers: headers, bodyHash: ContentHash.of(body), at: sent)
-        // The condition and the like are signed, too; `host` libcurl adds.
+        // All headers are signed, including the condition. libcurl adds `host`.
         let text = RequestSignature.queryText(query)
         let request = ObjectRequest(
             method: method, url: "\(location.server.scheme)://\(address.host)\(address.path)" + (text.isEmpty ? "" : "?\(text)"), headers: all, body: body,
@@ -352,7 +354,7 @@ package final class ObjectClient: Sendable {
     private func record(_ method: String, _ answer: ObjectResponse, sent: Int) {
         let offset = answer.headers["date"].flatMap(HTTPDate.instant).map { $0.microseconds - now().microseconds }
         meter.add(method, sent: sent, received: answer.body.count)
-        // The date has no fraction: a difference below two seconds says nothing.
+        // The date has no fraction, so a difference below two seconds is not significant.
         if let offset { state.withLock { $0.clockOffset = abs(offset) < 2_000_000 ? 0 : offset } }
     }
 
@@ -368,10 +370,10 @@ package final class ObjectClient: Sendable {
 
     static func md5(_ bytes: [UInt8]) -> String { Data(Insecure.MD5.hash(data: bytes)).base64EncodedString() }
 
-    /// The MD5 in hexadecimal, as a plain ETag has it.
+    /// The MD5 in hexadecimal digits, as in a plain ETag.
     static func md5Hex(_ bytes: [UInt8]) -> String { ContentHash.hex(Insecure.MD5.hash(data: bytes)) }
 
-    /// A plain ETag is the object's MD5; others, of encrypted objects for one, say nothing.
+    /// Compares a plain ETag, which is the object's MD5. Other ETags, for example of encrypted objects, cannot be compared.
     private func verifyTag(_ answer: ObjectResponse, of bytes: [UInt8], at path: String) throws(CloudError) {
         guard let tag = answer.headers["etag"]?.trimmingCharacters(in: CharacterSet(charactersIn: "\"")), tag.utf8.count == 32,
             answer.headers["x-amz-server-side-encryption"].map({ $0 == "AES256" }) ?? true, CloudNames.isHex(tag.utf8)

@@ -2,11 +2,11 @@ import Synchronization
 
 /// The requests that were sent to an object store, and the bytes of their bodies.
 public struct RequestUsage: Hashable, Sendable, Encodable {
-    /// GET and HEAD, listings too.
+    /// GET and HEAD requests, including listings.
     public private(set) var reads = 0
-    /// PUT and POST.
+    /// PUT and POST requests.
     public private(set) var writes = 0
-    /// DELETE.
+    /// DELETE requests.
     public private(set) var removals = 0
     public private(set) var bytesSent = 0
     public private(set) var bytesReceived = 0
@@ -21,7 +21,7 @@ public struct RequestUsage: Hashable, Sendable, Encodable {
         bytesReceived += received
     }
 
-    /// What came since `earlier`; nil if nothing did.
+    /// The usage since `earlier`; nil if there was none.
     package func since(_ earlier: RequestUsage) -> RequestUsage? {
         guard self != earlier else { return nil }
         var difference = self
@@ -34,7 +34,7 @@ public struct RequestUsage: Hashable, Sendable, Encodable {
     }
 }
 
-/// Counts the requests of one client, or of several one after the other.
+/// Counts the requests of one client, or of several consecutive ones.
 package final class RequestMeter: Sendable {
     private let counted = Mutex(RequestUsage())
 

@@ -1,11 +1,11 @@
 import CCurl
 import Synchronization
 
-/// Sends requests by libcurl's easy interface and keeps connections open between them.
+/// Sends requests with libcurl's easy interface and keeps connections open between them.
 ///
-/// Memory: one handle for each request that runs at a time, and the answer's body.
+/// Memory: one handle for each concurrent request, and the answer's body.
 package final class CurlTransport: ObjectTransport {
-    /// The seconds without a byte after which a request counts as cut.
+    /// A request counts as cut after this many seconds without a byte.
     private static let idleSeconds = 30
 
     private let certificates: String?
@@ -14,9 +14,9 @@ package final class CurlTransport: ObjectTransport {
     private let idle = Mutex<[Handle]>([])
 
     /// - Parameters:
-    ///   - certificates: a file of certificates in PEM to trust in place of the system's; nil for the system's.
-    ///   - connectSeconds: how long a connection may take to open.
-    ///   - limitSeconds: how long a whole request may take; nil for as long as bytes come.
+    ///   - certificates: a PEM file with the certificates to trust instead of the system's; nil trusts the system's.
+    ///   - connectSeconds: how long opening a connection may take.
+    ///   - limitSeconds: how long a whole request may take; nil sets no limit as long as bytes arrive.
     package init(certificates: String? = nil, connectSeconds: Int = 10, limitSeconds: Int? = nil) {
         self.limitSeconds = limitSeconds
         self.connectSeconds = connectSeconds
@@ -49,7 +49,7 @@ package final class CurlTransport: ObjectTransport {
             var headers: UnsafeMutablePointer<curl_slist>?
             defer { snapsync_curl_free_list(headers) }
             for header in request.headers { headers = snapsync_curl_append(headers, "\(header.name): \(header.value)") }
-            // Without these libcurl asks before it sends a body, and names a type of its own.
+            // Without these empty headers, libcurl sends `Expect: 100-continue` before a body, and a content type of its own.
             for unwanted in ["Expect:", "Content-Type:"] { headers = snapsync_curl_append(headers, unwanted) }
 
             let answer = Answer(limit: request.responseLimit)
@@ -90,7 +90,7 @@ package final class CurlTransport: ObjectTransport {
                 return snapsync_curl_perform(curl)
             }
             guard code == CURLE_OK else { throw Self.fault(code, answer) }
-            // libcurl takes a connection that ends among the headers for the end of an answer without a body.
+            // If a connection ends within the headers, libcurl reports a complete answer without a body.
             guard answer.hasAllHeaders else { throw TransportFault(.cut, "the answer ended among its headers") }
             var status = 0
             _ = snapsync_curl_get_long(curl, CURLINFO_RESPONSE_CODE, &status)
@@ -110,13 +110,13 @@ package final class CurlTransport: ObjectTransport {
         }
     }
 
-    /// What has come of an answer.
+    /// The part of an answer that has arrived.
     private final class Answer {
         let limit: Int
         private(set) var body: [UInt8] = []
         private(set) var headers: [String: String] = [:]
         private(set) var isTooLong = false
-        /// Whether the empty line came that ends the headers.
+        /// Whether the empty line that ends the headers has arrived.
         private(set) var hasAllHeaders = false
         private var headerBytes = 0
 
@@ -125,9 +125,9 @@ package final class CurlTransport: ObjectTransport {
 
         init(limit: Int) { self.limit = limit }
 
-        /// Takes a part of the body. Returns how many bytes were taken: fewer than given ends the request.
+        /// Appends a part of the body. Returns how many bytes were taken; fewer than given ends the request.
         func take(_ bytes: UnsafeRawBufferPointer) -> Int {
-            // An error's text may be longer than what was asked for.
+            // The body of an error may be longer than the requested limit.
             guard body.count + bytes.count <= max(limit, 64 << 10) else {
                 isTooLong = true
                 return 0

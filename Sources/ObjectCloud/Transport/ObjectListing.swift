@@ -1,15 +1,15 @@
 import CExpat
 
-/// A page of an S3 listing, or another small XML answer, read by Expat.
+/// A page of an S3 listing, or another small XML answer, parsed by Expat.
 ///
-/// Shape: the texts of the elements that a listing, an error or a multipart upload has; other elements are skipped.
+/// Shape: the texts of the elements of a listing, an error or a multipart upload; other elements are skipped.
 struct ObjectListing {
     struct Object: Hashable {
         var key = ""
         var byteCount = 0
-        /// The time of the last change as RFC 3339 text; empty if the server did not say.
+        /// The time of the last change as RFC 3339 text; empty if the server did not send it.
         var modified = ""
-        /// The entity tag with its quotation marks; empty if the server did not say.
+        /// The entity tag with its quotation marks; empty if the server did not send it.
         var tag = ""
     }
 
@@ -18,14 +18,14 @@ struct ObjectListing {
     private(set) var folders: [String] = []
     private(set) var isTruncated = false
     private(set) var nextToken: String?
-    /// Where the next page of uploads begins.
+    /// The marker at which the next page of uploads starts.
     private(set) var nextUpload: (key: String, id: String) = ("", "")
     /// The code and message of an `<Error>` document.
     private(set) var errorCode: String?
     private(set) var message: String?
     private(set) var region: String?
     private(set) var uploadID: String?
-    /// The entity tag of a part that was copied.
+    /// The entity tag of a copied part.
     private(set) var tag: String?
     private(set) var uploads: [(key: String, id: String, initiated: String)] = []
     /// The name of the outermost element.
@@ -44,7 +44,7 @@ struct ObjectListing {
             text: { context, text, count in
                 Unmanaged<State>.fromOpaque(context!).takeUnretainedValue().add(UnsafeRawBufferPointer(start: text, count: Int(count)))
             },
-            // No answer of S3 has a document type; with one come entities that grow without end.
+            // No S3 answer has a document type. Refuse it, because it could declare entities that expand without limit.
             doctype: { context in Unmanaged<State>.fromOpaque(context!).takeUnretainedValue().hasDoctype = true })
         // SAFETY: `state` and the bytes outlive the call, and Expat calls back on this thread only.
         let isWellFormed = bytes.withUnsafeBytes { buffer in
@@ -67,7 +67,7 @@ struct ObjectListing {
         private var upload = (key: "", id: "", initiated: "")
 
         func begin(_ name: String) {
-            // A prefix names a namespace, which is not looked at.
+            // Ignore the namespace prefix.
             let name = name.split(separator: ":").last.map(String.init) ?? name
             if path.isEmpty { listing.root = name }
             path.append(name)

@@ -5,7 +5,7 @@ package struct ObjectRequest: Sendable {
     package var url: String
     package var headers: [(name: String, value: String)]
     package var body: [UInt8]
-    /// The most bytes that the answer's body may have; a longer one ends the request.
+    /// The largest accepted body of the answer, in bytes. A longer one ends the request.
     package var responseLimit: Int
 
     package init(method: String, url: String, headers: [(name: String, value: String)] = [], body: [UInt8] = [], responseLimit: Int) {
@@ -32,21 +32,21 @@ package struct ObjectResponse: Sendable {
     }
 }
 
-/// Why no whole answer came.
+/// Why there is no complete answer.
 package struct TransportFault: Error, Sendable {
     package enum Kind: Sendable {
-        /// The server was not reached: it has done nothing.
+        /// The server was not reached and has not processed the request.
         case unreachable
-        /// The server's certificate or its TLS is not acceptable: it has done nothing.
+        /// The server's certificate or its TLS was not accepted; the server has not processed the request.
         case insecure
-        /// The connection ended or timed out after the request began: the server may have done what was asked.
+        /// The connection ended or timed out after the request was started; the server may have processed it.
         case cut
         /// The answer is longer than ``ObjectRequest/responseLimit``.
         case tooLong
     }
 
     package let kind: Kind
-    /// What happened, in words.
+    /// The reason, as a text.
     package let reason: String
 
     package init(_ kind: Kind, _ reason: String) {
@@ -55,11 +55,11 @@ package struct TransportFault: Error, Sendable {
     }
 }
 
-/// Carries requests to an object store and answers back. Synchronous; called from several threads at once.
+/// Sends requests to an object store and returns the answers. Calls are synchronous and may come from several threads at once.
 ///
 /// An implementation does not retry and does not follow redirects.
 package protocol ObjectTransport: Sendable {
     func send(_ request: ObjectRequest) throws(TransportFault) -> ObjectResponse
-    /// Runs bodies that each wait for requests side by side; returns when all have ended. The default gives each a thread.
+    /// Runs bodies in parallel that each wait for requests. Returns when all have ended. The default gives each body a thread.
     func sideBySide(_ bodies: [@Sendable () -> Void])
 }

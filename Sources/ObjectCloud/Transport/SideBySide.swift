@@ -2,7 +2,8 @@ import Foundation
 import Synchronization
 
 extension ObjectTransport {
-    /// Runs bodies that each wait for requests, each on a thread of its own but the last; returns when all have ended.
+    /// Runs bodies in parallel that each wait for requests: the last one on the calling thread, each other one on a new thread. Returns when
+    /// all have ended.
     package func sideBySide(_ bodies: [@Sendable () -> Void]) {
         let others = DispatchGroup()
         for body in bodies.dropLast() {
@@ -18,12 +19,12 @@ extension ObjectTransport {
 }
 
 extension ObjectClient {
-    /// How many requests are sent at a time for one call.
+    /// How many requests one call sends in parallel.
     package static let width = 8
 
-    /// The results of bodies that each wait for requests, in their order; the bodies run side by side, ``width`` at a time.
+    /// Runs bodies in parallel that each wait for requests, ``width`` at a time, and returns their results in order.
     ///
-    /// - Throws: the error of the first body that failed, once all have ended.
+    /// - Throws: the error of the first failed body in the given order, once all have ended.
     func sideBySide<T: Sendable>(_ bodies: [@Sendable () throws -> T]) throws -> [T] {
         guard bodies.count > 1 else { return try bodies.map { try $0() } }
         let results = Mutex([Result<T, any Error>?](repeating: nil, count: bodies.count))
