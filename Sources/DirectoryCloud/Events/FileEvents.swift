@@ -8,33 +8,33 @@
 #endif
 package import Platform
 
-/// What the file system says of changes in some directories: inotify, handed to a closure.
+/// Passes the events of some directories, from inotify, to a closure.
 ///
 ///     let events = try FileEvents { changes in signal.raise() }
 ///     let number = try events.watch("/mnt/share/cloud", for: .names)
 ///
-/// Events only wake: one may come twice, late, or not at all, so whoever is woken looks at the truth.
-/// Watching a directory again changes nothing and gives the same number. Source: inotify(7).
+/// An event is only a wake-up: it may come twice, late, or not at all, so the receiver must read the directory. Watching a directory again
+/// changes nothing and returns the same number. Source: inotify(7).
 package final class FileEvents: Sendable {
-    /// What is to be told of a directory.
+    /// The events that are reported for a directory.
     package enum Interest: Sendable {
-        /// Names that come and go in it.
+        /// Names that are added to it or removed from it.
         case names
-        /// Names that come, files beneath it that were written and closed.
+        /// Names that are added to it, and files in it that were written and closed.
         case files
-        /// Every write to a file beneath it.
+        /// Every write to a file in it.
         case writes
     }
 
-    /// One thing that happened.
+    /// One event.
     package struct Change: Sendable, Hashable {
-        /// The watch that saw it; nil if the system lost count and anything may have happened.
+        /// The watch that reported it; nil if the system lost events, so that anything may have happened.
         package let watch: Int32?
-        /// The name in the watched directory; nil if it happened to the directory itself, which may be gone.
+        /// The name in the watched directory; nil if the event concerns the directory itself, which may be gone.
         package let name: String?
     }
 
-    /// Why the system refuses, in words, and what would help.
+    /// Explains why the system refused, as a text, and what would help.
     package static func explain(_ fault: SystemFault) -> String {
         if fault.isOutOfSpace { return "the system's limit of watched directories is reached (raise fs.inotify.max_user_watches)" }
         if fault.isTooManyOpen { return "the system's limit of watchers is reached (raise fs.inotify.max_user_instances)" }
@@ -46,7 +46,7 @@ package final class FileEvents: Sendable {
         // SAFETY: a dispatch source may be used from any thread; the overlay does not say so.
         private nonisolated(unsafe) let source: any DispatchSourceRead
 
-        /// Begins to listen; `handler` is called on a queue of its own.
+        /// Starts to listen. `handler` is called on a queue of its own.
         ///
         /// - Throws: ``SystemFault`` if the user has too many listeners or open files.
         package init(_ handler: @escaping @Sendable ([Change]) -> Void) throws(SystemFault) {
@@ -58,7 +58,7 @@ package final class FileEvents: Sendable {
                 let changes = Self.read(descriptor)
                 if !changes.isEmpty { handler(changes) }
             }
-            // Closed only when no handler runs any more: the number could be somebody else's by then.
+            // Close the descriptor only after the last handler has ended. Otherwise its number could be reused by then.
             source.setCancelHandler { close(descriptor) }
             source.activate()
         }
@@ -68,8 +68,8 @@ package final class FileEvents: Sendable {
         /// Watches a directory.
         ///
         /// - Parameter followsLink: whether the last part of the path may be a symbolic link.
-        /// - Returns: the watch's number, the same one for the same directory under whatever path.
-        /// - Throws: ``SystemFault``: nothing there, no permission, or `ENOSPC` where the user has too many watches.
+        /// - Returns: the watch's number, the same one for the same directory under any path.
+        /// - Throws: ``SystemFault``: no such directory, no permission, or `ENOSPC` if the user has too many watches.
         package func watch(_ path: String, for interest: Interest, followsLink: Bool = true) throws(SystemFault) -> Int32 {
             var mask = IN_ONLYDIR | IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF
             switch interest {
@@ -83,10 +83,10 @@ package final class FileEvents: Sendable {
             return number
         }
 
-        /// Ends a watch; harmless if the directory is gone and the watch with it.
+        /// Ends a watch. Harmless if the directory is gone, and the watch with it.
         package func end(_ watch: Int32) { _ = inotify_rm_watch(descriptor, watch) }
 
-        /// Takes everything that waits.
+        /// Reads all waiting events.
         private static func read(_ descriptor: Int32) -> [Change] {
             var changes: [Change] = []
             withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 8) { buffer in
@@ -109,7 +109,7 @@ package final class FileEvents: Sendable {
                 let length = Int(rest.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
                 guard rest.count >= 16 + length else { return }
                 let name = rest[16..<(16 + length)].prefix { $0 != 0 }
-                // A watch that was ended says so once more; that is no news.
+                // A watch that was ended is reported once more; ignore that.
                 if mask & Int32(IN_IGNORED) == 0 {
                     changes.append(
                         Change(watch: mask & Int32(IN_Q_OVERFLOW) != 0 ? nil : watch, name: name.isEmpty ? nil : String(decoding: name, as: UTF8.self)))
@@ -118,17 +118,17 @@ package final class FileEvents: Sendable {
             }
         }
     #else
-        /// This system's events are not used: whoever wants them looks from time to time instead.
+        /// Events are not supported on this system. The caller polls instead.
         ///
         /// - Throws: ``SystemFault``, always.
         package init(_ handler: @escaping @Sendable ([Change]) -> Void) throws(SystemFault) { throw SystemFault.missing("inotify_init1") }
 
-        /// Never called: there is no instance.
+        /// Never called: the initialiser always throws.
         package func watch(_ path: String, for interest: Interest, followsLink: Bool = true) throws(SystemFault) -> Int32 {
             throw SystemFault.missing("inotify_add_watch")
         }
 
-        /// Never called: there is no instance.
+        /// Never called: the initialiser always throws.
         package func end(_ watch: Int32) {}
     #endif
 }

@@ -3,17 +3,17 @@
 #endif
 import Platform
 
-/// A file system that other machines write, too: its events tell of this machine's changes alone.
+/// A file system that other machines write as well. Its events report only this machine's changes.
 package enum RemoteFileSystem {
-    /// The name of the file system that a directory lies on, if other machines may change it; nil for a local one and where this system
-    /// does not tell.
+    /// The name of a directory's file system if other machines may change it; nil for a local one, and if the system does not report the
+    /// type.
     ///
     /// Source: statfs(2); the numbers are those of linux/magic.h and of the file systems' own sources.
     package static func name(ofDirectory path: String) -> String? {
         (try? type(ofDirectory: path)).flatMap { names[$0] }
     }
 
-    /// The number by which the kernel knows the file system that a directory lies on; nil where this system has no such numbers.
+    /// The kernel's number for a directory's file system; nil on a system without such numbers.
     static func type(ofDirectory path: String) throws(SystemFault) -> Int? {
         let calls = POSIXFileSystem()
         let descriptor = try calls.openRoot(path)
@@ -21,7 +21,7 @@ package enum RemoteFileSystem {
         return type(descriptor)
     }
 
-    /// Whether other machines may change what an open directory holds; true where that cannot be told.
+    /// Whether other machines may change an open directory; true if that is unknown.
     static func isRemote(_ descriptor: Int32) -> Bool {
         guard let type = type(descriptor) else { return true }
         return type == 0xFFFF_FFFF || names[type] != nil

@@ -4,14 +4,14 @@ import Foundation
 import Platform
 import Synchronization
 
-/// Wakes when files of a zone come into a directory cloud: the event source of a watch.
+/// Reports when files of a zone appear in a directory cloud: the event source of a watch.
 ///
 ///     let events = ZoneEvents(cloud: "/mnt/share/app", zone: .standard) { hint in … }
 ///     if let reason = events.arm() { print("polling: \(reason)") }
 ///
-/// A hint of `anything` means that directories came or went, or that events were lost.
-/// Reads names only, never a file's content. The cloud need not be there: what is missing is watched from the next
-/// ``arm()`` on, and the directory above the cloud tells when it is back.
+/// The hint `anything` means that directories appeared or disappeared, or that events were lost. The source reads only names, never a file's
+/// content. The cloud need not exist yet: a missing directory is watched from the next ``arm()`` on, and the watch on the directory above
+/// reports when the cloud is back.
 package final class ZoneEvents: ZoneEventSource {
     private enum Role: Hashable {
         case above, root, zone, commits, mailbox
@@ -20,7 +20,7 @@ package final class ZoneEvents: ZoneEventSource {
 
     private struct State {
         var events: FileEvents?
-        /// Which directory each watch is of.
+        /// The directory that each watch belongs to.
         var roles: [Int32: Role] = [:]
     }
 
@@ -28,22 +28,22 @@ package final class ZoneEvents: ZoneEventSource {
     private let zone: String
     private let handler: @Sendable (ZoneHint) -> Void
     private let state = Mutex(State())
-    /// More devices than that are left to the poll.
+    /// Mailboxes of more devices than this are not watched; the poll covers them.
     private static let deviceLimit = 500
 
-    /// A source for one zone of the cloud at a path; ``arm()`` begins it.
+    /// Makes a source for one zone of the cloud at a path. ``arm()`` starts it.
     package init(cloud path: String, zone: ZoneID, _ handler: @escaping @Sendable (ZoneHint) -> Void) {
         root = URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL.path
         self.zone = "\(root)/\(zone)"
         self.handler = handler
     }
 
-    /// Watches what is there now and was not watched yet. Cheap: some ten calls of the system.
+    /// Watches the existing directories that are not watched yet. This costs some ten system calls.
     ///
-    /// - Returns: why events do not tell everything, in words; nil if they do.
+    /// - Returns: why some events will not be reported, as a text; nil if all are reported.
     package func arm() -> String? {
         let directories = directories()
-        // Held while the watches are put in, so that an early event finds out what it is of.
+        // Hold the lock while adding the watches, so that the handler of an early event finds its directory.
         let failure: SystemFault? = state.withLock { state in
             do throws(SystemFault) {
                 try arm(&state, directories)
@@ -78,10 +78,10 @@ package final class ZoneEvents: ZoneEventSource {
         var roles: [Int32: Role] = [:]
         for (role, path, interest) in directories {
             do throws(SystemFault) {
-                // The way to the cloud is the user's and may be a link; beneath it nothing is.
+                // The user chose the path to the cloud, so it may contain a link; the directories beneath it never do.
                 roles[try events.watch(path, for: interest, followsLink: role == .above || role == .root)] = role
             } catch {
-                // What is not there, or may not be read, is said by the run that needs it.
+                // A missing or unreadable directory is reported by the run that needs it.
                 guard error.isTooManyWatches else { continue }
                 throw error
             }

@@ -4,29 +4,28 @@ import Foundation
 import Platform
 package import StrictText
 
-/// Tells a file that a transport is still writing from one that is damaged.
+/// Distinguishes a file that a sync tool is still writing from a damaged one.
 ///
-/// Most tools that move files write a temporary file and rename it; some write in place (`rsync --inplace`, `cp` over SMB or sshfs), and
-/// then a reader meets a beginning of a file. Such a file is *still arriving*, and whoever needs it tries again later, while its last
-/// write is young or it is seen to grow. After ``limitSeconds`` without a write it is damaged: a transfer that ended half way needs
-/// somebody's attention.
+/// Most tools write a temporary file and rename it. Some write in place (`rsync --inplace`, `cp` over SMB or sshfs), and then a reader sees
+/// the beginning of a file. Such a file is *still arriving* while its last write is recent or the file is seen to grow; the reader tries
+/// again later. After ``limitSeconds`` without a write it counts as damaged: somebody must look after a transfer that stopped half way.
 package enum ArrivingFile {
-    /// How long after its last write a beginning of a file counts as arriving.
+    /// How many seconds after its last write the beginning of a file counts as arriving.
     package static let limitSeconds = 600
 
-    /// How long the file is watched for growth where the clocks say that it is old.
+    /// How long an old file is watched for growth; its time may be wrong if the clocks differ.
     private static let lookSeconds = 0.1
 
-    /// Whether a file's last write is young. A time in the future counts as far as one in the past: either clock may be wrong.
+    /// Whether a file was written recently. A time in the future counts like one in the past, since either clock may be wrong.
     package static func isYoung(_ modified: Instant, now: Instant) -> Bool {
         abs(now.microseconds - modified.microseconds) < Int64(limitSeconds) * 1_000_000
     }
 
-    /// The error for a beginning of a file, if it is still arriving; nil if it is damaged.
+    /// The error for the beginning of a file that is still arriving; nil if the file is damaged.
     ///
     /// - Parameters:
-    ///   - status: what the file was when its bytes were found too short.
-    ///   - wanted: the size that a commit says, in bytes; nil where none is known.
+    ///   - status: the file's status when its bytes were found to be too short.
+    ///   - wanted: the size that the commit states, in bytes; nil if it is unknown.
     static func error(_ name: String, _ status: FileStatus, wanted: Int?, in folder: CloudFolder) -> CloudError? {
         guard isYoung(status.modified, now: .now) || isGrowing(name, status, in: folder) else { return nil }
         let size = wanted.map { "\(status.byteCount) of \($0) bytes are there" } ?? "its \(status.byteCount) bytes are a beginning"
@@ -37,7 +36,7 @@ package enum ArrivingFile {
         return error
     }
 
-    /// The better error where a control document is damaged because it has not arrived whole; nil where that is not so.
+    /// The error that replaces `.damaged` if a control document has not completely arrived; nil if it is really damaged.
     ///
     /// - Parameter damage: an error whose place is the document's path beneath `root`.
     static func error(insteadOf damage: CloudError, in root: CloudFolder) -> CloudError? {
@@ -51,7 +50,7 @@ package enum ArrivingFile {
         return error(damage.place, status, wanted: nil, in: root)
     }
 
-    /// Whether bytes are those of a JSON object that ends before its end.
+    /// Whether the bytes are the beginning of a JSON object without its end.
     static func isBeginning(_ bytes: [UInt8]) -> Bool {
         guard bytes.first ?? UInt8(ascii: "{") == UInt8(ascii: "{") else { return false }
         var depth = 0, isText = false, isEscaped = false

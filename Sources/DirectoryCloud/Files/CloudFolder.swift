@@ -2,7 +2,8 @@ import CloudStore
 import CommitLog
 import Platform
 
-/// One open directory of a cloud: reads plain files whole, lists, makes and removes. New files come from ``DurableFile`` alone.
+/// One open directory of a cloud: reads whole files, lists names, creates directories and removes files. Only ``DurableFile`` writes new
+/// files.
 ///
 /// Errors carry the path relative to the cloud.
 final class CloudFolder {
@@ -17,24 +18,24 @@ final class CloudFolder {
         self.calls = calls
     }
 
-    /// This directory as a place in messages.
+    /// This directory as a place in error messages.
     var ownPlace: String { path.isEmpty ? "." : path }
 
-    /// A name in this directory as a place in messages.
+    /// A name in this directory as a place in error messages.
     func place(_ name: String) -> String { path.isEmpty ? name : "\(path)/\(name)" }
 
-    /// Runs calls of the system and puts their failure at a place.
+    /// Runs system calls and turns their failure into an error at a place.
     func attempt<T>(at place: String, _ body: () throws(SystemFault) -> T) throws(CloudError) -> T {
         do throws(SystemFault) { return try body() } catch { throw error.error(at: place) }
     }
 
-    /// Opens a directory beneath; nil if nothing has that name.
+    /// Opens a subdirectory; nil if the name does not exist.
     func folder(_ name: String) throws(CloudError) -> CloudFolder? {
         guard let number = try open(name, .directory) else { return nil }
         return CloudFolder(OpenDescriptor(number, calls), path: place(name), calls: calls)
     }
 
-    /// Opens a plain file beneath; nil if nothing has that name. Throws `damaged` if it is anything but a plain file.
+    /// Opens a plain file; nil if the name does not exist. Throws `damaged` if it is anything but a plain file.
     func file(_ name: String) throws(CloudError) -> (descriptor: OpenDescriptor, status: FileStatus)? {
         try StaleHandle.reopening { () throws(CloudError) in try fileOnce(name) }
     }
@@ -49,7 +50,7 @@ final class CloudFolder {
         return (descriptor, status)
     }
 
-    /// The bytes of a plain file beneath; nil if nothing has that name.
+    /// Returns the bytes of a plain file; nil if the name does not exist.
     ///
     /// - Throws: ``CloudError`` with `.damaged` if it is larger than `limit`, in bytes, or shrinks while it is read.
     func bytes(of name: String, limit: Int) throws(CloudError) -> [UInt8]? {
@@ -76,19 +77,19 @@ final class CloudFolder {
         return bytes
     }
 
-    /// What tells whether the names here were changed; nil where nothing does.
+    /// Returns a stamp that changes when the names here change; nil if the file system has no reliable one.
     func stamp() throws(CloudError) -> FolderStamp? {
         try attempt(at: ownPlace) { () throws(SystemFault) in try calls.stamp(ofDirectory: descriptor.number) }
     }
 
-    /// The names here; none that is not UTF-8.
+    /// Returns the names here, except names that are not UTF-8.
     func names() throws(CloudError) -> [String] {
         try attempt(at: ownPlace) { () throws(SystemFault) in try calls.names(in: descriptor.number) }
     }
 
-    /// Visits the directories beneath whose names are allowed, in the byte order of their names; whatever else is there is ignored.
+    /// Visits the subdirectories with valid names, sorted by the UTF-8 bytes of their names. Other entries are ignored.
     ///
-    /// One is open at a time: anyone may make more of them than a process may have open.
+    /// Only one is open at a time, since anybody may create more of them than a process may open.
     func eachFolder(_ body: (_ name: String, _ folder: CloudFolder) throws -> Void) throws {
         for name in try names().filter(CloudNames.isName).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
             let found: CloudFolder?
@@ -102,14 +103,14 @@ final class CloudFolder {
         }
     }
 
-    /// Opens a directory beneath, made now if it is not there. Either way its name is durable on return.
+    /// Opens a subdirectory, and creates it if it is missing. In both cases its name is durable on return.
     func makeFolder(_ name: String) throws(CloudError) -> CloudFolder {
         do throws(SystemFault) {
             try calls.makeDirectory(name, in: descriptor.number)
         } catch {
             guard error.isPresence else { throw error.error(at: place(name)) }
         }
-        // Even if another process made it: it may not have come to this yet.
+        // Synchronize even if another process created the directory: that process may not have done so yet.
         try synchronize()
         guard let folder = try folder(name) else {
             throw CloudError(.inputOutput, at: place(name), "the directory vanished as soon as it was made", isRetryable: true)
@@ -117,7 +118,7 @@ final class CloudFolder {
         return folder
     }
 
-    /// Removes a file; nothing happens if it is not there.
+    /// Removes a file. Does nothing if it does not exist.
     func remove(_ name: String) throws(CloudError) {
         do throws(SystemFault) {
             try calls.unlink(name, in: descriptor.number)
@@ -126,14 +127,14 @@ final class CloudFolder {
         }
     }
 
-    /// Makes the names here durable.
+    /// Makes the names in this directory durable.
     func synchronize() throws(CloudError) {
         try attempt(at: ownPlace) { () throws(SystemFault) in try calls.synchronize(descriptor.number) }
     }
 
-    /// Makes the names here durable that somebody else has made, where this device's file system and rights let it.
+    /// Makes names in this directory durable that another process has written, if this device's file system and rights allow that.
     ///
-    /// For who relies on a name whose maker may have been killed before its own ``synchronize()``.
+    /// For a caller that relies on such a name: the process that wrote it may have been killed before its own ``synchronize()``.
     func synchronizeIfPossible() throws(CloudError) {
         do throws(SystemFault) {
             try calls.synchronize(descriptor.number)
@@ -154,7 +155,7 @@ final class CloudFolder {
 }
 
 extension FileSystemCalls {
-    /// Reads until the buffer is full or the file ends; returns the number of bytes read.
+    /// Reads until the buffer is full or the file ends. Returns the number of bytes read.
     func readAll(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemFault) -> Int {
         var done = 0
         while done < buffer.count {

@@ -4,9 +4,9 @@ import Foundation
 import Platform
 import StrictText
 
-/// A cloud's own directory: opened anew for each operation, made once.
+/// A cloud's own directory. It is opened again for each operation.
 enum CloudRoot {
-    /// Opens the directory; says nothing of what is in it.
+    /// Opens the directory without looking at its content.
     static func open(_ path: String, _ calls: any FileSystemCalls) throws(CloudError) -> CloudFolder {
         var attempt = 1
         while true {
@@ -19,7 +19,7 @@ enum CloudRoot {
         }
     }
 
-    /// Opens the directory and reads in it; a document that is still arriving is told as such.
+    /// Opens the directory and reads in it. A damaged document that is still arriving is reported as arriving.
     static func reading<T>(
         _ path: String, _ calls: any FileSystemCalls, _ body: (CloudFolder) throws(CloudError) -> T
     ) throws(CloudError) -> T {
@@ -33,11 +33,11 @@ enum CloudRoot {
             .cloudUnavailable, at: path, "the directory cannot be opened: \(error.words)", hint: "mount it, or check the path", isRetryable: true)
     }
 
-    /// Makes the directory a cloud with this identity, or returns the identity that it has.
+    /// Makes the directory a cloud with this identity, or returns the identity of the existing cloud.
     ///
     /// - Parameters:
-    ///   - besideOthers: whether other files may lie in it.
-    ///   - sharing: who else may use it; nil leaves a directory that is there as it is, and makes one for its owner alone.
+    ///   - besideOthers: whether the directory may contain other files.
+    ///   - sharing: who else may use it. nil keeps the mode of an existing directory, and creates a new one for its owner alone.
     static func create(
         _ path: String, _ identity: CloudIdentity, _ calls: any FileSystemCalls, _ files: FileMaker, besideOthers: Bool = false,
         sharing: DirectorySharing? = nil
@@ -46,7 +46,8 @@ enum CloudRoot {
         do {
             return try create(in: path, isMade: isMade, identity, calls, files, besideOthers: besideOthers, sharing: sharing)
         } catch {
-            // Who is refused has changed nothing. What somebody else has put into the directory meanwhile keeps it.
+            // A refused caller must not leave a new directory behind. If another process has put something into it by now, `rmdir` fails and
+            // it stays.
             if isMade { removeLastPart(of: path, calls) }
             throw error
         }
@@ -62,19 +63,19 @@ enum CloudRoot {
             do throws(CloudError) { try root.share(sharing) } catch { throw error.moved(to: path) }
         }
         if let found = try reading(path, calls, { root throws(CloudError) in try CloudMarker.read(in: root) }) {
-            // Whoever made it may have been killed before the name was durable.
+            // The process that wrote the marker may have been killed before the name was durable.
             try root.synchronizeIfPossible()
             if sharing != nil { try share() }
             return found
         }
-        // Whoever made the directory, likewise.
+        // The same is true of the process that created the directory.
         try synchronizeAbove(path, calls)
         guard try besideOthers || root.names().allSatisfy({ $0.hasPrefix(".") || $0 == "lost+found" }) else {
-            // Another device may have made it a cloud between the two looks.
+            // Another device may have made it a cloud since the first check.
             if let found = try CloudMarker.read(in: root) { return found }
             throw CloudError(.notACloud, at: path, "the directory holds other files and is not a cloud", hint: "give an empty directory")
         }
-        // Before there is anything in it, and only once it is known to hold nothing of anybody's.
+        // Set the mode before anything is written, and only once the directory is known to contain nothing of other users.
         try share()
         switch try files.put(CloudMarker.bytes(of: identity), as: CloudMarker.fileName, in: root) {
         case .placed, .wasThere: return identity
@@ -84,7 +85,7 @@ enum CloudRoot {
         }
     }
 
-    /// Makes the directory if it is missing; returns whether it was.
+    /// Creates the directory if it is missing. Returns whether it was created.
     private static func makeLastPart(of path: String, _ calls: any FileSystemCalls) throws(CloudError) -> Bool {
         do throws(SystemFault) {
             _ = OpenDescriptor(try calls.openRoot(path), calls)
@@ -108,7 +109,7 @@ enum CloudRoot {
         try? calls.removeDirectory(url.lastPathComponent, in: above.descriptor.number)
     }
 
-    /// Makes the directory's own name durable, where the directory above can be opened.
+    /// Makes the directory's own name durable, if the directory above can be opened.
     private static func synchronizeAbove(_ path: String, _ calls: any FileSystemCalls) throws(CloudError) {
         let above = URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL.deletingLastPathComponent().path
         guard let folder = try? open(above, calls) else { return }

@@ -3,10 +3,10 @@ import CommitLog
 import Foundation
 import Platform
 
-/// Reads one asset of a directory cloud by position.
+/// Reads one asset of a directory cloud at any offset.
 ///
-// SAFETY (@unchecked Sendable): everything is set once in init but `opened`, which `lock` guards; a descriptor is closed only when nobody
-// holds it any more, and pread and openat may be called from several threads at once.
+// SAFETY (@unchecked Sendable): everything is set once in init, except `opened`, which `lock` guards. A descriptor is closed only when it is
+// no longer referenced, and pread and openat may be called from several threads at once.
 final class DirectoryAssetReader: AssetReader, @unchecked Sendable {
     let byteCount: Int
     private let asset: CloudAsset
@@ -16,12 +16,12 @@ final class DirectoryAssetReader: AssetReader, @unchecked Sendable {
     private let lock = NSLock()
     private var opened: OpenDescriptor
 
-    /// The open file; another one after its handle went stale.
+    /// The open file. After its handle went stale, this is another one.
     var descriptor: OpenDescriptor { lock.withLock { opened } }
 
-    /// Opens the asset that a commit names, in the size that it says.
+    /// Opens the asset that a commit names. It must have the size that the commit states.
     ///
-    /// - Parameter reopen: opens the zone's folder by name, for the case that handles go stale.
+    /// - Parameter reopen: opens the zone's folder by name again, if handles become stale.
     init(_ asset: CloudAsset, in zone: CloudFolder, reopen: @escaping () throws -> CloudFolder) throws(CloudError) {
         guard let path = AssetPath(asset.path) else {
             throw CloudError(
@@ -53,7 +53,7 @@ final class DirectoryAssetReader: AssetReader, @unchecked Sendable {
         }
         var isStale = false
         let count = try StaleHandle.reopening { () throws in
-            // Held while it is read: another thread may put a new one in its place.
+            // Keep a reference during the read: another thread may replace `opened`.
             let file = isStale ? try opened(anewFor: place) : descriptor
             isStale = true
             return try zone.attempt(at: place) { () throws(SystemFault) in try zone.calls.readAll(file.number, into: buffer, at: offset) }
@@ -83,7 +83,7 @@ final class DirectoryAssetReader: AssetReader, @unchecked Sendable {
         return Data(bytes)
     }
 
-    /// Opens the asset by name again.
+    /// Opens the asset again by its name.
     private func opened(anewFor place: String) throws -> OpenDescriptor {
         let file = try Self.open(asset, path, in: try reopen())
         lock.withLock { opened = file }
@@ -96,7 +96,7 @@ final class DirectoryAssetReader: AssetReader, @unchecked Sendable {
 }
 
 extension ZoneFolder {
-    /// Removes an asset and its index, unless a commit names it after all: a publish may have succeeded that reported an error.
+    /// Removes an asset and its index, unless a commit names it: a publish that reported an error may have succeeded.
     func discard(_ path: AssetPath) throws {
         guard try !HistoryReader(source: self).isNamed(path) else { return }
         guard let directory = try folder.folder(path.directory) else { return }

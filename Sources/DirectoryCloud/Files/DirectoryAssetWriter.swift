@@ -3,9 +3,10 @@ import CommitLog
 import Foundation
 import Platform
 
-/// Writes one asset of a directory cloud: bytes to a temporary file, hashed on the way; index and asset are put in place at the end.
+/// Writes one asset of a directory cloud. The bytes go to a temporary file and are hashed meanwhile; index and asset get their names at the
+/// end.
 ///
-/// The directory is not touched before the first byte: a writer that turns out to have nothing to say must not wake a sync tool.
+/// Nothing is written before the first byte: a writer without data must not wake a sync tool.
 final class DirectoryAssetWriter: AssetWriter {
     private let path: AssetPath
     private let zone: () throws -> ZoneFolder
@@ -46,7 +47,7 @@ final class DirectoryAssetWriter: AssetWriter {
         state = .ended
         let sealed = try file.seal()
         _ = try StaleHandle.reopening { () throws in try zone() }
-        // The index first: an asset in place always has it.
+        // Place the index first, so that an asset with its name always has its index.
         let named = try place(file, in: folder, with: opened.files)
         try folder.synchronize()
         return CloudAsset(
@@ -59,7 +60,7 @@ final class DirectoryAssetWriter: AssetWriter {
         state = .ended
     }
 
-    /// Puts index and asset in place; if the random name is taken already, under another one.
+    /// Gives index and asset their names. If the random name is taken, tries another one.
     private func place(_ file: DurableFile, in folder: CloudFolder, with files: FileMaker) throws -> AssetPath {
         var name = path
         for _ in 0..<4 {
@@ -67,7 +68,7 @@ final class DirectoryAssetWriter: AssetWriter {
                 name = renamed(files.nonces)
                 continue
             }
-            // The same bytes may be there from a copy that was interrupted.
+            // An interrupted copy may have left the same bytes there.
             if try file.place(as: name.fileName) != .taken { return name }
             if index != nil { try folder.remove(name.indexFileName) }
             name = renamed(files.nonces)

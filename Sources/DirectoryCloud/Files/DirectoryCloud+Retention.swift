@@ -19,7 +19,8 @@ extension DirectoryCloud {
     public func storeClock(in zone: ZoneID) async throws -> Instant {
         try await offThread { root in
             let clock = try self.zoneFolder(zone, in: root).clock()
-            // Above the zones a file is made once in a cloud's life; what a killed run left there is in no zone's listing.
+            // Only one file is ever written to each directory above the zones, and no zone's listing covers these directories. Sweep what
+            // killed runs left there.
             self.files.sweep(root, clock: clock)
             if let scope = try root.folder(zone.scope.rawValue) { self.files.sweep(scope, clock: clock) }
             return clock

@@ -4,40 +4,40 @@ import Foundation
 import Platform
 import StrictText
 
-/// A cloud that is a directory which devices share: a local disk, NFS, or a folder that a tool replicates.
+/// A cloud in a directory that devices share: on a local disk, on NFS, or in a folder that a tool replicates.
 ///
 ///     let cloud = try DirectoryCloud.create(at: "/mnt/share/app", container: "iCloud.org.example.app")
 ///     let cloud = try DirectoryCloud(path: "/mnt/share/app", expecting: uuid)
 ///
-/// No server and no lock: a commit's number belongs to whoever links its file first. Every operation opens the directory
-/// anew and sees that `cloud.json` still has the UUID that was opened; an unmounted or swapped directory is not touched.
-/// Source: docs/cloud-directory.md.
+/// There is no server and no lock: the device that links the file of a commit's number first has published that commit. Every operation
+/// opens the directory again and checks that `cloud.json` still has the same UUID. If the directory is unmounted or swapped, nothing in it
+/// is changed. Source: docs/cloud-directory.md.
 public final class DirectoryCloud: CloudDatabase {
-    /// The directory, as it was given.
+    /// The directory's path, as it was given.
     public let path: String
     private let opened: CloudIdentity
     private let calls: any FileSystemCalls
     let files: FileMaker
     private let ends = VerifiedHeadCache()
     package let authorities = ZoneAuthorities()
-    /// A disk blocks, and a mount whose server is gone may block for ever.
+    /// A disk blocks its thread, and a mount whose server is gone may block for ever, so all calls run on these threads.
     private let workers = BlockingCalls(limit: DirectoryCloud.threadLimit, label: "snapsync.cloud")
-    /// How many threads of the process one cloud's calls may block at a time. Dispatch has 64 for all.
+    /// How many threads of the process one cloud's calls may block at a time. Dispatch has 64 in total.
     package static let threadLimit = 8
 
     /// Opens a cloud.
     ///
     /// - Parameters:
-    ///   - uuid: the UUID that the cloud must have; nil takes any.
-    ///   - container: the container identifier that it must have; nil takes any.
-    /// - Throws: ``CloudError`` with `.cloudUnavailable` (no directory; or no cloud in it, where a UUID is expected),
+    ///   - uuid: the UUID that the cloud must have; nil accepts any.
+    ///   - container: the container identifier that it must have; nil accepts any.
+    /// - Throws: ``CloudError`` with `.cloudUnavailable` (there is no directory, or no cloud in it although a UUID is expected),
     ///   `.notACloud`, `.badContainer` (another UUID or container), `.incompatibleVersion` or `.permissionFailure`.
     public convenience init(path: String, expecting uuid: String? = nil, container: String? = nil) throws {
         try self.init(path: path, expecting: uuid, calls: systemFileCalls, nonces: .system)
         if let container { try ContainerIdentifier.verify(container, isThatOf: opened) }
     }
 
-    /// Opens a cloud on other system calls, with other random names.
+    /// Opens a cloud with the given system calls and source of random names.
     package convenience init(path: String, expecting uuid: String?, calls: any FileSystemCalls, nonces: NonceSource) throws {
         let files = FileMaker(nonces: nonces)
         let found = try StaleHandle.reopening { () throws(CloudError) in
@@ -55,29 +55,29 @@ public final class DirectoryCloud: CloudDatabase {
         self.files = files
     }
 
-    /// Makes an empty directory a cloud, or opens the cloud that is there. The last part of the path is made if it is missing.
+    /// Makes an empty directory a cloud, or opens the cloud that is there. Creates the last part of the path if it is missing.
     ///
-    /// A directory that is there keeps its mode; one that is made is its owner's alone.
+    /// An existing directory keeps its mode; a new one is for its owner alone.
     ///
     /// - Parameter container: `iCloud.` and the application's reverse-DNS name.
-    /// - Throws: ``CloudError`` with `.notACloud` if other files are there, `.invalidArguments`, `.cloudUnavailable` if even the
-    ///   directory above is missing, and as ``init(path:expecting:)``.
+    /// - Throws: ``CloudError`` with `.notACloud` if there are other files, `.invalidArguments`, `.cloudUnavailable` if even the directory
+    ///   above is missing, and as ``init(path:expecting:)``.
     public static func create(at path: String, container: String) throws -> DirectoryCloud {
         try create(at: path, container: container, besideOthers: false)
     }
 
-    /// The same, and says who besides its owner may use the directory, also one that is a cloud already.
+    /// The same, and sets who besides its owner may use the directory, even if it is already a cloud.
     ///
-    /// - Throws: also ``CloudError`` with `.permissionFailure` if the directory is another user's.
+    /// - Throws: also ``CloudError`` with `.permissionFailure` if the directory belongs to another user.
     public static func create(at path: String, container: String, sharing: DirectorySharing) throws -> DirectoryCloud {
         try create(at: path, container: container, besideOthers: false, sharing: sharing)
     }
 
-    /// Makes a cloud on other system calls, with other random names.
+    /// Creates a cloud with the given system calls and source of random names.
     ///
     /// - Parameters:
-    ///   - uuid: the identity of a copy; nil draws one.
-    ///   - besideOthers: whether other files may lie in the directory, which only its owner knows.
+    ///   - uuid: the identity of a copy; nil makes a random one.
+    ///   - besideOthers: whether the directory may contain other files. Only its owner knows that.
     package static func create(
         at path: String, container: String, uuid: String? = nil, calls: any FileSystemCalls = systemFileCalls, nonces: NonceSource = .system,
         besideOthers: Bool = false, sharing: DirectorySharing? = nil
@@ -146,7 +146,7 @@ public final class DirectoryCloud: CloudDatabase {
     ) async throws -> sending any AssetWriter {
         try CloudNames.verify(record, isNameOf: "record")
         guard number > 0 else { throw CloudError(.invalidArguments, at: record, "commits are numbered from 1") }
-        // Cheap, and a writer belongs to its caller alone: not worth the way over the queue.
+        // This runs on the caller's thread: it is short, and the writer belongs to the caller alone.
         let path = AssetPath(record: record, number: number, nonce: files.nonces.hex(8), kind: kind)
         let folder = { [self] in try zoneFolder(zone, in: try openRoot()) }
         let opened = try StaleHandle.reopening { () throws in try folder() }
@@ -163,13 +163,13 @@ public final class DirectoryCloud: CloudDatabase {
     }
 
     public func discard(_ assets: [CloudAsset], in zone: ZoneID) async {
-        // What cannot be removed now is an orphan, which no commit names and a later prune removes.
+        // An asset that cannot be removed now stays as an orphan. No commit names it, and a later prune removes it.
         try? await inZone(zone) { folder in
             for path in assets.compactMap({ AssetPath($0.path) }) { try folder.discard(path) }
         }
     }
 
-    /// The file system's events; where other machines write to it, too, they do not tell everything.
+    /// Reports the file system's events. They are incomplete if other machines write to it too.
     public func events(in zone: ZoneID, _ handler: @escaping @Sendable (ZoneHint) -> Void) -> (any ZoneEventSource)? {
         ZoneEvents(cloud: path, zone: zone, handler)
     }
@@ -202,7 +202,7 @@ extension DirectoryCloud {
         do {
             return try body(try openRoot())
         } catch let error as CloudError where error.code == .damaged {
-            // A sync tool that writes in place gives the same error for a while.
+            // A sync tool that writes in place causes the same error for a while.
             throw (try? CloudRoot.open(path, calls)).flatMap { ArrivingFile.error(insteadOf: error, in: $0) } ?? error
         }
     }

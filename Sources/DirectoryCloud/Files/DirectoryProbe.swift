@@ -3,25 +3,25 @@ import CommitLog
 import Platform
 package import StrictText
 
-/// What a cloud's file system can do, found out by doing it in a folder that is made beneath the zone for that and removed again.
+/// What a cloud's file system supports, found out by trying it in a temporary folder beneath the zone.
 package struct DirectoryProbe: Sendable, Hashable {
-    /// Whether a file can be begun without a name and be given one: a killed run leaves nothing behind.
+    /// Whether a file can be created without a name and linked later, so that a killed run leaves nothing behind.
     package let hasNamelessFiles: Bool
-    /// Whether a file can have a second name, and a name that is taken is refused.
+    /// Whether a file can get a second name, and a name that is taken is refused.
     package let hasHardLinks: Bool
-    /// Whether a file can be renamed so that nothing is replaced.
+    /// Whether a file can be renamed without replacing another one.
     package let hasExclusiveRename: Bool
     /// Why a file or a directory could not be made durable; nil if both could.
     package let synchronizeFailure: String?
-    /// Whether two names that differ in case alone are two names.
+    /// Whether two names that differ only in case are different names.
     package let isCaseSensitive: Bool
-    /// The time by the file system's own clock, just now.
+    /// The present time by the file system's own clock.
     package let clock: Instant
 
-    /// Whether new files can be put in place without replacing anything, in any of the ways.
+    /// Whether new files can be placed without replacing anything, in at least one way.
     package var canPublish: Bool { hasNamelessFiles || hasHardLinks || hasExclusiveRename }
 
-    /// What was found elsewhere.
+    /// Makes a result from given values.
     package init(hasNamelessFiles: Bool, hasHardLinks: Bool, hasExclusiveRename: Bool, synchronizeFailure: String?, isCaseSensitive: Bool, clock: Instant) {
         self.hasNamelessFiles = hasNamelessFiles
         self.hasHardLinks = hasHardLinks
@@ -31,9 +31,9 @@ package struct DirectoryProbe: Sendable, Hashable {
         self.clock = clock
     }
 
-    /// Tries the calls out beneath a zone.
+    /// Tries the calls beneath a zone.
     ///
-    /// - Throws: ``CloudError`` with `.permissionFailure`, `.quotaExceeded` or `.inputOutput` where no folder or file can be made.
+    /// - Throws: ``CloudError`` with `.permissionFailure`, `.quotaExceeded` or `.inputOutput` if no folder or file can be created.
     init(_ zone: ZoneFolder) throws {
         let above = zone.folder, calls = above.calls
         let name = Self.prefix + zone.files.nonces.hex(16)
@@ -42,7 +42,7 @@ package struct DirectoryProbe: Sendable, Hashable {
             guard let folder = try above.folder(name) else {
                 throw CloudError(.inputOutput, at: above.place(name), "the folder vanished as soon as it was made", isRetryable: true)
             }
-            // SMB keeps what is removed while it is open, so everything is closed first.
+            // SMB keeps a removed file as long as it is open, so close everything first.
             defer { try? folder.descriptor.close() }
             try self.init(trying: folder, nonces: zone.files.nonces)
         } catch {
@@ -86,10 +86,11 @@ package struct DirectoryProbe: Sendable, Hashable {
         clock = try folder.attempt(at: folder.place(file)) { () throws(SystemFault) in try calls.status(descriptor.number) }.modified
     }
 
-    /// Whether a new file can be made under a name, which is removed again; false if the name is taken.
+    /// Whether a new file can be created under a name; it is removed again. False if the name is taken.
     ///
-    /// Nothing is opened under a name that is taken. A Linux SMB client keeps a closed file open for a second, and knows it by the name that it
-    /// was opened by: a file that was opened under a second spelling would outlive its removal, and with it the folder.
+    /// The existing file must not be opened. A Linux SMB client keeps a closed file open for a second, and identifies it by the name with
+    /// which it was opened. A file that was opened under a second spelling would outlive its removal, and keep the folder from being
+    /// removed.
     private static func canMake(_ name: String, in folder: CloudFolder) throws(CloudError) -> Bool {
         let calls = folder.calls, directory = folder.descriptor.number
         do throws(SystemFault) {
@@ -102,12 +103,12 @@ package struct DirectoryProbe: Sendable, Hashable {
         return true
     }
 
-    /// How the folder's name begins; eight random bytes follow.
+    /// The beginning of the folder's name; eight random bytes follow as hexadecimal digits.
     static let prefix = ".snapsync-doctor-"
 }
 
 extension DirectoryCloud {
-    /// Tries out what the file system can do, beneath a zone.
+    /// Tries out beneath a zone what the file system supports.
     package func probe(_ zone: ZoneID) async throws -> DirectoryProbe {
         try await inZone(zone) { try DirectoryProbe($0) }
     }

@@ -3,20 +3,20 @@ import CommitLog
 import Platform
 import StrictText
 
-/// A new file on its way into a cloud directory: the only way in which anything is ever written there.
+/// A new file in a cloud directory. Everything that is written there is written through this type.
 ///
 ///     let file = try DurableFile(in: folder, at: place, method: method, nonces: nonces)
 ///     try file.write(bytes)
 ///     let sealed = try file.seal()              // length checked, durable, closed, read back
-///     let placement = try file.place(as: name)  // if nothing has that name
+///     let placement = try file.place(as: name)  // only if the name is free
 ///     try folder.synchronize()                  // the name is durable too
 ///
-/// Nothing is ever replaced. A file whose fsync failed is dead: the error is thrown, the file is dropped, and whoever
-/// wants it written begins a new one, for a second fsync may report success for bytes that are lost.
+/// No file is ever replaced. After a failed fsync the file must not be used any more: the error is thrown, the file is dropped, and the
+/// caller starts a new one. A second fsync could report success for bytes that are lost.
 final class DurableFile {
-    /// What is known of a file that is whole and durable, but not in place yet.
+    /// The properties of a file that is complete and durable, but has no final name yet.
     struct Sealed {
-        /// Bytes.
+        /// The size in bytes.
         let byteCount: Int
         let sha256: String
         /// When it was written, by the file system's clock.
@@ -24,23 +24,23 @@ final class DurableFile {
     }
 
     private let folder: CloudFolder
-    /// What messages call the file.
+    /// The file's name in error messages.
     private let place: String
     private let method: PutIfAbsentStrategy
-    /// The temporary name; in use only where files have one.
+    /// The temporary name; unused if the file has no name.
     private let temporary: String
     private var file: OpenDescriptor
     private var hash = ContentHash()
     private var byteCount = 0
-    /// How many of the first bytes are on their way to the disk.
+    /// How many of the first bytes the system was asked to write to the disk already.
     private var begunByteCount = 0
     private var sealed: Sealed?
     private var hasTemporaryName: Bool
     private var isDead = false
-    /// Whether nothing has kept the file system from copying yet.
+    /// False once the file system has refused to copy.
     private var canCopy = true
 
-    /// Begins a file in `folder`; messages call it `place`.
+    /// Starts a file in `folder`; error messages call it `place`.
     init(in folder: CloudFolder, at place: String, method: PutIfAbsentStrategy, nonces: NonceSource) throws(CloudError) {
         let temporary = TemporaryName.make(nonces)
         self.folder = folder
@@ -61,11 +61,11 @@ final class DurableFile {
     /// Appends bytes.
     func write(_ bytes: UnsafeRawBufferPointer) throws(CloudError) { try write(bytes, after: 0) }
 
-    /// Appends bytes that lie in another open file, too: what the file system copies by itself, on a server without a way over the network,
-    /// need not be written. Whether it has copied these very bytes is seen when they are read back.
+    /// Appends bytes that another open file contains too. If the file system can copy them by itself, they need not be written; on a file
+    /// server they then do not cross the network. Reading the file back verifies that the right bytes were copied.
     func write(_ bytes: UnsafeRawBufferPointer, copying source: Int32, at offset: Int) throws(CloudError) {
         var done = 0
-        // Whatever does not go this way is written: between file systems, where the kernel cannot, where the other file was cut.
+        // Write what cannot be copied: between file systems, without support in the kernel, or if the other file was truncated.
         while canCopy, done < bytes.count {
             do throws(SystemFault) {
                 let count = try folder.calls.copy(source, from: offset + done, byteCount: bytes.count - done, to: file.number)
@@ -88,17 +88,18 @@ final class DurableFile {
         }
         hash.update(bytes)
         byteCount += bytes.count
-        // What the disk writes while more is being made, fsync need not wait for: a quarter of a second for 200 MB.
+        // Start writing to the disk while more bytes are produced, so that fsync has less to wait for. For 200 MB this saves a quarter of a
+        // second.
         if byteCount - begunByteCount >= Self.stretchByteCount {
             folder.calls.beginSynchronizing(file.number, from: begunByteCount, byteCount: byteCount - begunByteCount)
             begunByteCount = byteCount
         }
     }
 
-    /// How many bytes go to the disk at a time while a file is written.
+    /// How many bytes are handed to the disk at a time while a file is written.
     static let stretchByteCount = 8 << 20
 
-    /// Ends the file: checks its length, makes it durable, closes it, reads it back and compares the hash.
+    /// Completes the file: checks its length, makes it durable, closes it, reads it back and compares the hash.
     func seal() throws(CloudError) -> Sealed {
         guard !isDead, sealed == nil else { throw failure("the file is finished or given up already") }
         isDead = true
@@ -108,7 +109,7 @@ final class DurableFile {
         }
         try attempt { () throws(SystemFault) in try folder.calls.synchronize(file.number) }
         let written = file
-        // A second descriptor first: a file without a name is gone when its last one is closed.
+        // Open a second descriptor before closing the first: a file without a name vanishes with its last descriptor.
         let number = try attempt { () throws(SystemFault) in
             hasTemporaryName
                 ? try folder.calls.open(temporary, in: folder.descriptor.number, .read)
@@ -123,9 +124,9 @@ final class DurableFile {
         return sealed
     }
 
-    /// Gives the sealed file its name if nothing has it. The name is durable only after ``CloudFolder/synchronize()``.
+    /// Gives the sealed file its name if the name is free. The name is durable only after ``CloudFolder/synchronize()``.
     ///
-    /// Whatever the system reports, what lies under the name decides: NFS may report an error for what it did.
+    /// If the system reports an error, the file found under the name decides: NFS may report an error for an operation that succeeded.
     func place(as name: String) throws(CloudError) -> Placement {
         guard let sealed else { throw failure("the file is not finished") }
         do throws(SystemFault) {
@@ -140,9 +141,9 @@ final class DurableFile {
         }
     }
 
-    /// Drops what is not in place. Harmless afterwards.
+    /// Drops a file that was not placed. Harmless after it was placed.
     func abandon() {
-        // Nothing to report: a temporary that cannot be removed now is swept when it is a day old.
+        // Ignore errors: a temporary file that cannot be removed now is swept when it is a day old.
         try? file.close()
         if hasTemporaryName {
             hasTemporaryName = false
@@ -150,13 +151,13 @@ final class DurableFile {
         }
     }
 
-    /// What lies under `name` after the system reported a failure; nil if nothing does.
+    /// Examines the file under `name` after the system reported a failure; nil if there is none.
     private func findOutcome(_ name: String, _ sealed: Sealed, _ reported: SystemFault) throws(CloudError) -> Placement? {
         let found: (descriptor: OpenDescriptor, status: FileStatus)?
         do throws(CloudError) {
             found = try folder.file(name)
         } catch {
-            // A directory or a link under that name: something other than ours is there.
+            // A directory or a link has that name, so the name is taken.
             if error.code == .damaged, reported.isPresence { return .taken }
             throw error
         }

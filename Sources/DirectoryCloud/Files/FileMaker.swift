@@ -4,7 +4,8 @@ import Platform
 import StrictText
 import Synchronization
 
-/// Begins new files in a cloud's folders in the way that its file system allows, found out once, and sweeps what killed runs left.
+/// Creates files in a cloud's folders in the way that its file system supports, which is probed once. Also sweeps temporary files of killed
+/// runs.
 final class FileMaker: Sendable {
     private struct Known {
         var method: PutIfAbsentStrategy?
@@ -20,7 +21,7 @@ final class FileMaker: Sendable {
         self.nonces = nonces
     }
 
-    /// Begins a file in `folder`; messages call it `place`.
+    /// Starts a file in `folder`; error messages call it `place`.
     func newFile(in folder: CloudFolder, at place: String) throws(CloudError) -> DurableFile {
         let method = try method(in: folder)
         let file = try DurableFile(in: folder, at: place, method: method, nonces: nonces)
@@ -28,11 +29,11 @@ final class FileMaker: Sendable {
         return file
     }
 
-    /// Puts `bytes` in place under `name` if nothing has it; file and name are durable on return, unless the name is taken.
+    /// Writes `bytes` to a new file called `name` if the name is free. File and name are durable on return, unless the name is taken.
     ///
     /// - Parameters:
-    ///   - isLasting: whether the name must outlive a power cut, too; the file under it is whole in any case.
-    ///   - judge: sees the finished file before it gets its name, and may refuse.
+    ///   - isLasting: whether the name must survive a power cut too. The file's content is complete in any case.
+    ///   - judge: checks the complete file before it gets its name; throws to refuse it.
     func put(
         _ bytes: [UInt8], as name: String, in folder: CloudFolder, isLasting: Bool = true, judge: (DurableFile.Sealed) throws(CloudError) -> Void = { _ in }
     ) throws(CloudError) -> Placement {
@@ -45,9 +46,10 @@ final class FileMaker: Sendable {
         return placement
     }
 
-    /// Opens a directory beneath `folder`, made if it is not there; its name is durable on return.
+    /// Opens a subdirectory of `folder`, and creates it if it is missing. Its name is durable on return.
     ///
-    /// The directory above is synchronized once per run, even if this one was there: whoever made it may have been killed in between.
+    /// The parent directory is synchronized once per run even if the subdirectory exists: the process that created it may have been killed
+    /// before it did so.
     func folder(_ name: String, in folder: CloudFolder) throws(CloudError) -> CloudFolder {
         let path = folder.place(name)
         if known.withLock({ $0.durable.contains(path) }), let found = try folder.folder(name) { return found }
@@ -56,7 +58,7 @@ final class FileMaker: Sendable {
         return made
     }
 
-    /// Whether the cloud lies on a file system that other machines change, found out once.
+    /// Whether the cloud is on a file system that other machines change; determined once.
     func isRemote(_ folder: CloudFolder) -> Bool {
         if let isRemote = known.withLock({ $0.isRemote }) { return isRemote }
         let isRemote = folder.calls.isRemote(folder.descriptor.number)
@@ -72,14 +74,14 @@ final class FileMaker: Sendable {
         return method
     }
 
-    /// Removes temporaries that are more than a day old: their runs are dead. Once per run and folder.
+    /// Removes temporary files that are more than a day old, since their runs have ended. Once per run and folder.
     ///
-    /// Something was made in the folder just now, so the folder's own time is the file system's clock.
+    /// A file was just created in the folder, so the folder's own time is the file system's present time.
     ///
-    /// - Parameter clock: the file system's clock, where nothing was made in the folder.
+    /// - Parameter clock: the file system's clock, if nothing was created in the folder.
     func sweep(_ folder: CloudFolder, clock: Instant? = nil) {
         guard known.withLock({ $0.swept.insert(folder.path).inserted }) else { return }
-        // An economy: what cannot be swept now stays, ignored by readers, until a later run can.
+        // Sweeping only saves space: files that cannot be removed now are ignored by readers, and a later run removes them.
         guard let names = try? folder.names().filter(TemporaryName.matches), !names.isEmpty,
             let now = try? clock ?? folder.calls.status(folder.descriptor.number).modified
         else { return }

@@ -3,41 +3,42 @@ import CommitLog
 package import Platform
 package import StrictText
 
-/// The system calls below a cloud directory, and nothing else: one function, one call.
+/// The system calls below a cloud directory: each function is one call.
 ///
-/// Everything that reads or writes a cloud goes through here, so that a simulated file system can stand in its place and
-/// fail, forget or reorder each call. Descriptors are whatever the implementation makes of them.
-/// Every function throws a ``SystemFault``; a call that a signal interrupted is made again and never reported.
+/// All reading and writing of a cloud goes through this protocol, so that a simulated file system can make each call fail, lose its effect,
+/// or reorder it. The implementation defines what a descriptor is. Every function throws a ``SystemFault``. A call that a signal interrupted
+/// is repeated and not reported.
 package protocol FileSystemCalls: Sendable {
-    /// Opens the directory at an absolute or relative path, following links: the user chose that path.
+    /// Opens the directory at an absolute or relative path, following links, since the user chose the path.
     func openRoot(_ path: String) throws(SystemFault) -> Int32
-    /// Opens `path` beneath a directory, following no link and leaving it never.
+    /// Opens `path` beneath a directory. It follows no link and never leaves the directory.
     func open(_ path: String, in directory: Int32, _ purpose: OpenPurpose) throws(SystemFault) -> Int32
-    /// Opens the file of a descriptor that was opened for writing once more, for reading.
+    /// Opens a file again for reading, given a descriptor that was opened for writing.
     func reopenForReading(_ descriptor: Int32) throws(SystemFault) -> Int32
     func status(_ descriptor: Int32) throws(SystemFault) -> FileStatus
-    /// What tells whether an open directory's names were changed; nil where nothing does.
+    /// Returns a stamp that changes when an open directory's names change; nil if there is no reliable one.
     func stamp(ofDirectory descriptor: Int32) throws(SystemFault) -> FolderStamp?
-    /// Whether other machines may change what an open directory holds, and this one's cache not know of it.
+    /// Whether other machines may change an open directory without this machine's cache noticing.
     func isRemote(_ directory: Int32) -> Bool
-    /// Reads at a place; 0 at the end, perhaps less than asked for.
+    /// Reads at an offset. May read less than requested; returns 0 at the end.
     func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemFault) -> Int
-    /// Writes at the end, perhaps less than given.
+    /// Appends bytes. May write fewer than given.
     func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throws(SystemFault) -> Int
-    /// Appends a part of another file, which the file system copies by itself, perhaps less than asked for; throws where it cannot.
+    /// Appends a part of another file, which the file system copies by itself. May copy less than requested; throws if copying is not
+    /// supported.
     func copy(_ source: Int32, from offset: Int, byteCount: Int, to descriptor: Int32) throws(SystemFault) -> Int
-    /// Has the bytes of a part of a file begin their way to the disk, without waiting for them. A hint: nothing is durable by it, and
-    /// what fails is for ``synchronize(_:)`` to report.
+    /// Starts writing a part of a file to the disk, without waiting. Only a hint: it makes nothing durable, and ``synchronize(_:)`` reports
+    /// failures.
     func beginSynchronizing(_ descriptor: Int32, from offset: Int, byteCount: Int)
     /// Makes a file's content, or a directory's names, durable.
     func synchronize(_ descriptor: Int32) throws(SystemFault)
-    /// Closes; the descriptor is gone whether or not it throws.
+    /// Closes a descriptor. It is closed even if this throws.
     func close(_ descriptor: Int32) throws(SystemFault)
-    /// Gives an open file without a name its name, if nothing has it.
+    /// Gives an open file without a name its name, if the name is free.
     func link(_ descriptor: Int32, as name: String, in directory: Int32) throws(SystemFault)
-    /// Gives a file a second name, if nothing has it.
+    /// Gives a file a second name, if the name is free.
     func link(_ name: String, as newName: String, in directory: Int32) throws(SystemFault)
-    /// Changes a file's name, if nothing has the new one.
+    /// Renames a file, if the new name is free.
     func renameWithoutReplacing(_ name: String, to newName: String, in directory: Int32) throws(SystemFault)
     func unlink(_ name: String, in directory: Int32) throws(SystemFault)
     func makeDirectory(_ name: String, in directory: Int32) throws(SystemFault)
@@ -45,28 +46,28 @@ package protocol FileSystemCalls: Sendable {
     func removeDirectory(_ name: String, in directory: Int32) throws(SystemFault)
     /// Sets the rights of an open file or directory.
     func setMode(_ descriptor: Int32, _ mode: UInt32) throws(SystemFault)
-    /// The names in a directory, without `.` and `..`, in no order.
+    /// The names in a directory, without `.` and `..`, in no particular order.
     func names(in directory: Int32) throws(SystemFault) -> [String]
 }
 
-/// What a file beneath a cloud is opened for.
+/// The purpose for which a file beneath a cloud is opened.
 package enum OpenPurpose: Sendable {
-    /// An existing file, for reading; never blocks, not even on a FIFO.
+    /// An existing file, for reading. Never blocks, not even on a FIFO.
     case read
     /// An existing directory.
     case directory
-    /// A new file under a name that nothing has, 0600 unless the directory is shared (``DirectorySharing``).
+    /// A new file under a free name, with mode 0600 unless the directory is shared (``DirectorySharing``).
     case create
-    /// A new file without a name in the directory, with the same rights; gone when it is closed, unless it was linked.
+    /// A new file without a name in the directory, with the same mode. It vanishes when it is closed, unless it was linked.
     case createNameless
 }
 
-/// What an open file is.
+/// The status of an open file.
 package struct FileStatus: Sendable {
     package let isRegular: Bool
-    /// Bytes.
+    /// The size in bytes.
     package let byteCount: Int
-    /// When the content changed last, by the file system's clock.
+    /// When the content last changed, by the file system's clock.
     package let modified: Instant
 
     package init(isRegular: Bool, byteCount: Int, modified: Instant) {
@@ -76,7 +77,7 @@ package struct FileStatus: Sendable {
     }
 }
 
-/// The calls of the system that this program runs on.
+/// The calls for the system that this program runs on.
 package let systemFileCalls: any FileSystemCalls = {
     #if os(Linux)
         LinuxFileSystem()
@@ -86,24 +87,23 @@ package let systemFileCalls: any FileSystemCalls = {
 }()
 
 extension FileSystemCalls {
-    /// The stamp of an open directory; nil where its times tell nothing of what other machines do, as of a file system that is
-    /// only made up.
+    /// Without an implementation there is no stamp, as on a file system whose times do not show other machines' changes.
     package func stamp(ofDirectory descriptor: Int32) throws(SystemFault) -> FolderStamp? { nil }
 
-    /// A file system that only stands in for one has no other machines.
+    /// A simulated file system has no other machines.
     package func isRemote(_ directory: Int32) -> Bool { false }
 
-    /// A cloud's own directories are never removed; where a file system only stands in for one, neither are others.
+    /// A simulated file system need not remove directories: a cloud never removes its own.
     package func removeDirectory(_ name: String, in directory: Int32) throws(SystemFault) { throw SystemFault.missing("rmdir") }
 
-    /// Where the system cannot copy, bytes are written.
+    /// Without an implementation the caller writes the bytes.
     package func copy(_ source: Int32, from offset: Int, byteCount: Int, to descriptor: Int32) throws(SystemFault) -> Int {
         throw SystemFault.missing("copy_file_range")
     }
 
-    /// A hint may be ignored.
+    /// Does nothing: a hint may be ignored.
     package func beginSynchronizing(_ descriptor: Int32, from offset: Int, byteCount: Int) {}
 
-    /// Where a file system only stands in for one, nobody is kept out.
+    /// Does nothing: a simulated file system has no other users.
     package func setMode(_ descriptor: Int32, _ mode: UInt32) throws(SystemFault) {}
 }

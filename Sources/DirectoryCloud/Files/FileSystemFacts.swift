@@ -10,24 +10,24 @@ import CommitLog
 import Foundation
 import Platform
 
-/// The file system that a directory lies on.
+/// Properties of a directory's file system.
 package struct FileSystemFacts: Sendable, Hashable {
     /// Its name, or the number by which the kernel knows it.
     package let name: String
-    /// Whether other machines may write it, too.
+    /// Whether other machines may write to it too.
     package let isShared: Bool
-    /// How many bytes a user who is not root may still write.
+    /// How many bytes a user other than root may still write.
     package let freeByteCount: Int
     /// Whether it is mounted read-only.
     package let isReadOnly: Bool
-    /// The options that it is mounted with: `rw`, `lookupcache=pos`. Empty where they are not known.
+    /// Its mount options: `rw`, `lookupcache=pos`. Empty if they are unknown.
     package let mountOptions: [String]
 
-    /// Asks for the facts of a directory; writes nothing.
+    /// Reads the properties of a directory's file system, without writing anything.
     ///
     /// Source: statfs(2), statvfs(3); the numbers are those of linux/magic.h and of the file systems' own sources.
     ///
-    /// - Throws: ``CloudError`` where the directory cannot be opened.
+    /// - Throws: ``CloudError`` if the directory cannot be opened.
     package init(ofDirectory path: String) throws(CloudError) {
         var space = statvfs()
         guard statvfs(path, &space) == 0 else { throw SystemFault("statvfs", errno).error(at: path) }
@@ -41,7 +41,7 @@ package struct FileSystemFacts: Sendable, Hashable {
         mountOptions = Self.mountOptions(ofDirectory: path)
     }
 
-    /// Facts that were found elsewhere, of a file system with room.
+    /// Makes given properties, of a file system with free space.
     package init(name: String, mountOptions: [String]) {
         self.name = name
         self.mountOptions = mountOptions
@@ -50,10 +50,10 @@ package struct FileSystemFacts: Sendable, Hashable {
         isReadOnly = false
     }
 
-    /// Whether this process may make and remove names in a directory, as far as modes and mounts say.
+    /// Whether this process may create and remove names in a directory, according to modes and mounts.
     package static func isWritable(_ path: String) -> Bool { FileAccess([.write, .search]).refusal(path) == nil }
 
-    /// Whether an NFS client remembers that a name was not there, so that a new file may be found up to a minute late.
+    /// Whether an NFS client caches that a name did not exist. A new file may then be found up to a minute late.
     package var remembersAbsence: Bool {
         name == "NFS" && !mountOptions.isEmpty && !mountOptions.contains { $0.hasPrefix("lookupcache=pos") || $0 == "lookupcache=none" || $0 == "noac" }
     }
@@ -61,13 +61,13 @@ package struct FileSystemFacts: Sendable, Hashable {
     private static func mountOptions(ofDirectory path: String) -> [String] {
         var info = stat()
         guard stat(path, &info) == 0, let table = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8) else { return [] }
-        // As glibc's makedev(3) packs them.
+        // The packing of glibc's makedev(3).
         let device = UInt64(truncatingIfNeeded: info.st_dev), major = (device >> 8 & 0xFFF) | (device >> 32 & ~0xFFF),
             minor = (device & 0xFF) | (device >> 12 & ~0xFF)
         return mountOptions(inTable: table, device: "\(major):\(minor)")
     }
 
-    /// The options of the last mount of a device in the kernel's table of mounts; `device` is major and minor number: `98:0`.
+    /// The options of the last mount of a device in the kernel's mount table. `device` is the major and minor number: `98:0`.
     ///
     /// Source: proc_pid_mountinfo(5): `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`.
     static func mountOptions(inTable table: String, device: String) -> [String] {
@@ -76,7 +76,7 @@ package struct FileSystemFacts: Sendable, Hashable {
         return (line[5].split(separator: ",") + line[end + 3].split(separator: ",")).map(String.init)
     }
 
-    /// Whether there is anything of that name.
+    /// Whether the path exists.
     package static func isThere(_ path: String) -> Bool { FileAccess.exists.refusal(path) == nil }
 
     /// `ST_RDONLY`.

@@ -2,22 +2,22 @@ package import CloudStore
 import CommitLog
 import Platform
 
-/// Something in a cloud's directory that this format does not name: readers ignore it, and nobody removes it.
+/// A file in a cloud's directory that is not part of the format. Readers ignore it, and it is never removed automatically.
 package struct ForeignFile: Sendable, Hashable {
-    /// What it seems to be.
+    /// The probable kind of the file.
     package enum Kind: Sendable, Hashable {
-        /// A tool that replicates folders has put it aside.
+        /// A conflict copy by a tool that replicates folders.
         case conflictCopy
-        /// It has a name of the format and is no plain file, or no directory where one belongs.
+        /// It has a name of the format but is not a plain file, or not a directory where one is expected.
         case notPlain
-        /// A look of `doctor` that was killed has left it.
+        /// Left by a `doctor` run that was killed.
         case probe
-        /// A damaged file that `repair` has put a whole one in the place of.
+        /// A damaged file that `repair` has replaced.
         case setAside
         case other
     }
 
-    /// Beneath the cloud's directory.
+    /// Relative to the cloud's directory.
     package let path: String
     package let kind: Kind
 
@@ -38,9 +38,9 @@ package struct ForeignFile: Sendable, Hashable {
 }
 
 extension DirectoryCloud {
-    /// What lies in the cloud's own directory and in a zone's and is none of theirs, in the order of paths.
+    /// The files in the cloud's own directory and in a zone's that are not part of the format, sorted by path.
     ///
-    /// Hidden files beside `cloud.json` are left out: tools that replicate folders keep their own there.
+    /// Hidden files beside `cloud.json` are left out: tools that replicate folders keep their own files there.
     package func foreignFiles(in zone: ZoneID) async throws -> [ForeignFile] {
         let outside = try await offThread { root in
             let own: Set<String> = [CloudMarker.fileName, CloudScope.private.rawValue, CloudScope.public.rawValue, "lost+found"]
@@ -51,7 +51,7 @@ extension DirectoryCloud {
     }
 }
 
-/// Walks through a zone's directory and finds what it does not name.
+/// Finds the files in a zone's directory that are not part of the format.
 private struct ForeignFiles {
     let zone: ZoneFolder
 
@@ -70,7 +70,7 @@ private struct ForeignFiles {
         return found
     }
 
-    /// What is strange in a folder that holds folders of files.
+    /// Finds the foreign files in a folder that contains folders of files.
     private func beneath(_ name: String, isOwn: (_ name: String, _ folder: String) -> Bool) throws -> [ForeignFile] {
         guard let folder = try zone.folder.folder(name) else { return [] }
         var found: [ForeignFile] = []
@@ -80,7 +80,7 @@ private struct ForeignFiles {
             found += try strangers(in: files) { isOwn($0, inner) }
         }
         for name in try folder.names() where !known.contains(name) && !TemporaryName.matches(name) {
-            // What has a folder's name and is a link, say, hides what should be there; a stray file does not.
+            // A link with a valid folder name, for example, hides the folder that belongs there; a stray file does not.
             found.append(ForeignFile(folder.place(name), isPlain: try !CloudNames.isName(name) || isPlain(name, in: folder)))
         }
         return found
@@ -93,7 +93,7 @@ private struct ForeignFiles {
         }
     }
 
-    /// Whether a name is a plain file's, or nothing's any more.
+    /// Whether a name is that of a plain file, or no longer exists.
     private func isPlain(_ name: String, in folder: CloudFolder) throws(CloudError) -> Bool {
         do throws(CloudError) {
             _ = try folder.file(name)

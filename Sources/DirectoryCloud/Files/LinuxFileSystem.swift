@@ -9,12 +9,13 @@
     package import Platform
     import StrictText
 
-    /// Linux's own calls where they are faster or better than those of POSIX: files without a name, `openat2`, copies by the file system.
+    /// Uses Linux's own calls where they are faster or safer than those of POSIX: files without a name, `openat2`, copies by the file
+    /// system.
     package struct LinuxFileSystem: FileSystemCalls {
         private let base = POSIXFileSystem()
         private let hasOpenat2: Bool
 
-        /// - Parameter hasOpenat2: false opens part by part, as on kernels before 5.6.
+        /// - Parameter hasOpenat2: false opens a path part by part, as on kernels before 5.6.
         package init(hasOpenat2: Bool = true) {
             self.hasOpenat2 = hasOpenat2
         }
@@ -29,7 +30,7 @@
             do throws(SystemFault) {
                 return try System.retrying("open") { clinux_open_beneath(directory, path, flags, 0o600) }
             } catch {
-                // Some container sandboxes answer EPERM to a call that they do not know.
+                // Some container sandboxes return EPERM for a system call that they do not know.
                 guard error.number == ENOSYS || error.number == EPERM else { throw error }
                 return try base.openStepByStep(path, in: directory, flags)
             }
@@ -42,7 +43,7 @@
         package func isRemote(_ directory: Int32) -> Bool { RemoteFileSystem.isRemote(directory) }
 
         package func stamp(ofDirectory descriptor: Int32) throws(SystemFault) -> FolderStamp? {
-            // Another machine's change may show late there, at a coarse time, or not at all.
+            // There, another machine's change may appear late, with a coarse time, or not at all.
             guard !RemoteFileSystem.isRemote(descriptor) else { return nil }
             let info = try base.facts(descriptor)
             return FolderStamp(
@@ -55,7 +56,7 @@
         }
 
         package func beginSynchronizing(_ descriptor: Int32, from offset: Int, byteCount: Int) {
-            // It waits for nothing, so it takes no error from fsync that fsync would have reported.
+            // This call does not wait, so it cannot consume an error that fsync would have reported.
             _ = sync_file_range(descriptor, off64_t(offset), off64_t(byteCount), UInt32(SYNC_FILE_RANGE_WRITE))
         }
 
@@ -68,7 +69,7 @@
         }
     }
 
-    // What Linux does as POSIX says.
+    // The calls for which Linux needs nothing beyond POSIX.
     extension LinuxFileSystem {
         package func openRoot(_ path: String) throws(SystemFault) -> Int32 { try base.openRoot(path) }
         package func status(_ descriptor: Int32) throws(SystemFault) -> FileStatus { try base.status(descriptor) }

@@ -7,7 +7,7 @@ public import StrictText
 struct MessageFolder {
     let zone: ZoneFolder
 
-    /// Puts a message in place if nothing has its name.
+    /// Stores a message if its name is free.
     func add(_ message: CloudMessage, clock: Instant) throws {
         let bytes = try MessageDocument.encode(message, of: zone.history, by: zone.history.isSigned ? zone.authority.signer() : nil)
         let folder = try zone.files.folder(message.sender, in: try zone.subfolder(CloudNames.messages))
@@ -18,14 +18,14 @@ struct MessageFolder {
         guard placement != .taken else { throw CloudMailbox.takenID(at: folder.place(name)) }
     }
 
-    /// What waits; folders of names that no device has are not looked at.
+    /// Reads the waiting messages. Folders whose names are not valid device names are ignored.
     func read(_ request: MailboxRequest) throws -> CloudMailbox {
         var mailbox = CloudMailbox()
         let senders: CloudFolder?
         var stamps: [String: FolderStamp] = [:]
         do throws(CloudError) {
             senders = try zone.folder.folder(CloudNames.messages)
-            // Before the listing: what comes after this changes the stamp.
+            // Take the stamp before the listing, so that a later change changes the stamp.
             stamps[""] = try senders?.stamp()
         } catch {
             guard error.code == .damaged else { throw error }
@@ -36,7 +36,7 @@ struct MessageFolder {
         try senders?.eachFolder { sender, folder in
             guard request.sender == nil || sender == request.sender else { return }
             stamps[sender] = try folder.stamp()
-            // A folder without a stamp is not to be forgotten: then there is no mark.
+            // Without a stamp for each folder there is no mark.
             if stamps[sender] == nil { stamps[""] = nil }
             let names = try folder.names()
             if signers == nil, !names.isEmpty { signers = try MessageSigners(zone, request) }
@@ -45,13 +45,13 @@ struct MessageFolder {
                 try folder.bytes(of: name, limit: CloudMessage.byteLimit)
             }
         }
-        // What was not read, or may be mended where it lies, is to be looked at again.
+        // There is no mark if something was not read, or may be repaired in place: the next run must read it again.
         let isAllRead = request.sender == nil && mailbox.unreadCount == 0 && mailbox.setAside.isEmpty
         if isAllRead, stamps[""] != nil { mailbox.mark = MailboxMark(folders: stamps) }
         return mailbox
     }
 
-    /// Whether a damaged message is one that a sync tool is still writing.
+    /// Whether a sync tool is still writing a message that looks damaged.
     private func isArriving(_ name: String, in folder: CloudFolder) -> Bool {
         guard let bytes = try? folder.bytes(of: name, limit: CloudMessage.byteLimit), ArrivingFile.isBeginning(bytes),
             let status = try? folder.file(name)?.status
@@ -59,7 +59,7 @@ struct MessageFolder {
         return ArrivingFile.error(name, status, wanted: nil, in: folder) != nil
     }
 
-    /// Whether the folders are what they were when the mark was taken.
+    /// Whether the folders have not changed since the mark was taken.
     func isUnchanged(since mark: MailboxMark) throws(CloudError) -> Bool {
         guard !mark.folders.isEmpty else { return false }
         for (sender, stamp) in mark.folders {
@@ -70,7 +70,7 @@ struct MessageFolder {
         return true
     }
 
-    /// Removes a message; nothing happens if it is not there.
+    /// Removes a message. Does nothing if it does not exist.
     func remove(_ message: CloudMessageName) throws {
         try CloudNames.verify(message.sender, isNameOf: "device")
         guard CloudNames.isMessageID(message.id), let folder = try zone.folder.folder("\(CloudNames.messages)/\(message.sender)") else { return }

@@ -2,9 +2,9 @@ import CloudStore
 import CommitLog
 import Platform
 
-/// A descriptor that is closed once: explicitly, with its error seen, or at the latest when nobody holds it any more.
+/// A descriptor that is closed exactly once: explicitly, with its error reported, or else when the last reference is released.
 ///
-/// Not for several threads at once while it is being closed; reading through ``number`` from several threads is fine.
+/// Closing must not happen while other threads use it; reading through ``number`` from several threads is fine.
 final class OpenDescriptor {
     /// The descriptor; -1 after ``close()``.
     private(set) var number: Int32
@@ -16,11 +16,11 @@ final class OpenDescriptor {
     }
 
     deinit {
-        // Only files that were read, or given up, are left to this: what a close would report no longer matters.
+        // Only files that were read or abandoned are closed here. An error of close no longer matters for them.
         try? close()
     }
 
-    /// Closes now.
+    /// Closes the descriptor now.
     func close() throws(SystemFault) {
         guard number >= 0 else { return }
         let closing = number

@@ -9,10 +9,11 @@ package import CloudStore
 package import Platform
 import StrictText
 
-/// The calls of POSIX, and no others: enough to keep the whole contract of a cloud, without what a system does faster or better.
+/// Uses only calls of POSIX. They suffice for the whole contract of a cloud, without the faster or safer calls of a particular system.
 ///
-/// Files are made 0600 and directories 0700, unless the directory above is shared (``DirectorySharing``). Every file has a temporary name
-/// until it is linked, and nothing is known of other machines, so that nothing rests on this machine's cache.
+/// Files are created with 0600 and directories with 0700, unless the directory above is shared (``DirectorySharing``). Every file has a
+/// temporary name until it is linked. The type of a file system is unknown here, so each one is treated as if other machines could change
+/// it.
 package struct POSIXFileSystem: FileSystemCalls {
     package init() {}
 
@@ -31,10 +32,10 @@ package struct POSIXFileSystem: FileSystemCalls {
         return purpose == .create ? try sharing(descriptor, in: directory) : descriptor
     }
 
-    /// Opens a path one part at a time, each without following a link, none of them `..`: never leaves the directory.
+    /// Opens a path one part at a time, without following links and without accepting `..`, so that it cannot leave the directory.
     func openStepByStep(_ path: String, in directory: Int32, _ flags: Int32) throws(SystemFault) -> Int32 {
         var current = directory
-        // Bytes, not characters: "/" and a combining mark are one character.
+        // Compare bytes, not characters: "/" followed by a combining mark is one character.
         var rest = path.utf8[...]
         while true {
             let part = String(decoding: rest.prefix { $0 != UInt8(ascii: "/") }, as: UTF8.self)
@@ -54,7 +55,7 @@ package struct POSIXFileSystem: FileSystemCalls {
         }
     }
 
-    /// Gives a file that was just made the rights that its directory gives; closes it if that fails.
+    /// Gives a new file the rights that its directory grants. Closes the file if that fails.
     func sharing(_ descriptor: Int32, in directory: Int32) throws(SystemFault) -> Int32 {
         do throws(SystemFault) {
             let rights = DirectorySharing.modeOfFile(in: try mode(of: directory))
@@ -78,7 +79,7 @@ package struct POSIXFileSystem: FileSystemCalls {
         return info
     }
 
-    /// A file that has no name cannot be reopened; this system makes none.
+    /// Never succeeds: only a file without a name needs this, and there are none on this system.
     package func reopenForReading(_ descriptor: Int32) throws(SystemFault) -> Int32 { throw SystemFault.missing("open") }
 
     package func status(_ descriptor: Int32) throws(SystemFault) -> FileStatus {
@@ -90,7 +91,7 @@ package struct POSIXFileSystem: FileSystemCalls {
 
     package func stamp(ofDirectory descriptor: Int32) throws(SystemFault) -> FolderStamp? { nil }
 
-    /// POSIX does not say on what a directory lies.
+    /// POSIX does not tell which file system a directory is on.
     package func isRemote(_ directory: Int32) -> Bool { true }
 
     package func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemFault) -> Int {
@@ -104,19 +105,19 @@ package struct POSIXFileSystem: FileSystemCalls {
     package func synchronize(_ descriptor: Int32) throws(SystemFault) { try System.synchronize(descriptor) }
 
     package func close(_ descriptor: Int32) throws(SystemFault) {
-        // The descriptor is gone even if close reports EINTR; closing it again could close somebody else's.
+        // The descriptor is closed even if close reports EINTR. Closing it again could close another thread's.
         guard systemClose(descriptor) != 0, errno != EINTR else { return }
         throw SystemFault("close", errno)
     }
 
-    /// A file without a name cannot be linked; this system makes none.
+    /// Never succeeds: there are no files without a name on this system.
     package func link(_ descriptor: Int32, as name: String, in directory: Int32) throws(SystemFault) { throw SystemFault.missing("link") }
 
     package func link(_ name: String, as newName: String, in directory: Int32) throws(SystemFault) {
         _ = try System.retrying("link") { linkat(directory, name, directory, newName, 0) }
     }
 
-    /// POSIX's `rename` replaces what has the new name.
+    /// Never succeeds: POSIX's `rename` replaces an existing file.
     package func renameWithoutReplacing(_ name: String, to newName: String, in directory: Int32) throws(SystemFault) {
         throw SystemFault.missing("rename")
     }
@@ -129,17 +130,17 @@ package struct POSIXFileSystem: FileSystemCalls {
         do throws(SystemFault) {
             _ = try System.retrying("mkdir") { mkdirat(directory, name, 0o700) }
         } catch {
-            // A run that was killed may have made it and not shared it yet.
+            // A killed run may have created the directory without sharing it yet.
             if error.isPresence { try share(name, in: directory) }
             throw error
         }
         try share(name, in: directory)
     }
 
-    /// Gives a directory of this user's the rights that the directory above gives, if that one is shared.
+    /// Gives a directory that this user owns the rights that its parent grants, if the parent is shared.
     private func share(_ name: String, in directory: Int32) throws(SystemFault) {
         let wanted = DirectorySharing.modeOfFolder(in: try mode(of: directory))
-        // Opened without following links: the mode is set on what is a directory here, and on nothing else.
+        // Open it without following links, so that the mode is set only on a directory that is really here.
         guard wanted != DirectorySharing.modeOfFolder(in: 0), let descriptor = try? open(name, in: directory, .directory) else { return }
         defer { _ = systemClose(descriptor) }
         let info = try facts(descriptor)
@@ -151,7 +152,7 @@ package struct POSIXFileSystem: FileSystemCalls {
     }
 
     package func names(in directory: Int32) throws(SystemFault) -> [String] {
-        // A second description of the directory: reading it moves a position that the caller's descriptor must not share.
+        // Open the directory again: reading moves a position, which must not be shared with the caller's descriptor.
         let copy = try System.retrying("open") { openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         guard let stream = fdopendir(copy) else {
             let number = errno
@@ -170,7 +171,7 @@ package struct POSIXFileSystem: FileSystemCalls {
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(validatingCString: $0) }
             }
-            // The format has no name that is not UTF-8.
+            // The format contains no name that is not UTF-8.
             if let name, name != ".", name != ".." { names.append(name) }
         }
     }
@@ -188,7 +189,7 @@ extension OpenPurpose {
     }
 }
 
-// The C library's functions whose names the methods above hide.
+// The C library's functions that the methods above shadow.
 private func systemOpen(_ path: String, _ flags: Int32) -> Int32 { open(path, flags) }
 private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }
 private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int { write(descriptor, bytes.baseAddress, bytes.count) }

@@ -2,16 +2,16 @@ import CloudStore
 import CommitLog
 import Platform
 
-/// How a file system puts a file in place without replacing anything.
+/// How a file system places a file without replacing another one.
 enum PutIfAbsentStrategy: Sendable, CaseIterable {
-    /// A file without a name, then `link`: a killed run leaves nothing behind. ext4, XFS, Btrfs, tmpfs.
+    /// A file without a name, then `link`. A killed run leaves nothing behind. ext4, XFS, Btrfs, tmpfs.
     case linkNameless
     /// A file with a temporary name, then `link` and `unlink`. NFS and most others.
     case linkNamed
-    /// A file with a temporary name, then `renameat2(RENAME_NOREPLACE)`: where there are no hard links.
+    /// A file with a temporary name, then `renameat2(RENAME_NOREPLACE)`. For file systems without hard links.
     case renameNamed
 
-    /// Finds the first way that works in a directory, by doing it, and sees that an existing name is really refused.
+    /// Finds the first method that works in a directory, by trying it, and verifies that a name which is taken is refused.
     ///
     /// - Throws: ``CloudError`` with `.permissionFailure`, `.quotaExceeded` or `.inputOutput`.
     static func probe(in folder: CloudFolder, nonces: NonceSource) throws(CloudError) -> PutIfAbsentStrategy {
@@ -33,7 +33,7 @@ enum PutIfAbsentStrategy: Sendable, CaseIterable {
             hint: "put the cloud on another file system; docs/cloud-directory.md lists those that work")
     }
 
-    /// What the method is called in messages.
+    /// The method's name in error messages.
     private var name: String {
         switch self {
         case .linkNameless: "link of a file without a name"
@@ -42,15 +42,15 @@ enum PutIfAbsentStrategy: Sendable, CaseIterable {
         }
     }
 
-    /// Whether an error says that the file system has no such method.
+    /// Whether an error means that the file system does not support this method.
     ///
-    /// Some network mounts answer `EIO` to a link or rename that they cannot make. An SMB server answers `EACCES` to a link in a share on FAT. The
-    /// file to link was made in the same directory just before, so the user has the right to make names there.
+    /// Some network mounts return `EIO` for a link or rename that they do not support. An SMB server returns `EACCES` for a link in a share
+    /// on FAT. The file to link was just created in the same directory, so the error cannot mean that the user may not create names there.
     func isRefused(by error: SystemFault) -> Bool {
         error.isUnsupported || ((error.isInputOutput || error.isDenial) && ["link", "rename"].contains(error.call))
     }
 
-    /// Whether a file can be put in place in this way, and an existing name is refused; tried out under names that are removed again.
+    /// Whether a file can be placed with this method, and a name that is taken is refused. The test files are removed again.
     func works(in folder: CloudFolder, nonces: NonceSource) throws(SystemFault) -> Bool {
         let names = (0..<3).map { _ in TemporaryName.make(nonces) }
         defer { for name in names { try? folder.remove(name) } }
@@ -71,7 +71,7 @@ enum PutIfAbsentStrategy: Sendable, CaseIterable {
         try perform(calls, file.number, temporary: temporary, as: name, in: directory)
     }
 
-    /// Gives an open file its name: the one step after which others see it.
+    /// Gives an open file its name. Only after this step do other devices see the file.
     func perform(
         _ calls: any FileSystemCalls, _ descriptor: Int32, temporary: String, as name: String, in directory: Int32
     ) throws(SystemFault) {
@@ -83,7 +83,7 @@ enum PutIfAbsentStrategy: Sendable, CaseIterable {
     }
 }
 
-/// The names of files that are not in place yet: `.snapsync-<32 hex>.tmp`. Readers ignore them.
+/// The names of files that are not placed yet: `.snapsync-<32 hex>.tmp`. Readers ignore them.
 enum TemporaryName {
     static func make(_ nonces: NonceSource) -> String { ".snapsync-\(nonces.hex(32)).tmp" }
 

@@ -2,29 +2,29 @@ import CloudStore
 import CommitLog
 import Platform
 
-/// The reports of a zone's devices: `devices/<device>/<20-digit counter>.json`, the highest counts.
+/// The reports of a zone's devices: `devices/<device>/<20-digit counter>.json`. The highest counter counts.
 struct ReportFolder {
     let zone: ZoneFolder
 
     /// The largest report, in bytes.
     static let byteLimit = 64 << 10
 
-    /// Puts a report in place if it says something new, then removes the device's older ones.
+    /// Stores a report if it says something new, then removes the device's older ones.
     ///
-    /// A report tells what other files prove. One whose name a power cut takes away is as one that was not written yet, so nobody waits
-    /// for the disk to keep the name.
+    /// A report only repeats what other files prove. If a power cut removes its name, the device writes it again, so the directory is not
+    /// synchronized.
     func add(_ report: DeviceReport) throws {
         try report.verify()
         let devices = try zone.subfolder(CloudNames.devices)
         let folder = if let found = try devices.folder(report.device) { found } else { try zone.files.folder(report.device, in: devices) }
         let bytes = try report.bytes(of: zone.history, by: zone.history.isSigned ? zone.authority.signer() : nil)
         let reader = ReportReader(zone)
-        // Another run of the same device may count up at the same time: look again, then.
+        // Another run of the same device may take the next counter at the same time. Then try again.
         for _ in 0..<8 {
             let counters = try counters(in: folder)
             if let last = newest(of: report.device, counters, in: folder, reader), !report.isNews(after: last) { return }
             let last = counters.last ?? 0
-            // After the largest, which anyone may have laid there, comes the first free one; the others are removed below.
+            // Anybody can create a file with the largest number. Then take the first free number; the other files are removed below.
             let next = last < CloudNames.largestNumber ? last + 1 : (1...).first { !counters.contains($0) } ?? 1
             guard try zone.files.put(bytes, as: "\(CloudNames.digits(next)).json", in: folder, isLasting: false) != .taken else { continue }
             for old in counters { try folder.remove("\(CloudNames.digits(old)).json") }
@@ -33,7 +33,7 @@ struct ReportFolder {
         throw CloudError(.inputOutput, at: folder.ownPlace, "other runs of this device keep reporting", hint: "run one sync at a time", isRetryable: true)
     }
 
-    /// The newest readable report of each device, in the order of their names.
+    /// The newest readable report of each device, sorted by device name.
     func newestOfEachDevice() throws -> [DeviceReport] {
         var reports: [DeviceReport] = []
         let reader = ReportReader(zone)
@@ -49,7 +49,7 @@ struct ReportFolder {
         return newest(of: device, try counters(in: folder), in: folder, ReportReader(zone))
     }
 
-    /// Removes every report under a device's name, the oldest first. Its empty folder stays: the device may report again at any time.
+    /// Removes every report under a device's name, the oldest first. The empty folder stays, since the device may report again at any time.
     func removeAll(of device: String) throws {
         guard let folder = try zone.folder.folder(CloudNames.devices)?.folder(device) else { return }
         for counter in try counters(in: folder) { try folder.remove("\(CloudNames.digits(counter)).json") }
@@ -59,7 +59,7 @@ struct ReportFolder {
         try folder.names().compactMap(CloudNames.number(ofFile:)).sorted()
     }
 
-    /// The newest report of each device that asks to be a member of a signed zone, in the order of their names.
+    /// The newest report of each device that requests membership of a signed zone, sorted by device name.
     func requests() throws -> [DeviceReport] {
         var reports: [DeviceReport] = []
         let reader = ReportReader(zone)
@@ -69,7 +69,7 @@ struct ReportFolder {
         return reports
     }
 
-    /// Reports are hints for people: one that is damaged, or removed by its author just now, gives way to the next older one.
+    /// Reports are only information for people: if one is damaged, or its device has just removed it, the next older one counts.
     private func newest(of device: String, _ counters: [Int], in folder: CloudFolder, _ reader: ReportReader) -> DeviceReport? {
         reader.newest(of: device, counters) { try read($0, in: folder) }
     }

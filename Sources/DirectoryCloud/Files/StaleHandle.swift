@@ -2,15 +2,16 @@ import CloudStore
 import CommitLog
 import Platform
 
-/// Handles that a network file system no longer knows (`ESTALE`): the server was restarted, or another machine removed the file.
+/// Retries after a stale handle (`ESTALE`): a network file system no longer knows an open file, because the server was restarted or another
+/// machine removed the file.
 ///
-/// What lies under the name decides, so whoever meets one opens everything by name again. Operations of a cloud may be repeated: a file
-/// that an earlier attempt put in place is found there with the same bytes.
+/// Everything must then be opened by name again. Operations of a cloud may be repeated: a file that an earlier attempt placed is found there
+/// with the same bytes.
 enum StaleHandle {
     /// How often a body is run at most.
     static let attempts = 4
 
-    /// Runs `body`, which opens what it needs by name, again while handles go stale under it.
+    /// Runs `body`, and runs it again if handles become stale. `body` must open everything that it needs by name.
     static func reopening<T>(_ body: () throws -> T) throws -> T {
         for _ in 1..<attempts {
             do {
@@ -22,7 +23,7 @@ enum StaleHandle {
         return try body()
     }
 
-    /// The same for a body whose errors are all of the cloud.
+    /// The same for a body that throws only ``CloudError``.
     static func reopening<T>(_ body: () throws(CloudError) -> T) throws(CloudError) -> T {
         for _ in 1..<attempts {
             do throws(CloudError) {

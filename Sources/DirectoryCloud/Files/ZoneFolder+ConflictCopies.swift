@@ -4,8 +4,8 @@ import Platform
 import StrictText
 
 extension CloudNames {
-    /// The number of a commit whose file a replicating tool has given another name: the 20 digits, something that is no digit,
-    /// and `.json`. nil for a commit's own name and for everything else.
+    /// The number of a commit whose file a replicating tool has renamed: the 20 digits, then a character that is not a digit, and `.json` at
+    /// the end. nil for a commit's own name and for all others.
     static func number(ofConflictCopy name: String) -> Int? {
         let stem = name.utf8.dropLast(5)
         guard name.hasSuffix(".json"), stem.count > 20, let number = number(ofDigits: stem.prefix(20)),
@@ -16,8 +16,8 @@ extension CloudNames {
 }
 
 extension ZoneFolder {
-    /// The conflict copies of commits that lie here, in the order of their names. A copy of the very commit that stands under
-    /// the plain name is none, and neither is a file that holds no commit of this zone.
+    /// Returns the conflict copies of commits, sorted by name. A copy with the same bytes as the commit under the plain name is not one, and
+    /// neither is a file without a commit of this zone.
     func conflictCopies() throws -> [ConflictCopy] {
         guard let commits = try folder.folder(CloudNames.commits) else { return [] }
         var found: [ConflictCopy] = []
@@ -34,11 +34,11 @@ extension ZoneFolder {
         let commit = try VerifiedCommit(bytes, number: number, of: history).commit
         return ConflictCopy(
             fileName: name, token: commit.token, parent: commit.parent, device: commit.device, timestamp: commit.timestamp,
-            // A later commit that cannot be read shows nothing of the author, and hides no copy.
+            // If a later commit cannot be read, nothing is known of the author, and the copy is reported.
             authorHasGoneOn: (try? hasGoneOn(commit.device, from: number)) == true)
     }
 
-    /// Whether a device has published one of the commits that follow the commit `number` under its plain name, link by link.
+    /// Whether a device has published one of the commits that follow commit `number` under its plain name, each checked against its parent.
     private func hasGoneOn(_ device: String, from number: Int) throws -> Bool {
         guard let bytes = try commitBytes(number) else { return false }
         var last = try VerifiedCommit(bytes, number: number, of: history).commit

@@ -3,9 +3,9 @@ import CommitLog
 import Platform
 import StrictText
 
-// Listing and removing: what pruning does to a zone's directory.
+// Listing and removing files of a zone's directory, for pruning.
 extension ZoneFolder {
-    /// The file system's clock: what it says of a file that was begun just now and is given up again.
+    /// The file system's present time, from a file that is created and abandoned again.
     func clock() throws -> Instant {
         let file = try files.newFile(in: try subfolder(CloudNames.commits), at: folder.place(CloudNames.commits))
         defer { file.abandon() }
@@ -24,10 +24,11 @@ extension ZoneFolder {
         return try found + temporaries()
     }
 
-    /// What killed runs left elsewhere: any folder may be the one in which a run finds out how files are put in place.
+    /// Lists the temporary files of killed runs in the other folders. Any folder may contain one, since a run tests the placing method in
+    /// the first folder it uses.
     private func temporaries() throws -> [StoredFile] {
         var found = try list(folder) { _ in nil }
-        // A ticket is one that a killed run has left, if it is a day old.
+        // List the tickets as temporary files too: one that is a day old was left by a killed run.
         if let waiting = try folder.folder(CloudNames.waiting) {
             found += try list(waiting) { PublishTicket(fileName: $0).map { _ in .temporary } }
         }
@@ -39,7 +40,7 @@ extension ZoneFolder {
 
     func removeFile(_ path: String) throws {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        // The path comes from a listing of ours; whatever it says, nothing outside these directories is touched.
+        // The path should come from our own listing. Whatever it is, remove nothing outside these directories.
         guard let name = parts.last, !name.isEmpty, name != ".." else { return }
         if parts.count == 1 {
             if TemporaryName.matches(name) { try folder.remove(name) }
@@ -68,7 +69,7 @@ extension ZoneFolder {
         return found
     }
 
-    /// Nil for a file that is gone by now, as another prune removed it, and for what is no plain file and nobody's to remove.
+    /// Returns nil for a file that another prune has just removed, and for anything but a plain file, which is never removed.
     private func status(of name: String, in directory: CloudFolder) throws(CloudError) -> FileStatus? {
         do {
             return try directory.file(name)?.status

@@ -3,7 +3,7 @@ import CommitLog
 import Platform
 import StrictText
 
-/// One zone's directory as a ``HistoryStore``: each number a file, each put-if-absent a link.
+/// One zone's directory as a ``HistoryStore``: each commit and each checkpoint is one file, each put-if-absent a link.
 struct ZoneFolder: HistoryStore {
     let history: HistoryID
     let ends: VerifiedHeadCache
@@ -24,8 +24,8 @@ struct ZoneFolder: HistoryStore {
 
     func checkpointNumbers() throws -> [Int] { try numbers(in: CloudNames.checkpoints) }
 
-    /// NFS keeps in mind that a name was not there until it looks at the directory's attributes again, half a minute or a minute later.
-    /// To open the directory by name makes it look (close-to-open consistency); local file systems need nothing.
+    /// Opens the commits directory by name on a remote file system. NFS caches for up to a minute that a name did not exist; opening the
+    /// directory makes the client revalidate it (close-to-open consistency). Local file systems need nothing.
     func refreshCommits() throws {
         guard files.isRemote(folder) else { return }
         _ = try folder.folder(CloudNames.commits)
@@ -56,7 +56,8 @@ struct ZoneFolder: HistoryStore {
         return try folder.file(path.indexPath)?.status.byteCount == index.byteCount
     }
 
-    /// A directory that was made with the zone, before `zone.json`, and is therefore durable; made again if a sync tool left it out.
+    /// Returns a directory of the zone. It was created before `zone.json`, so its name is durable. It is created again if a sync tool left
+    /// it out.
     func subfolder(_ name: String) throws(CloudError) -> CloudFolder {
         if let found = try folder.folder(name) { return found }
         return try files.folder(name, in: folder)

@@ -3,17 +3,17 @@ import CommitLog
 import Platform
 import StrictText
 
-/// Makes zones and finds those that are there.
+/// Creates zones and finds existing ones.
 struct ZoneSetup {
     let root: CloudFolder
     let files: FileMaker
 
-    /// Makes a zone whose marker is put in place last, or returns the one that is there.
+    /// Creates a zone and writes its marker last, or returns the existing zone.
     ///
-    /// - Throws: ``CloudError`` with `.pending` if a history is there whose `zone.json` has not arrived.
+    /// - Throws: ``CloudError`` with `.pending` if there is a history whose `zone.json` has not arrived.
     func create(_ zone: ZoneID, _ marker: ZoneMarker) throws -> ZoneInfo {
         if let folder = try root.folder(zone.description), let info = try ZoneMarker.read(zone, in: folder) {
-            // Whoever made it may have been killed before the marker's name was durable.
+            // The process that wrote the marker may have been killed before the name was durable.
             try folder.synchronizeIfPossible()
             return info
         }
@@ -35,7 +35,7 @@ struct ZoneSetup {
         return info
     }
 
-    /// The zones that are there, in the order of scope and name.
+    /// The existing zones, sorted by scope and name.
     func zones() throws -> [ZoneInfo] {
         var found: [ZoneInfo] = []
         for scope in CloudScope.allCases {

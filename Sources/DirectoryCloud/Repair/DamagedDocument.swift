@@ -2,7 +2,7 @@ package import CloudStore
 import CommitLog
 import Platform
 
-/// A commit or a checkpoint that is missing or has other bytes than it must have, and those bytes, if they can be had.
+/// A commit or a checkpoint that is missing or has the wrong bytes, and the right bytes if they were found.
 package struct DamagedDocument: Sendable {
     package enum Kind: String, Sendable { case commit, checkpoint }
 
@@ -11,16 +11,16 @@ package struct DamagedDocument: Sendable {
     package let isMissing: Bool
     /// What is wrong with it.
     package let reason: String
-    /// The bytes that it must have; nil if they could not be found.
+    /// The right bytes; nil if they were not found.
     package let mended: [UInt8]?
-    /// Where they come from, in words.
+    /// Where the right bytes come from, as a text.
     package let source: String?
 
-    /// Beneath the zone.
+    /// Relative to the zone.
     package var path: String { "\(kind == .commit ? CloudNames.commits : CloudNames.checkpoints)/\(CloudNames.digits(number)).json" }
 }
 
-/// A zone's history with the bytes that damaged documents must have in their places.
+/// A zone's history in which damaged documents are replaced by their right bytes.
 struct MendedSource: HistorySource {
     let zone: ZoneFolder
     let commits: [Int: [UInt8]]
@@ -45,7 +45,7 @@ struct MendedSource: HistorySource {
     func checkpointNumbers() throws -> [Int] { try Set(checkpoints.keys).union(zone.checkpointNumbers()).sorted() }
 }
 
-/// A directory cloud whose damaged commits and checkpoints read as they must be: what `repair` looks at, before it has written any.
+/// A directory cloud in which damaged commits and checkpoints read as if repaired. `repair` examines it before it writes anything.
 package struct MendedCloud: CloudDatabaseDecorator {
     package let directory: DirectoryCloud
     let documents: [DamagedDocument]

@@ -2,13 +2,13 @@ import CloudStore
 import CommitLog
 import Platform
 
-/// The name under which a damaged file is set aside: its own, `.damaged-` and 8 hexadecimal digits.
+/// The name of a damaged file that was set aside: its own name, `.damaged-` and 8 hexadecimal digits.
 ///
-/// No reader knows such a name, and nobody removes it: what is in it may be all that is left of something.
+/// Readers ignore such a name, and the file is never removed automatically: it may contain the last copy of some data.
 enum DamagedName {
     static func make(_ name: String, _ nonces: NonceSource) -> String { "\(name).damaged-\(nonces.hex(8))" }
 
-    /// The name that a file had before it was set aside; nil if the name is none that was made here.
+    /// The file's name before it was set aside; nil for any other name.
     static func original(of name: String) -> String? {
         let stem = name.dropLast(8), mark = ".damaged-"
         guard name.utf8.count > 8 + mark.utf8.count, stem.hasSuffix(mark), CloudNames.isHex(name.utf8.suffix(8)) else { return nil }
@@ -17,16 +17,15 @@ enum DamagedName {
 }
 
 extension CloudFolder {
-    /// Gives a file another name, which readers ignore; durable on return. nil if nothing has the name.
+    /// Renames a file so that readers ignore it; durable on return. nil if the file does not exist.
     ///
-    /// A crash on the way leaves the file under its own name, under the other, or, where there is no rename without replacing,
-    /// under both.
+    /// After a crash the file has its old name or its new one. It has both if the file system cannot rename without replacing.
     func setAside(_ name: String, _ nonces: NonceSource) throws(CloudError) -> String? {
         let aside = DamagedName.make(name, nonces)
         return try rename(name, to: aside) ? aside : nil
     }
 
-    /// Gives a file another name that nothing has; durable on return. False if nothing has the old name.
+    /// Renames a file to a free name; durable on return. Returns false if the file does not exist.
     @discardableResult
     func rename(_ name: String, to newName: String) throws(CloudError) -> Bool {
         do throws(SystemFault) {

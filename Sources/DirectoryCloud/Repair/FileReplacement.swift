@@ -2,21 +2,21 @@ import CloudStore
 import CommitLog
 import Platform
 
-/// Puts a file where a damaged one lies or one is missing, once its bytes are known to be the right ones.
+/// Replaces a damaged or missing file, once its right bytes are known.
 ///
-/// Nothing is replaced: the whole file is made first, sealed and compared; then what lies there gets another name; then the new
-/// file gets its own, if nothing has it. A run that ends in between leaves the file missing at worst, and the next one goes on.
+/// No file is overwritten. First the whole new file is written, sealed and compared; then the existing file gets another name; then the new
+/// file gets its name, if it is free. A run that ends in between leaves the file missing at worst, and the next run continues.
 struct FileReplacement {
     let zone: ZoneFolder
-    /// Beneath the zone: a folder of this format and a name in it.
+    /// Relative to the zone: a folder of this format and a file in it.
     let path: String
     let byteCount: Int
     let sha256: String
 
-    /// Runs `write`, which hands over the bytes piece by piece, or returns false if it cannot.
+    /// Runs `write`, which passes the bytes piece by piece, or returns false if it cannot.
     ///
-    /// - Parameter dryRun: whether only to see that the bytes are right.
-    /// - Returns: nil if the bytes could not be had or were not the right ones; then nothing has changed.
+    /// - Parameter dryRun: true only checks the bytes.
+    /// - Returns: nil if the bytes were not available or were not the right ones. Then nothing has changed.
     func run(dryRun: Bool, write: ((UnsafeRawBufferPointer) throws -> Void) throws -> Bool) throws -> RepairedFile? {
         guard !dryRun else {
             var hash = ContentHash(), count = 0
@@ -33,7 +33,7 @@ struct FileReplacement {
         guard try write({ try file.write($0) }) else { return nil }
         let sealed = try file.seal()
         guard sealed.byteCount == byteCount, sealed.sha256 == sha256 else { return nil }
-        // A sync tool may have brought the file meanwhile.
+        // A sync tool may have delivered the file meanwhile.
         if let there = try FoundFile(path, in: zone.folder), try there.isWhole(byteCount: byteCount, sha256: sha256) { return RepairedFile(setAside: nil) }
         let aside = try folder.setAside(name, zone.files.nonces)
         guard try file.place(as: name) != .taken else {
@@ -54,8 +54,8 @@ struct FileReplacement {
     }
 }
 
-/// What became of the file that lay in a repaired one's place.
+/// The result of replacing a file.
 package struct RepairedFile: Sendable {
-    /// The path, beneath the zone, under which the damaged file lies now; nil if there was none.
+    /// The new path of the damaged file, relative to the zone; nil if there was none.
     package let setAside: String?
 }

@@ -2,18 +2,18 @@ package import CloudStore
 import CommitLog
 import Platform
 
-/// A plain file as it lies in a zone, whatever it holds: for who looks for good bytes in damaged files and copies.
+/// A plain file of a zone with any content, for repair, which looks for good bytes in damaged files and copies.
 ///
-// SAFETY (@unchecked Sendable): everything is set once in init; the descriptor is closed only when nobody holds the file any
-// more, and pread may be called from several threads at once.
+// SAFETY (@unchecked Sendable): everything is set once in init. The descriptor is closed only when the file is no longer referenced, and
+// pread may be called from several threads at once.
 package final class FoundFile: @unchecked Sendable {
-    /// Beneath the zone.
+    /// Relative to the zone.
     package let path: String
     package let byteCount: Int
     private let folder: CloudFolder
     private let descriptor: OpenDescriptor
 
-    /// Opens the file at a path; nil if nothing is there or it is no plain file.
+    /// Opens the file at a path; nil if it does not exist or is not a plain file.
     init?(_ path: String, in zone: CloudFolder) throws(CloudError) {
         do throws(CloudError) {
             guard let (descriptor, status) = try zone.file(path) else { return nil }
@@ -24,7 +24,7 @@ package final class FoundFile: @unchecked Sendable {
         }
     }
 
-    /// The bytes from `offset` on; nil if the file ends before.
+    /// Returns `count` bytes from `offset` on; nil if the file ends before that.
     package func bytes(at offset: Int, count: Int) throws(CloudError) -> [UInt8]? {
         guard offset >= 0, count >= 0, offset <= byteCount, count <= byteCount - offset else { return nil }
         var bytes = [UInt8](repeating: 0, count: count)
@@ -36,7 +36,7 @@ package final class FoundFile: @unchecked Sendable {
         return read == count ? bytes : nil
     }
 
-    /// All bytes; nil if there are more than `limit`, or the file is being cut.
+    /// Returns all bytes; nil if there are more than `limit`, or the file is being truncated.
     package func bytes(limit: Int) throws(CloudError) -> [UInt8]? {
         byteCount <= limit ? try bytes(at: 0, count: byteCount) : nil
     }

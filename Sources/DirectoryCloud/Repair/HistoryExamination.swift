@@ -2,29 +2,29 @@ import CloudStore
 import CommitLog
 import Platform
 
-/// Looks at every commit and checkpoint of a zone by itself, and finds the bytes of those that are damaged or missing.
+/// Examines every commit and checkpoint of a zone separately, and finds the right bytes of damaged or missing ones.
 ///
-/// Which bytes are right is never a guess: the next commit names a commit's hash, and commits name a checkpoint's. The newest
-/// commit, which nothing names, is taken back only from its own bytes, by its seal.
+/// The right bytes are always proven: the next commit names a commit's hash, and commits name a checkpoint's hash. No commit names the
+/// newest one, so it is restored only from its own bytes, by its checksum.
 struct HistoryExamination {
     let zone: ZoneFolder
-    /// What a device knows of the zone's end: the hash of that commit.
+    /// A commit at the zone's end whose hash a device knows.
     let token: ChangeToken?
-    /// Checkpoints that pins name.
+    /// The checkpoints that pins name.
     let pinned: [CheckpointReference]
-    /// In documents of so many bytes, which bit was flipped is looked for.
+    /// A flipped bit is searched for only in documents of at most this many bytes.
     var flipLimit = OneBitFlip.byteLimit
 
-    /// What is wrong, newest commit first, then the checkpoints.
+    /// Returns the damaged documents: the commits, newest first, then the checkpoints.
     ///
-    /// - Throws: ``CloudError`` with `.incompatibleVersion`, and whatever listing and reading throw.
+    /// - Throws: ``CloudError`` with `.incompatibleVersion`, and the errors of listing and reading.
     func run() throws -> [DamagedDocument] {
         var commits = try Commits(zone, flipLimit: flipLimit)
         let damaged = try commits.mend(copies: copies(in: CloudNames.commits), token: token)
         return damaged + (try checkpoints(commits))
     }
 
-    /// The files in a folder that this format does not name, with their bytes.
+    /// Returns the files in a folder that are not part of the format, with their bytes.
     private func copies(in directory: String) throws -> [Copy] {
         guard let folder = try zone.folder.folder(directory) else { return [] }
         return try folder.names().sorted().filter { CloudNames.number(ofFile: $0) == nil && !TemporaryName.matches($0) }.compactMap { name in
@@ -50,13 +50,13 @@ struct HistoryExamination {
                 bytes = try zone.checkpointBytes(reference.number)
                 isThere = bytes != nil
             } catch let error as CloudError where error.code == .damaged {
-                // Too large, or no plain file.
+                // It is too large, or not a plain file.
             }
             if let bytes, ContentHash.of(bytes) == reference.sha256 {
                 sound[reference] = bytes
                 continue
             }
-            // Older ones may have been pruned.
+            // Older checkpoints may have been pruned.
             guard isThere || reference == commits.newestCheckpoint || pinned.contains(reference) else { continue }
             let found = mend(reference, bytes, copies, sound, commits)
             if let found { sound[reference] = found.bytes }
@@ -92,13 +92,13 @@ struct HistoryExamination {
     }
 }
 
-/// The commits of a zone, each looked at by itself.
+/// The commits of a zone, each examined separately.
 private struct Commits {
     private let zone: ZoneFolder
     private let flipLimit: Int
-    /// Those whose bytes are known: sound ones, and those that were found again.
+    /// The commits whose right bytes are known: intact ones, and those that were found.
     private(set) var known: [Int: (bytes: [UInt8], verified: VerifiedCommit)] = [:]
-    /// Those that are there and damaged: what is wrong, and what is there, if it can be read.
+    /// The commits that are damaged: the reason, and the bytes if they can be read.
     private var faults: [Int: (reason: String, bytes: [UInt8]?)] = [:]
     private let numbers: [Int]
 
@@ -109,7 +109,7 @@ private struct Commits {
             var bytes: [UInt8]?
             do {
                 bytes = try zone.commitBytes(number)
-                // Gone since it was listed: a prune is at work.
+                // It vanished after the listing, because a prune is running.
                 guard let bytes else { continue }
                 known[number] = (bytes, try VerifiedCommit(bytes, number: number, of: zone.history))
             } catch let error as CloudError where error.code == .damaged || error.code == .untrusted {
@@ -118,16 +118,16 @@ private struct Commits {
         }
     }
 
-    /// The checkpoint that counts at the end of what is known.
+    /// The checkpoint that counts at the newest known commit.
     var newestCheckpoint: CheckpointReference? { known.keys.max().flatMap { known[$0]?.verified.checkpoint } }
 
-    /// Finds the bytes of what is damaged or missing, from the newest down, for each commit tells its parent's hash.
+    /// Finds the bytes of damaged and missing commits. It starts with the newest, since each commit names its parent's hash.
     mutating func mend(copies: [HistoryExamination.Copy], token: ChangeToken?) throws -> [DamagedDocument] {
         guard let newest = numbers.last, let oldest = numbers.first else { return [] }
         // Up to a checkpoint that counts, commits may have been pruned in any order.
         let pruned = newestCheckpoint?.number ?? 0
         let first = pruned == 0 ? 1 : pruned + 1
-        // A name that lies by millions is no gap.
+        // A file whose number is wrong by millions does not make a gap.
         let gaps = newest - oldest < numbers.count + 1_000_000 && first <= newest ? Set(first...newest) : []
         var damaged: [DamagedDocument] = []
         for number in gaps.union(faults.keys).sorted(by: >) where known[number] == nil {
@@ -149,7 +149,7 @@ private struct Commits {
             guard let verified = try? VerifiedCommit(bytes, number: number, of: zone.history) else { return false }
             return known[number - 1].map { $0.verified.commit.token.hash == verified.commit.parent } ?? true
         }
-        // Without a hash a copy may be the commit that lost this number to another.
+        // Without a known hash, the copy may be a commit that lost this number to another one.
         if expected != nil, let copy = copies.first(where: { isRight($0.bytes) }) { return (copy.bytes, "the copy \(copy.name)") }
         if let bytes = faults[number]?.bytes, let mended = OneBitFlip.mend(bytes, limit: flipLimit, isRight) { return (mended, "itself: one bit was flipped") }
         for copy in copies where DamagedName.original(of: copy.name) == "\(CloudNames.digits(number)).json" {

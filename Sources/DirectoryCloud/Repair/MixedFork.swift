@@ -2,33 +2,34 @@ package import CloudStore
 import CommitLog
 import Platform
 
-/// A history in which commits of two devices stand mixed under the plain names, and what brings one chain of them back under those names.
+/// A history in which the plain names belong to commits of two forks, and the renames that give them to the commits of one fork.
 ///
-/// A tool that replicates folders decides file by file which of two commits of one number keeps the name. Where both devices made several, the commits
-/// under the plain names need not follow one another. The newest commit under a plain name decides: its chain of parents, each by its hash, is the
-/// one that stands. Nothing is decided where a commit of that chain is nowhere, or where a commit under a plain name follows one that is nowhere.
+/// If two devices publish commits of the same numbers, a tool that replicates folders decides for each file separately which commit keeps
+/// the plain name. The commits under the plain names then need not follow one another. The newest commit under a plain name decides: the
+/// chain of its parents, found by their hashes, is restored. Nothing is decided if a commit of that chain is missing, or if the parent of
+/// any commit under a plain name is missing.
 package struct MixedFork: Sendable {
-    /// One number whose plain name has to go to another commit.
+    /// One number whose plain name must go to another commit.
     package struct Move: Sendable {
         package let number: Int
         /// The conflict copy that gets the plain name.
         package let copy: ConflictCopy
-        /// Who made the commit under the plain name; nil if none is there.
+        /// The device that made the commit under the plain name; nil if there is none.
         package let displaced: String?
-        /// The file's name from then on; nil if there is none.
+        /// The new name of that commit's file; nil if there is none.
         package let aside: String?
     }
 
-    /// The first commit under a plain name that does not follow the one before it.
+    /// The first commit under a plain name that does not follow from the one before it.
     package let number: Int
-    /// What has to change, oldest first; empty where nothing can be decided.
+    /// The necessary renames, oldest first; empty if nothing can be decided.
     package internal(set) var moves: [Move] = []
     /// Why nothing can be decided; nil if it can.
     package internal(set) var refusal: String?
-    /// The moves as documents, for who looks before anything is moved.
+    /// The renames as documents, for a caller that reads the result before anything is renamed.
     package internal(set) var documents: [DamagedDocument] = []
 
-    /// The name of a commit's file that lost its plain name: a conflict copy's, the same whoever gives it.
+    /// The name for a commit's file that loses its plain name. It has the form of a conflict copy's, and is the same on every device.
     static func asideName(_ token: ChangeToken) -> String { "\(CloudNames.digits(token.number)).snapsync-fork-\(token.hash.prefix(8)).json" }
 }
 
@@ -39,11 +40,12 @@ struct MixedForkFinder {
     private struct Node {
         let commit: Commit
         let bytes: [UInt8]
-        /// The conflict copy that holds it; nil for the commit under the plain name.
+        /// The conflict copy that contains the commit; nil for the commit under the plain name.
         let copy: ConflictCopy?
     }
 
-    /// What is mixed; nil if the commits under the plain names follow one another, or only a damaged or missing one keeps that from being seen.
+    /// Returns the mixed fork. nil if the commits under the plain names follow one another, or if a damaged or missing commit prevents the
+    /// check.
     func find() throws -> MixedFork? {
         guard zone.info.publishers == .many else { return nil }
         let numbers = try zone.commitNumbers()
@@ -76,7 +78,7 @@ struct MixedForkFinder {
         for node in plain.values { nodes[node.commit.token.hash] = node }
         let root = plain[first]?.commit.parent
 
-        /// The commits from the first kept one up to `node`, or the number of the one that is nowhere.
+        /// Returns the commits from the first kept one up to `node`, and the number of the first missing parent, if any.
         func chain(to node: Node) -> (nodes: [Node], missing: Int?) {
             var chain = [node]
             while let last = chain.last, last.commit.token.number > first {
@@ -118,15 +120,15 @@ struct MixedForkFinder {
 }
 
 extension DirectoryCloud {
-    /// Whether commits of two devices stand mixed under the plain names of a zone; nil if not.
+    /// Finds out whether the plain names of a zone belong to commits of two forks; nil if not.
     package func mixedFork(in zone: ZoneID) async throws -> MixedFork? {
         try await inZone(zone) { try MixedForkFinder(zone: $0).find() }
     }
 
-    /// Gives the commits of one chain their plain names, and those that have them now names of their own.
+    /// Gives the plain names to the commits of one chain, and renames the commits that have them now.
     ///
-    /// Only names change, one after another, and none that is taken is given: a run that ends in between leaves every commit there, and the next one
-    /// decides the same and goes on.
+    /// Files are only renamed, one after another, and only to free names. A run that ends in between leaves every commit in place; the next
+    /// run makes the same decision and continues.
     package func unmix(_ fork: MixedFork, in zone: ZoneID) async throws {
         try await inZone(zone) { zone in
             let commits = try zone.subfolder(CloudNames.commits)

@@ -2,14 +2,15 @@ import CloudStore
 import CommitLog
 import Platform
 
-/// Finds which one bit of some bytes was flipped, by trying each: the smallest damage there is, and one that a hash can undo.
+/// Finds which single bit of some bytes was flipped, by trying each bit and comparing a hash.
 ///
-/// Cost: eight hashes of the bytes for each byte, so only small files and blocks are tried.
+/// Cost: eight hashes of all bytes for each byte, so it is used only for small files and blocks.
 package enum OneBitFlip {
-    /// The most bytes that are tried: about a second's work.
+    /// The most bytes for which it is tried: about one second of work.
     package static let byteLimit = 16 << 10
 
-    /// The bytes with one bit flipped back so that `isRight`; nil if no bit does it, or they are more than `limit`.
+    /// Returns the bytes with one bit flipped back so that `isRight` accepts them; nil if there is no such bit, or there are more than
+    /// `limit` bytes.
     package static func mend(_ bytes: [UInt8], limit: Int = byteLimit, _ isRight: ([UInt8]) -> Bool) -> [UInt8]? {
         guard bytes.count <= limit else { return nil }
         var tried = bytes
@@ -23,7 +24,7 @@ package enum OneBitFlip {
         return nil
     }
 
-    /// The bytes with one bit flipped back so that they have this SHA-256; nil if none does it.
+    /// Returns the bytes with one bit flipped back so that they have this SHA-256; nil if there is no such bit.
     package static func mend(_ bytes: [UInt8], limit: Int = byteLimit, sha256: String) -> [UInt8]? {
         mend(bytes, limit: limit) { ContentHash.of($0) == sha256 }
     }
