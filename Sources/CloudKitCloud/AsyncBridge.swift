@@ -3,13 +3,13 @@ import Synchronization
 
 /// Lets blocking code wait for asynchronous operations.
 ///
-/// They run on two threads of their own, so that they go on however many threads wait for them: neither the threads that Swift's tasks share nor
-/// Dispatch's are needed.
+/// The operations run on two threads of their own. They therefore make progress however many threads wait for them, and need neither the
+/// threads of Swift's tasks nor Dispatch's.
 final class AsyncBridge: TaskExecutor {
     static let shared = AsyncBridge()
 
     private let condition = NSCondition()
-    // SAFETY: used under `condition` alone.
+    // SAFETY: used only under `condition`.
     private nonisolated(unsafe) var jobs: [UnownedJob] = []
 
     private init() {
@@ -35,7 +35,7 @@ final class AsyncBridge: TaskExecutor {
         }
     }
 
-    /// Waits for an operation, which must not block. The calling thread blocks.
+    /// Waits for an operation, which must not block itself. The calling thread blocks.
     func wait<T: Sendable>(for operation: @escaping @Sendable () async throws(CloudKitError) -> T) throws(CloudKitError) -> T {
         let done = DispatchSemaphore(value: 0), result = Mutex<Result<T, CloudKitError>?>(nil)
         Task.detached(executorPreference: self) {
@@ -45,7 +45,7 @@ final class AsyncBridge: TaskExecutor {
             done.signal()
         }
         done.wait()
-        // Set before the signal.
+        // The task sets the result before it signals.
         guard let outcome = result.withLock({ $0 }) else { throw CloudKitError(.internalError, "there is no outcome") }
         return try outcome.get()
     }

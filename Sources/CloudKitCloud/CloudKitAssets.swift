@@ -3,7 +3,7 @@ import CommitLog
 import Foundation
 import Synchronization
 
-/// Writes one asset into a file of this machine, which is uploaded when it is finished. Memory: what is written at once.
+/// Writes one asset to a temporary file on this machine, which is uploaded when it is complete. Memory: the bytes of one write.
 final class CloudKitAssetWriter: AssetWriter {
     private let path: AssetPath
     private let zone: ZoneID
@@ -37,7 +37,7 @@ final class CloudKitAssetWriter: AssetWriter {
         byteCount += bytes.count
     }
 
-    /// CloudKit's limit for an asset, in bytes.
+    /// CloudKit's limit for one asset, in bytes.
     private static let byteLimit = 250_000_000
 
     func setIndex(_ index: Data) throws {
@@ -51,7 +51,7 @@ final class CloudKitAssetWriter: AssetWriter {
     func finish(rawByteCount: Int) throws -> CloudAsset {
         let file = try opened()
         do { try file.handle.close() } catch { throw StagedFile.failure(error) }
-        // Before the asset: whoever finds an asset finds its index.
+        // Store the index before the asset, so that a device that finds the asset also finds its index.
         if let index, try store.put([UInt8](index), as: "\(zone)/\(path.indexPath)") == .taken { throw taken() }
         if try upload(file.staged.url) == .taken { throw taken() }
         let asset = CloudAsset(
@@ -61,7 +61,7 @@ final class CloudKitAssetWriter: AssetWriter {
         return asset
     }
 
-    /// A small one is kept in the record itself.
+    /// Uploads the file. The bytes of a small asset are stored in the record itself.
     private func upload(_ file: URL) throws -> Placement {
         guard byteCount <= CloudKitFile.inlineLimit else { return try store.put(file, byteCount: byteCount, as: place) }
         do { return try store.put([UInt8](try Data(contentsOf: file)), as: place) } catch let error as CloudError { throw error } catch {
@@ -95,12 +95,12 @@ final class CloudKitAssetWriter: AssetWriter {
     }
 
     private func taken() -> CloudError {
-        // Eight random digits are in the name.
+        // The name contains eight random digits, so this hardly ever happens.
         CloudError(.inputOutput, at: place, "a record of that name is there already", hint: "try again", isRetryable: true)
     }
 }
 
-/// Reads one asset. CloudKit knows no ranges: the whole of it is downloaded when its first bytes are read, or when it is opened if it is small.
+/// Reads one asset. CloudKit cannot read ranges, so the whole asset is downloaded: at the first read, or on opening if it is small.
 final class CloudKitAssetReader: AssetReader {
     let byteCount: Int
     private let asset: CloudAsset
@@ -109,7 +109,7 @@ final class CloudKitAssetReader: AssetReader {
     private let store: CloudKitStore
     private let content = Mutex<Data?>(nil)
 
-    /// Opens the asset that a commit names, in the size that it says.
+    /// Opens the asset that a commit names. It must have the size that the commit states.
     init(_ asset: CloudAsset, in zone: ZoneID, of store: CloudKitStore) throws(CloudError) {
         guard let path = AssetPath(asset.path) else { throw .badAssetPath(in: zone) }
         self.asset = asset
@@ -137,7 +137,7 @@ final class CloudKitAssetReader: AssetReader {
         content.copyBytes(to: buffer, from: begin..<begin + buffer.count)
     }
 
-    /// The asset's bytes. The lock is held while it is downloaded: other readers of the asset wait for the same bytes.
+    /// Returns the asset's bytes. The lock is held during the download, so that other threads wait for the same bytes.
     private func downloaded() throws(CloudError) -> Data {
         let result: Result<Data, CloudError> = content.withLock { content in
             if let content { return .success(content) }

@@ -3,26 +3,26 @@ package import CommitLog
 package import StrictText
 import Synchronization
 
-/// A cloud in CloudKit: the private database of the user's container, and the public one for what everybody may see.
+/// A cloud in CloudKit: the private database of the user's container, and its public database for zones that everybody may see.
 ///
 ///     let cloud = try await CloudKitCloud.create(in: AppleDatabase(container.privateCloudDatabase), container: "iCloud.org.example.board")
 ///     let engine = try SyncEngine(database: path, cloud: cloud)
 ///
-/// Each file of a directory cloud is a record here, saved only if no record has its name: that is the commit point. No record is ever saved
-/// again. CloudKit itself is reached through a ``CloudKitDatabase`` that the application implements. Source: docs/cloudkit.md.
+/// Each file of a directory cloud is a record here. It is saved only if no record has its name; that save is the commit point. No record is
+/// ever saved again. The application implements a ``CloudKitDatabase``, through which CloudKit is reached. Source: docs/cloudkit.md.
 public final class CloudKitCloud: CloudDatabaseDecorator {
     package let base: ObjectStoreCloud
-    /// What does the work on any store of objects.
+    /// The cloud that does the work, on any store of objects.
     public var wrapped: any CloudDatabase { base }
     private let database: any CloudKitDatabase
     private let pushes: ZonePushes
 
-    /// Opens a cloud. Nothing is requested yet; without a cloud in the database, the first call throws `.notACloud`.
+    /// Opens a cloud. No request is sent yet; if the database contains no cloud, the first call throws `.notACloud`.
     ///
     /// - Parameters:
     ///   - database: the container's private database.
-    ///   - publicDatabase: its public database; without it there are no zones of the public scope.
-    ///   - container: the container identifier that the cloud must have; nil takes any.
+    ///   - publicDatabase: the container's public database; without it there are no zones of the public scope.
+    ///   - container: the container identifier that the cloud must have; nil accepts any.
     public convenience init(in database: any CloudKitDatabase, public publicDatabase: (any CloudKitDatabase)? = nil, container: String? = nil) {
         self.init(database, CloudKitStore(database, public: publicDatabase, retry: CloudKitRetry(), nonces: .system, now: { .now }), container: container)
     }
@@ -33,10 +33,10 @@ public final class CloudKitCloud: CloudDatabaseDecorator {
         pushes = ZonePushes()
     }
 
-    /// Makes a cloud in a database that has none, or opens the one that is there: for the first start of an application.
+    /// Creates a cloud in a database that has none, or opens the existing one: for the first start of an application.
     ///
     /// - Parameter container: the container identifier: `iCloud.` and the reverse-DNS name of the application.
-    /// - Throws: ``CloudError`` with `.badContainer` if the cloud that is there has another container identifier, `.notAuthenticated`,
+    /// - Throws: ``CloudError`` with `.badContainer` if the existing cloud has another container identifier, `.notAuthenticated`,
     ///   `.cloudUnavailable`, `.invalidArguments`.
     public static func create(
         in database: any CloudKitDatabase, public publicDatabase: (any CloudKitDatabase)? = nil, container: String
@@ -44,7 +44,7 @@ public final class CloudKitCloud: CloudDatabaseDecorator {
         try await create(in: database, public: publicDatabase, container: container, retry: CloudKitRetry())
     }
 
-    /// The same with other patience, other random names, another clock, and listings of private zones by queries.
+    /// The same with a given retry policy, source of random names and clock, and optionally with queries for the listings of private zones.
     package static func create(
         in database: any CloudKitDatabase, public publicDatabase: (any CloudKitDatabase)? = nil, container: String, retry: CloudKitRetry,
         nonces: NonceSource = .system, now: @escaping @Sendable () -> Instant = { .now }, listsByQuery: Bool = false
@@ -57,7 +57,7 @@ public final class CloudKitCloud: CloudDatabaseDecorator {
         return CloudKitCloud(database, store, found: made.identity)
     }
 
-    /// The state of the user's account, as CloudKit says.
+    /// The state of the user's account, as CloudKit reports it.
     public func accountStatus() async -> AccountStatus {
         do {
             return try await database.accountStatus()
@@ -66,12 +66,13 @@ public final class CloudKitCloud: CloudDatabaseDecorator {
         }
     }
 
-    /// Says that a push of CloudKit came for a zone: whoever waits for changes of it (``SyncWatcher``, subscriptions) looks at once.
+    /// Tells the cloud that a CloudKit push arrived. Everything that waits for changes of the zone (``SyncWatcher``, subscriptions) checks
+    /// it at once.
     ///
-    /// - Parameter zone: the zone that the notification names; nil wakes for all.
+    /// - Parameter zone: the zone that the notification names; nil stands for all zones.
     public func receivedPush(for zone: ZoneID? = nil) { pushes.send(zone) }
 
-    /// The pushes that the application hands in. Apple promises no push, so a poll does the rest.
+    /// Reports the pushes that the application passes on. Apple does not guarantee pushes, so callers must poll as well.
     public func events(in zone: ZoneID, _ handler: @escaping @Sendable (ZoneHint) -> Void) -> (any ZoneEventSource)? {
         pushes.listen(to: zone, handler)
     }
@@ -81,7 +82,7 @@ extension CloudKitCloud: ObjectBackedCloud {
     package var location: String { base.location }
 }
 
-/// Hands pushes to whoever listens.
+/// Passes pushes to the listeners.
 private final class ZonePushes: Sendable {
     private let sources = Mutex<[(zone: ZoneID, source: WeakSource)]>([])
 

@@ -1,50 +1,51 @@
 public import CloudStore
 public import Foundation
 
-/// The operations of CloudKit that the backend needs: one database of a container, private or public.
+/// The CloudKit operations that the backend needs, on one database of a container, private or public.
 ///
-/// An application implements it over its `CKDatabase`; docs/cloudkit.md shows how. The limits and the errors are CloudKit's: at most 400 records or
-/// 2 MB in a request, 1 MB in a record without its assets, 250 MB in an asset. Each function throws a ``CloudKitError``.
+/// An application implements them with its `CKDatabase`; docs/cloudkit.md shows how. The limits and the errors are CloudKit's: at most 400
+/// records or 2 MB in a request, 1 MB in a record without its assets, 250 MB in an asset. Each function throws a ``CloudKitError``.
 public protocol CloudKitDatabase: Sendable {
     /// The state of the user's account: `CKContainer.accountStatus()`.
     func accountStatus() async throws(CloudKitError) -> AccountStatus
 
-    /// Creates a record zone, or does nothing if it is there. Never called for a public database, which has none but its default zone.
+    /// Creates a record zone, or does nothing if it exists. Never called for a public database, which has only its default zone.
     func createZone(_ zone: String) async throws(CloudKitError)
     /// The names of the record zones, without the default zone.
     func zones() async throws(CloudKitError) -> [String]
 
-    /// Fetches records by their names, with some of their fields alone. A record that is not there is missing in the result.
+    /// Fetches records by their names, optionally with only some of their fields. Records that do not exist are missing in the result.
     ///
-    /// The file of an asset stays until the caller has opened it; CloudKit may remove it later.
+    /// The file of a fetched asset must exist until the caller has opened it; CloudKit may remove it later.
     ///
     /// - Parameters:
-    ///   - zone: nil is the default zone.
+    ///   - zone: the record zone; nil stands for the default zone.
     ///   - keys: the fields to fetch; nil fetches all.
     func records(_ names: [String], in zone: String?, desiredKeys keys: [String]?) async throws(CloudKitError) -> [CloudKitRecord]
 
     /// Saves records under the policy `ifServerRecordUnchanged`, and deletes others.
     ///
-    /// A record without a change tag is new: if one of its name is there, it is not saved (`serverRecordChanged`). A record to delete that is not there
-    /// is no error.
+    /// A record without a change tag is new: if a record of its name exists, it is not saved (`serverRecordChanged`). Deleting a record that
+    /// does not exist is not an error.
     ///
-    /// - Parameter isAtomic: whether all must succeed together; only a zone of a private database can do it.
+    /// - Parameter isAtomic: whether all must succeed together. Only zones of a private database support this.
     /// - Returns: the saved records as the server has them, each with its change tag and its time.
-    /// - Throws: ``CloudKitError``; `partialFailure` with an error for each record that failed, if at least one did.
+    /// - Throws: ``CloudKitError``; `partialFailure`, with an error for each failed record, if at least one failed.
     func modify(saving: [CloudKitRecord], deleting: [String], in zone: String?, atomically isAtomic: Bool) async throws(CloudKitError) -> [CloudKitRecord]
 
-    /// What has changed in a zone of a private database since a token: `recordZoneChanges(inZoneWith:since:)`, one batch of it.
+    /// Fetches one batch of a private zone's changes since a token: `recordZoneChanges(inZoneWith:since:)`.
     ///
-    /// - Throws: ``CloudKitError``; `changeTokenExpired` if the zone has to be read from the beginning.
+    /// - Throws: ``CloudKitError``; `changeTokenExpired` if the zone must be read from the beginning.
     func changes(in zone: String, since token: Data?, desiredKeys keys: [String]) async throws(CloudKitError) -> CloudKitChanges
 
-    /// The records of a type whose text field begins with a prefix: a `CKQuery` with `BEGINSWITH`, one batch of it. The field needs a queryable index.
+    /// Fetches one batch of the records of a type whose text field begins with a prefix: a `CKQuery` with `BEGINSWITH`. The field needs a
+    /// queryable index.
     ///
-    /// - Parameter cursor: where the batch before ended; nil begins.
+    /// - Parameter cursor: the end of the previous batch; nil starts at the beginning.
     func records(matching query: CloudKitQuery, in zone: String?, after cursor: Data?, desiredKeys keys: [String]) async throws(CloudKitError) -> CloudKitPage
 }
 
-/// Which records: those of a type whose text field begins with a prefix.
+/// Selects the records of a type whose text field begins with a prefix.
 public struct CloudKitQuery: Hashable, Sendable {
     public let type: String
     public let field: String
@@ -58,7 +59,7 @@ public struct CloudKitChanges: Sendable {
     public let changed: [CloudKitRecord]
     /// The names of the records that were deleted.
     public let deleted: [String]
-    /// Where the next batch begins.
+    /// The token for the next batch.
     public let token: Data
     public let isMoreComing: Bool
 
@@ -70,7 +71,7 @@ public struct CloudKitChanges: Sendable {
 /// One batch of a query's records.
 public struct CloudKitPage: Sendable {
     public let records: [CloudKitRecord]
-    /// Where the next batch begins; nil if this is the last one.
+    /// The cursor for the next batch; nil if this is the last one.
     public let cursor: Data?
 
     public init(records: [CloudKitRecord], cursor: Data?) { (self.records, self.cursor) = (records, cursor) }

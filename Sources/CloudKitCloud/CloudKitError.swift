@@ -1,6 +1,6 @@
 import CloudStore
 
-/// What CloudKit had against a request: a `CKError`.
+/// An error of CloudKit: a `CKError`.
 public struct CloudKitError: Error, Hashable, Sendable, CustomStringConvertible {
     /// `CKError.Code`, by its number.
     public struct Code: RawRepresentable, Hashable, Sendable {
@@ -39,11 +39,11 @@ public struct CloudKitError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 
     public let code: Code
-    /// What CloudKit said, for developers.
+    /// CloudKit's message, for developers.
     public let message: String
     /// `CKErrorRetryAfterKey`: how long to wait; nil if CloudKit did not say.
     public let retryAfter: Duration?
-    /// Under `partialFailure`: what went wrong with each record, by name. Empty otherwise.
+    /// For `partialFailure`: the error of each failed record, by name. Empty otherwise.
     public let partialErrors: [String: CloudKitError]
 
     public init(_ code: Code, _ message: String = "", retryAfter: Duration? = nil, partialErrors: [String: CloudKitError] = [:]) {
@@ -60,25 +60,25 @@ public struct CloudKitError: Error, Hashable, Sendable, CustomStringConvertible 
 }
 
 extension CloudKitError {
-    /// The error that explains why one record failed: under `partialFailure` its own, or another one's that made the request fail.
+    /// The error that explains why one record failed: for `partialFailure`, its own error or that of the record that made the request fail.
     func cause(of record: String?) -> CloudKitError {
         guard code == .partialFailure else { return self }
         if let record, let own = partialErrors[record], own.code != .batchRequestFailed { return own }
         return partialErrors.sorted { $0.key < $1.key }.first { $0.value.code != .batchRequestFailed }?.value ?? self
     }
 
-    /// Whether the same request may be sent again at once, after a pause.
+    /// Whether the same request may be sent again after a pause.
     var isPassing: Bool { isUnsent || mayHaveBeenDone }
 
-    /// Whether the request was certainly not done and may be sent again.
+    /// Whether the request was certainly not processed and may be sent again.
     private var isUnsent: Bool { [.networkUnavailable, .requestRateLimited, .zoneBusy].contains(code) }
 
-    /// Whether the request may have been done although it failed.
+    /// Whether the request may have been processed although it failed.
     var mayHaveBeenDone: Bool { [.networkFailure, .serviceUnavailable, .serverResponseLost, .internalError].contains(code) }
 
-    /// The error in this library's words.
+    /// Translates the error for this library.
     ///
-    /// - Parameter place: the record or the zone.
+    /// - Parameter place: the record or the zone that the request was about.
     func cloudError(at place: String) -> CloudError {
         func error(_ code: CloudError.Code, _ reason: String, _ hint: String, isRetryable: Bool = false) -> CloudError {
             CloudError(code, at: place, "\(reason) (CloudKit: \(self))", hint: hint, isRetryable: isRetryable, retryAfter: retryAfter)

@@ -2,16 +2,16 @@ import Foundation
 import StrictText
 import Synchronization
 
-/// What is in each private zone, kept up to date by the zone's changes: the first listing reads the names of all its records, each later one what has
-/// changed since.
+/// Caches the content of each private zone and updates it from the zone's changes. The first listing of a zone reads the names of all its
+/// records; each later one reads what has changed since.
 final class CloudKitListings: Sendable {
-    /// An object as a listing shows it.
+    /// An object in a listing.
     struct Listed: Sendable {
         let name: String
         let byteCount: Int
         let modified: Instant
 
-        /// nil for a record that is none of this cloud.
+        /// Returns nil for a record that does not belong to this cloud.
         init?(_ record: CloudKitRecord) {
             guard case .integer(let size) = record.fields[CloudKitFile.size], size >= 0, let savedAt = record.savedAt else { return nil }
             name = record.name
@@ -20,7 +20,7 @@ final class CloudKitListings: Sendable {
         }
     }
 
-    /// A zone's records as of a token. One listing at a time reads on.
+    /// A zone's records as of a token.
     private final class Zone: Sendable {
         struct State {
             var records: [String: Listed] = [:]
@@ -32,9 +32,9 @@ final class CloudKitListings: Sendable {
 
     private let zones = Mutex<[String: Zone]>([:])
 
-    /// The records of a zone as they are now.
+    /// Returns the present records of a zone.
     ///
-    /// - Parameter changes: the next batch of changes since a token; blocks.
+    /// - Parameter changes: fetches the next batch of changes since a token; blocks.
     func records(of name: String, _ changes: (Data?) throws(CloudKitError) -> CloudKitChanges) throws(CloudKitError) -> [Listed] {
         let zone = zones.withLock { zones in
             let zone = zones[name] ?? Zone()
@@ -45,7 +45,8 @@ final class CloudKitListings: Sendable {
         while true {
             let batch: CloudKitChanges
             do throws(CloudKitError) { batch = try changes(state.token) } catch {
-                // What is known says nothing any more: read from the beginning, once.
+                // After an error the cached records may be out of date. Start from the beginning; after an expired token, do so at once, but
+                // only one time.
                 state = Zone.State()
                 zone.state.withLock { $0 = state }
                 guard error.code == .changeTokenExpired, !wasReset else { throw error }
@@ -57,7 +58,7 @@ final class CloudKitListings: Sendable {
             state.token = batch.token
             if !batch.isMoreComing { break }
         }
-        // Two listings at a time: either state is one that the zone had, and the next listing goes on from its token.
+        // If two listings run at the same time, each result is a state that the zone had, and the next listing continues from its token.
         zone.state.withLock { [state] in $0 = state }
         return Array(state.records.values)
     }

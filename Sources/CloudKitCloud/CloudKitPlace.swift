@@ -3,18 +3,18 @@ import CommitLog
 import Foundation
 import StrictText
 
-/// Where CloudKit keeps the object of a path.
+/// The record in which CloudKit stores the object of a path.
 ///
-/// A private zone is a record zone of its own, and its objects are records named like the files beneath a zone's directory. The public database has only
-/// its default zone, so the name of a zone stands in front of the names of its records. A cloud's marker lies in the default zone.
+/// A private zone is a record zone of its own, and its records are named like the files beneath a zone's directory. The public database has
+/// only its default zone, so the names of its records begin with the name of the zone. A cloud's marker is in the default zone.
 struct CloudKitPlace: Hashable {
     let scope: CloudScope
-    /// The record zone; nil is the default zone.
+    /// The record zone; nil stands for the default zone.
     let zone: String?
     /// The record's name.
     let name: String
 
-    /// The record of an object.
+    /// The record of the object at a path.
     init(_ path: String) {
         let parts = path.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
         switch (parts.first, parts.count) {
@@ -26,7 +26,8 @@ struct CloudKitPlace: Hashable {
 
     private init(scope: CloudScope, zone: String?, name: String) { (self.scope, self.zone, self.name) = (scope, zone, name) }
 
-    /// The folder that the record says it is in, which listings ask for: what stands in front of the file's name; for a zone's marker ``markers``.
+    /// The folder that the record names, by which queries list it: the part of the name before the file's name; ``markers`` for a zone's
+    /// marker.
     var folder: String {
         if name.hasSuffix("/" + ZoneMarker.fileName) { return Self.markers }
         return name.lastIndex(of: "/").map { String(name[...$0]) } ?? ""
@@ -36,15 +37,15 @@ struct CloudKitPlace: Hashable {
     static let markers = "zones/"
 }
 
-/// The record of one object. All objects are records of one type.
+/// The form of an object's record. All objects are records of one type.
 enum CloudKitFile {
     static let type = "SnapshotFile"
-    /// The fields: in which folder the object is, its size, and its bytes in the record or in a file.
+    /// The fields: the object's folder, its size, and its bytes, either in the record or in a file.
     static let folder = "folder", size = "size", bytes = "bytes", asset = "asset"
-    /// Objects up to that size, in bytes, are kept in the record itself, which may have 1 MB.
+    /// Objects up to this size, in bytes, are stored in the record itself. A record may have 1 MB.
     static let inlineLimit = 512 << 10
 
-    /// A new record.
+    /// Makes a new record.
     static func record(at place: CloudKitPlace, byteCount: Int, _ content: CloudKitRecord.Value) -> CloudKitRecord {
         let field = if case .asset = content { asset } else { bytes }
         return CloudKitRecord(name: place.name, type: type, fields: [folder: .string(place.folder), size: .integer(Int64(byteCount)), field: content])
@@ -52,7 +53,7 @@ enum CloudKitFile {
 }
 
 extension CloudKitRecord {
-    /// The object's size in bytes, as the record says.
+    /// The object's size in bytes, as stated in the record.
     ///
     /// - Throws: ``CloudError`` with `.damaged`.
     func byteCount(at path: String) throws(CloudError) -> Int {
@@ -62,9 +63,9 @@ extension CloudKitRecord {
         return Int(size)
     }
 
-    /// The object's bytes; those of a file are mapped, and stay whatever becomes of the file.
+    /// The object's bytes. The bytes of a file are memory-mapped, so they remain readable even if CloudKit removes the file.
     ///
-    /// - Throws: ``CloudError`` with `.damaged` if the record has no content or another size than it says, `.pending` if the file is not there.
+    /// - Throws: ``CloudError`` with `.damaged` if the record has no content or not the stated size, `.pending` if the file does not exist.
     func content(at path: String) throws(CloudError) -> Data {
         let content: Data
         switch (fields[CloudKitFile.bytes], fields[CloudKitFile.asset]) {

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A record as the backend stores it: a `CKRecord` of few fields.
+/// A record as the backend stores it: a `CKRecord` with few fields.
 public struct CloudKitRecord: Hashable, Sendable {
     /// The value of a field.
     public enum Value: Hashable, Sendable {
@@ -15,10 +15,10 @@ public struct CloudKitRecord: Hashable, Sendable {
     public var name: String
     public var type: String
     public var fields: [String: Value]
-    /// The server's change tag; nil for a record that is new. An application keeps the system fields of its `CKRecord` here, or the tag alone: the backend
-    /// never saves a record again.
+    /// The server's change tag; nil for a new record. An application may store the system fields of its `CKRecord` here, or only the tag:
+    /// the backend never saves a record again.
     public var changeTag: String?
-    /// When the server last saved the record: `modificationDate`; nil for a record that is new.
+    /// When the server last saved the record: `modificationDate`; nil for a new record.
     public var modified: Date?
 
     public init(name: String, type: String, fields: [String: Value], changeTag: String? = nil, modified: Date? = nil) {

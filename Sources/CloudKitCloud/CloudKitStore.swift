@@ -4,10 +4,10 @@ import Foundation
 import StrictText
 import Synchronization
 
-/// CloudKit as a store of objects: each object a record that is saved once, if no record has its name.
+/// CloudKit as a store of objects: each object is a record that is saved only once, and only if no record has its name.
 ///
-/// Requests that may be repeated are, with growing pauses or as long as CloudKit asks. A save whose outcome is not known is found out by fetching the
-/// record.
+/// Requests that may be repeated are retried, with growing pauses or after the time that CloudKit asks for. If the outcome of a save is
+/// unknown, the store fetches the record.
 final class CloudKitStore: ObjectStore {
     let place = "iCloud"
     private let privateDatabase: any CloudKitDatabase
@@ -16,11 +16,11 @@ final class CloudKitStore: ObjectStore {
     private let nonces: NonceSource
     private let now: @Sendable () -> Instant
     private let listings = CloudKitListings()
-    /// The server's clock less this machine's, in microseconds; nil before it was seen.
+    /// The server's clock minus this machine's, in microseconds; nil before the server has saved a record.
     private let clockOffset = Mutex<Int64?>(nil)
     private let listsByQuery: Bool
 
-    /// - Parameter listsByQuery: whether private zones, too, are listed by queries, as public ones are.
+    /// - Parameter listsByQuery: whether private zones are listed by queries too, as public ones are.
     init(
         _ database: any CloudKitDatabase, public publicDatabase: (any CloudKitDatabase)?, retry: CloudKitRetry, nonces: NonceSource,
         now: @escaping @Sendable () -> Instant, listsByQuery: Bool = false
@@ -48,7 +48,7 @@ final class CloudKitStore: ObjectStore {
 
     func get(_ path: String, limit: Int) throws(CloudError) -> [UInt8]? { try content(path, limit: limit).map { [UInt8]($0) } }
 
-    /// The bytes of an object; nil if there is none.
+    /// Returns the bytes of an object; nil if there is no such object.
     func content(_ path: String, limit: Int) throws(CloudError) -> Data? {
         guard let record = try record(path, nil) else { return nil }
         let size = try record.byteCount(at: path)
@@ -110,7 +110,8 @@ final class CloudKitStore: ObjectStore {
         return found
     }
 
-    /// CloudKit's indexes lag behind what was saved. Commits have consecutive numbers, so those that follow are asked for by name.
+    /// Adds commits that are missing in the listing because CloudKit's indexes lag behind. Commits have consecutive numbers, so the
+    /// following ones are fetched by name.
     private func probe(_ folder: String, _ found: inout [StoredObject]) throws(CloudError) {
         var number = found.compactMap { CloudNames.number(ofFile: String($0.path.dropFirst(folder.count))) }.max() ?? 0
         while true {
@@ -154,14 +155,14 @@ final class CloudKitStore: ObjectStore {
         return try place(CloudKitFile.record(at: CloudKitPlace(path), byteCount: bytes.count, .asset(file.url)), at: path, content: Data(bytes))
     }
 
-    /// Puts an asset's file in place. Its name has eight random digits, so a record of its size under that name is this one.
+    /// Stores an asset's file. Its name contains eight random digits, so a record of this name and size is this one.
     func put(_ file: URL, byteCount: Int, as path: String) throws(CloudError) -> Placement {
         try place(CloudKitFile.record(at: CloudKitPlace(path), byteCount: byteCount, .asset(file)), at: path, content: nil)
     }
 
-    /// Saves a new record if none has its name.
+    /// Saves a new record if its name is free.
     ///
-    /// - Parameter content: what tells whether a record that is there is this one; nil compares sizes.
+    /// - Parameter content: the bytes that identify the record if the name is taken; nil compares only the sizes.
     private func place(_ record: CloudKitRecord, at path: String, content: Data?) throws(CloudError) -> Placement {
         let place = CloudKitPlace(path), database = try database(place.scope)
         var mayBeDone = false, last = CloudKitError(.internalError, "no attempt was made")
@@ -178,7 +179,7 @@ final class CloudKitStore: ObjectStore {
             switch last.code {
             case .serverRecordChanged:
                 if let found = try standing(record, at: path, content, mayCome: mayBeDone) { return found && !mayBeDone ? .wasThere : found ? .placed : .taken }
-                // It was there, and is gone.
+                // The record was there and is gone again, so try once more.
                 continue
             case .zoneNotFound where place.name == ZoneMarker.fileName && place.zone != nil: try createZone(place)
             case _ where last.isPassing:
@@ -193,7 +194,7 @@ final class CloudKitStore: ObjectStore {
         throw mayBeDone ? .unknownOutcome(at: path, last.description) : last.cloudError(at: path)
     }
 
-    /// Whether the record that is there is this one; nil if none is.
+    /// Whether the existing record is this one; nil if there is none.
     private func standing(_ record: CloudKitRecord, at path: String, _ content: Data?, mayCome: Bool) throws(CloudError) -> Bool? {
         do throws(CloudError) {
             guard let size = try size(of: path) else { return nil }
@@ -215,7 +216,7 @@ final class CloudKitStore: ObjectStore {
         }
     }
 
-    /// Removes records, 400 in a request; those of a private zone all or none in each.
+    /// Removes records, up to 400 in one request. In a private zone each request is atomic.
     func remove(_ paths: [String]) throws(CloudError) {
         var rest = paths[...]
         while let first = rest.first {
@@ -244,7 +245,8 @@ final class CloudKitStore: ObjectStore {
 
     // MARK: the clock
 
-    /// The server's clock: known from what was saved since the cloud was opened, or else from a record that is saved and deleted again.
+    /// The server's clock: known from a record that was saved since the cloud was opened, or else from one that is saved now and deleted
+    /// again.
     var clock: Instant {
         get throws(CloudError) {
             if clockOffset.withLock({ $0 }) == nil {
@@ -262,7 +264,7 @@ final class CloudKitStore: ObjectStore {
         clockOffset.withLock { $0 = time.microseconds - now().microseconds }
     }
 
-    /// Sends a request as often as it takes for an answer that is no passing trouble. Only for requests that may be repeated.
+    /// Sends a request, and repeats it on transient failures. Only for requests that may be repeated.
     private func repeating<T: Sendable>(_ request: @escaping @Sendable () async throws(CloudKitError) -> T) throws(CloudKitError) -> T {
         var attempt = 1
         while true {

@@ -1,7 +1,7 @@
 import CloudStore
 import Foundation
 
-/// A file of this machine on its way to CloudKit.
+/// A temporary file on this machine that is to be uploaded to CloudKit.
 struct StagedFile: Sendable {
     let url: URL
 
@@ -15,7 +15,7 @@ struct StagedFile: Sendable {
 
     func remove() { try? FileManager.default.removeItem(at: url) }
 
-    /// That the file could not be written.
+    /// The error for a file that could not be written.
     static func failure(_ error: any Error) -> CloudError {
         CloudError(
             .inputOutput, at: "the temporary directory", "the asset cannot be written (\((error as NSError).localizedDescription))",

@@ -4,26 +4,26 @@ public import SnapshotModel
 import SnapshotVersions
 
 extension CloudKitSyncManager {
-    /// Publishes what is new. All datasets travel in one version, so the notifications do, too.
+    /// Publishes the changes. One version contains all datasets, so this publishes the notifications too.
     ///
-    /// - Returns: how many buckets there are.
-    /// - Throws: ``SyncError``; `.refused` with "read-only" at a reader.
+    /// - Returns: the number of buckets.
+    /// - Throws: ``SyncError``; `.refused` with "read-only" on a reader.
     @discardableResult
     public func syncBuckets() async throws -> Int { try await call(Self.publishing(countOf: "buckets")) }
 
-    /// Publishes what is new. All datasets travel in one version, so the buckets do, too.
+    /// Publishes the changes. One version contains all datasets, so this publishes the buckets too.
     ///
-    /// - Returns: how many notifications there are.
+    /// - Returns: the number of notifications.
     @discardableResult
     public func syncNotifications() async throws -> Int { try await call(Self.publishing(countOf: "notifications")) }
 
-    /// Publishes what is new.
+    /// Publishes the changes.
     ///
-    /// - Returns: how many buckets and notifications there are.
+    /// - Returns: the numbers of buckets and of notifications.
     @discardableResult
     public func syncAll() async throws -> (buckets: Int, notifications: Int) { try await call(Self.publishAll) }
 
-    /// Imports what is new, carries messages, and returns the buckets as the database then has them.
+    /// Imports the newest version, sends and answers messages, and returns the buckets that are then in the database.
     @discardableResult
     public func fetchBuckets() async throws -> [Bucket] {
         try await call {
@@ -31,7 +31,7 @@ extension CloudKitSyncManager {
         }
     }
 
-    /// Imports what is new, carries messages, and returns the notifications as the database then has them.
+    /// Imports the newest version, sends and answers messages, and returns the notifications that are then in the database.
     @discardableResult
     public func fetchNotifications() async throws -> [Notification] {
         try await call {
@@ -39,7 +39,7 @@ extension CloudKitSyncManager {
         }
     }
 
-    /// Imports what is new, carries messages, and returns all that the database then has.
+    /// Imports the newest version, sends and answers messages, and returns everything that is then in the database.
     @discardableResult
     public func fetchAll() async throws -> (buckets: [Bucket], notifications: [Notification]) {
         try await call {
@@ -47,7 +47,7 @@ extension CloudKitSyncManager {
         }
     }
 
-    /// Reads the newest version anew, whatever is here already (``SyncEngine/importAnew(progress:)``).
+    /// Imports the newest version again, even if it is already applied (``SyncEngine/importAnew(progress:)``).
     public func forceRefresh() async throws { try await call { _ = try await $0.importAnew() } }
 
     static func publishing(countOf dataset: String) -> @Sendable (SyncEngine) async throws -> Int {
@@ -63,7 +63,7 @@ extension CloudKitSyncManager {
     }
 
     private static func publish(_ engine: SyncEngine) async throws {
-        // Before anything is imported: who may only read must hear so, and not believe that something was sent.
+        // Check the role before importing: a reader must get an error, and not believe that its changes were sent.
         let settings = try engine.database.read(at: .open) { try $0.settings.read() }
         guard settings.role.publishes else {
             throw SyncError(
@@ -73,12 +73,12 @@ extension CloudKitSyncManager {
         _ = try await engine.sync()
     }
 
-    /// Imports what is new and carries messages: a reader sends its own, a device that publishes answers those of others.
+    /// Imports the newest version. A reader also sends its messages; a publishing device answers those of others.
     ///
-    /// - Returns: what was imported; nil if nothing was to be.
+    /// - Returns: the import's report; nil if there was nothing to import.
     @Sendable static func fetching(_ engine: SyncEngine) async throws -> ImportReport? {
         guard try engine.database.read(at: .open, { try $0.settings.read().role }) == .reader else { return try await engine.sync().imported }
-        // Unlike a sync, a fetch ends the view of an old version.
+        // Unlike a sync, a fetch also ends the view of an old version.
         let report = try await engine.importNewest()
         _ = try await engine.sendMessages()
         return report

@@ -5,17 +5,17 @@ import SnapshotVersions
 import Synchronization
 
 extension CloudKitSyncManager {
-    /// From now on syncs whenever others have published or sent messages, as soon as the cloud shows it, until ``stopSubscriptions()``.
+    /// From now on syncs as soon as the cloud shows that other devices have published or sent messages, until ``stopSubscriptions()``.
     ///
     /// - Parameters:
-    ///   - interval: how long to wait between two looks at a cloud that reports no events (``RecordDatabase/events(in:_:)``).
-    ///   - imported: called after each import that changed something, on no particular thread. What messages changed is told by
-    ///     ``SyncEngine/changeNotices(keyLimit:)``.
+    ///   - interval: the wait between two checks of a cloud that reports no events (``RecordDatabase/events(in:_:)``).
+    ///   - imported: called after each import that changed something, on any thread. ``SyncEngine/changeNotices(keyLimit:)`` reports what
+    ///     messages changed.
     public func startSubscriptions(every interval: Duration = .seconds(2), imported: (@Sendable (ImportReport) -> Void)? = nil) async throws {
         try await call { try await self.subscribe($0, every: interval, imported: imported) }
     }
 
-    /// Ends what ``startSubscriptions(every:imported:)`` or ``setupSubscriptions(completion:)`` began.
+    /// Ends the subscription of ``startSubscriptions(every:imported:)`` or ``setupSubscriptions(completion:)``.
     public func stopSubscriptions() {
         state.withLock { state in
             state.subscription?.cancel()
@@ -26,7 +26,7 @@ extension CloudKitSyncManager {
     func subscribe(_ engine: SyncEngine, every interval: Duration = .seconds(2), imported: (@Sendable (ImportReport) -> Void)? = nil) async throws {
         let hints = try await engine.hints(every: interval)
         let task = Task { [weak self] in
-            // What came before the first hint was asked for is imported at once.
+            // Import at once what was published before the first hint was requested.
             await self?.syncNews(imported)
             for await _ in hints { await self?.syncNews(imported) }
         }
@@ -36,7 +36,7 @@ extension CloudKitSyncManager {
         }
     }
 
-    /// A hint only wakes; where the sync fails, the next one tries again, and ``lastError`` says why.
+    /// Syncs once after a hint. If the sync fails, ``lastError`` says why, and the next hint tries again.
     private func syncNews(_ imported: (@Sendable (ImportReport) -> Void)?) async {
         let report: ImportReport?
         do {

@@ -8,23 +8,23 @@ public import SnapshotVersions
 import StrictText
 import Synchronization
 
-/// Syncs the built-in datasets under the names that code written for CloudKit uses.
+/// Syncs the built-in datasets, with the names that code for CloudKit uses.
 ///
 ///     try CloudKitSyncManager.configure(database: "phone.db", cloud: "/mnt/share/cloud", role: .writer)
 ///     CloudKitSyncManager.shared.syncAllToCloudKit { success, buckets, notifications in … }
 ///
-/// A thin layer over ``SyncEngine``, which new code uses directly. Calls are done one after another, in the order in which they were
-/// made; the completions run on no particular thread. What went wrong last is in ``lastError``.
+/// A thin layer over ``SyncEngine``, which new code should use directly. Calls run one after another, in the order in which they were made.
+/// Completions are called on any thread. ``lastError`` is the error of the last call.
 public final class CloudKitSyncManager: Sendable {
-    /// How a manager finds its database and its cloud.
+    /// The database and the cloud of a manager.
     public struct Configuration: Sendable {
-        /// The SQLite file. One that is not set up yet is set up at the first call, as `setup` says.
+        /// The SQLite file. If it is not set up yet, the first call sets it up as `setup` says.
         public var database: String
-        /// How to set the database up; nil: it is set up already.
+        /// How to set the database up; nil if it is already set up.
         public var setup: SetupRequest?
-        /// A backend of the application's own; nil: the cloud directory that the database's settings name.
+        /// The application's own backend; nil uses the cloud that the database's settings name.
         public var cloud: (any CloudDatabase)?
-        /// Who says whether the user may and wants to sync, where that is not in the database's settings.
+        /// Decides whether the user may sync and wants to, if that is not in the database's settings.
         public var gate: GateOptions
         public var logger: Logger
 
@@ -40,8 +40,8 @@ public final class CloudKitSyncManager: Sendable {
         }
     }
 
-    /// The manager that ``configure(database:cloud:role:device:zone:createsTables:enables:)`` configures; until then it works on the
-    /// database that the environment's `SNAPSYNC_DB` names.
+    /// The manager that ``configure(database:cloud:role:device:zone:createsTables:enables:)`` configures. Without that call it uses the
+    /// database that the environment variable `SNAPSYNC_DB` names.
     public static let shared = CloudKitSyncManager()
 
     struct State: Sendable {
@@ -54,18 +54,18 @@ public final class CloudKitSyncManager: Sendable {
     let state: Mutex<State>
     let calls = SerialCalls()
 
-    /// A manager of a database of its own; nil leaves it to ``configure(_:)``.
+    /// Makes a manager with its own configuration; nil leaves that to ``configure(_:)``.
     public init(_ configuration: Configuration? = nil) { state = Mutex(State(configuration: configuration)) }
 
     deinit { state.withLock { $0.subscription?.cancel() } }
 
-    /// What went wrong in the last call; nil if it went well.
+    /// The error of the last call; nil if it succeeded.
     public var lastError: SyncError? { state.withLock { $0.lastError } }
 
-    /// Says which database the shared manager works on, once, before its first call. Sets it up, if need be, at that call.
+    /// Sets the database of the shared manager. Call it once, before the first other call, which sets the database up if necessary.
     ///
-    /// - Parameter enables: whether sync is on from the start; else the user is to say so (``SyncGate/setPreference(_:)``).
-    /// - Throws: ``SyncError`` with `.refused` if it was configured before.
+    /// - Parameter enables: whether sync is on from the start. If not, the user must turn it on (``SyncGate/setPreference(_:)``).
+    /// - Throws: ``SyncError`` with `.refused` if the manager is already configured.
     public static func configure(
         database: String, cloud: String, role: SyncRole, device: String? = nil, zone: String = "ZentikSyncZone", createsTables: Bool = true,
         enables: Bool = false
@@ -76,7 +76,7 @@ public final class CloudKitSyncManager: Sendable {
                 setup: SetupRequest(database: database, cloud: cloud, role: role, device: device, zone: zone, createsTables: createsTables, enables: enables)))
     }
 
-    /// Says which database this manager works on, once, before its first call.
+    /// Sets the database of this manager. Call it once, before the first other call.
     public func configure(_ configuration: Configuration) throws {
         try state.withLock { state in
             guard state.configuration == nil, state.engine == nil else {
@@ -86,7 +86,7 @@ public final class CloudKitSyncManager: Sendable {
         }
     }
 
-    /// The engine, made at the first call.
+    /// The engine, created at the first call.
     public func engine() async throws -> SyncEngine {
         let (engine, known) = state.withLock { ($0.engine, $0.configuration) }
         if let engine { return engine }
@@ -116,12 +116,12 @@ public final class CloudKitSyncManager: Sendable {
         return try SyncError.at(.open) { try LocalDatabase(path: path).read { try $0.settings.exists() } }
     }
 
-    /// Runs one call after those before it, and keeps what went wrong.
+    /// Runs a call after all earlier ones, and stores its error.
     func call<T: Sendable>(_ work: @escaping @Sendable (SyncEngine) async throws -> T) async throws -> T {
         try await calls.run { try await self.perform(work) }
     }
 
-    /// The same for a completion handler: begun in the order of the calls, whatever the tasks of the program do.
+    /// The same for a call with a completion handler. The calls start in the order in which they were made, whatever the program's tasks do.
     func begin<T: Sendable>(_ work: @escaping @Sendable (SyncEngine) async throws -> T, _ completion: @escaping @Sendable (Result<T, any Error>) async -> Void)
     {
         calls.enqueue {
@@ -143,6 +143,6 @@ public final class CloudKitSyncManager: Sendable {
         }
     }
 
-    /// Keeps an error of a call that does nothing else.
+    /// Stores the error of a call that does not use the engine.
     func keep(_ error: SyncError) { state.withLock { $0.lastError = error } }
 }

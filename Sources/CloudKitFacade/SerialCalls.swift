@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Runs one piece of work after another, in the order in which they were given, whoever gives them.
+/// Runs pieces of work one after another, in the order in which they were enqueued.
 final class SerialCalls: Sendable {
     private let last = Mutex<Task<Void, Never>?>(nil)
 
-    /// Begins `work` when all that was given before has ended. The order is that of the calls of this method.
+    /// Starts `work` after all work that was enqueued before.
     func enqueue(_ work: @escaping @Sendable () async -> Void) {
         last.withLock { last in
             let before = last
@@ -15,7 +15,7 @@ final class SerialCalls: Sendable {
         }
     }
 
-    /// Awaits `work`, which begins when all that was given before has ended.
+    /// Enqueues `work` and returns its result.
     func run<T: Sendable>(_ work: @escaping @Sendable () async throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
             enqueue {

@@ -6,16 +6,16 @@ import SnapshotModel
 import SnapshotVersions
 
 extension SyncEngine {
-    /// Imports the newest version anew, whatever is here already: every block of the reader's rows is compared with it.
+    /// Imports the newest version again, even if it is already applied. Every block of a reader's rows is compared with the version.
     ///
-    /// For a reader whose rows are in doubt. What was changed here and noted is kept as in every import. A device that publishes
-    /// imports what is new, as ``importNewest(progress:)`` does: its rows are its own.
+    /// For a reader whose rows may be wrong. Local changes in the log are kept, as in every import. On a publishing device this is the same
+    /// as ``importNewest(progress:)``: there the device's own rows count.
     public func importAnew(progress: ProgressHandler? = nil) async throws -> ImportReport {
         try await locked {
             let device = try device()
             if device.settings.role == .reader {
                 try database.write(at: .apply) { transaction in
-                    // Rows that are not known to be the applied version's are compared by the next import.
+                    // The next import compares the rows of a dataset that is marked as incomplete.
                     for schema in device.settings.datasets { try transaction.tracking.setIncomplete(of: schema) }
                 }
             }
@@ -23,24 +23,24 @@ extension SyncEngine {
         }
     }
 
-    /// Hints that another device has published, or sent a message that this one is to publish, from now on; sync at each. Ends with the task
-    /// that iterates.
+    /// Returns a stream of hints that another device has published, or has sent a message that this device must publish. Sync at each hint.
+    /// The hints end with the task that iterates.
     ///
-    /// Only the records of this database's datasets count. A cloud that is away for a while ends nothing; a database that cannot be
-    /// read any longer ends the hints, and the log says why.
+    /// Only records of this database's datasets cause a hint. The hints continue if the cloud is unreachable for a while. They end if the
+    /// database can no longer be read, and the log says why.
     ///
-    /// - Parameter interval: how long to wait between two looks at a cloud that reports no events (``RecordDatabase/events(in:_:)``); one that
-    ///   does is looked at when it tells of something, and every 30 s besides.
+    /// - Parameter interval: the wait between two checks of a cloud that reports no events (``RecordDatabase/events(in:_:)``). A cloud with
+    ///   events is checked at each event, and every 30 s in addition.
     public func hints(every interval: Duration = .seconds(2)) async throws -> some AsyncSequence<Void, Never> & Sendable {
         try await gate.enter()
         let device = try device()
-        // A gate that opens need not wait for the next look.
+        // The gate is an event source too, so that opening it starts a check at once.
         let wait = ZoneWait(for: device.zone, of: device.cloud, every: interval, or: gate.changes()), gate = gate, logger = logger
         let zone = CloudZone(device.zone, of: device.cloud, as: device.settings.device, now: now)
-        // One look at a time: what waits between two is the hints' matter.
+        // The subscription itself does not wait, since the hints wait between two checks.
         let commits = try await SyncError.at(.fetch) { try await zone.subscribe(RecordSubscription("snapshots")) { false } }
         return ZoneHints(commits: commits, device: device) {
-            // While the gate is closed the cloud is not even looked at.
+            // While the gate is closed, the cloud is not checked.
             while await wait.next() {
                 do {
                     if try gate.standing() == .open { return true }

@@ -3,14 +3,14 @@ import LocalStore
 import SnapshotEngine
 import SnapshotModel
 
-/// Hints that a sync has something to do, for one device: commits of other devices, and at a device that publishes messages for it.
+/// Hints that a device has something to sync: commits of other devices and, on a publishing device, messages.
 struct ZoneHints: AsyncSequence, Sendable {
     typealias Element = Void
     typealias Failure = Never
 
     let commits: RecordNotifications
     let device: SyncContext
-    /// Returns true when it is time to look again, false when the hints are to end.
+    /// Returns true when it is time to check again, false to end the hints.
     let wait: @Sendable () async -> Bool
 
     func makeAsyncIterator() -> Iterator { Iterator(source: self, commits: commits.makeAsyncIterator()) }
@@ -18,7 +18,7 @@ struct ZoneHints: AsyncSequence, Sendable {
     struct Iterator: AsyncIteratorProtocol {
         let source: ZoneHints
         var commits: RecordNotifications.Iterator
-        /// Whether the last hint was for messages: they stay until a sync has answered them, so the next look is not at once.
+        /// Whether the last hint was for messages. They remain until a sync has answered them, so wait before the next check.
         private var mustWait = false
 
         init(source: ZoneHints, commits: RecordNotifications.Iterator) {
@@ -47,7 +47,7 @@ struct ZoneHints: AsyncSequence, Sendable {
         return device.settings.datasets.contains { $0.recordName == name }
     }
 
-    /// Whether a message waits that this device has not answered. What cannot be read now is read at the next look.
+    /// Whether there is a message that this device has not answered. If the mailbox cannot be read, the next check reads it.
     private func hasMessages() async -> Bool {
         do {
             guard let heard = try device.database.read({ try $0.settings.read().role.publishes ? Set($0.inbox.entries().map(\.id)) : nil }) else {
