@@ -1,19 +1,19 @@
 public import CloudStore
 import StrictText
 
-/// The comments on one project as a screen shows them.
+/// The comments on one project, for a screen that shows them.
 ///
 ///     let thread = CommentThread(on: "garden", in: sharing)
 ///     await thread.load()
 ///     do { try await thread.post(field.text, by: name); field.text = "" }
 ///     catch { field.text = error.text; alert = PresentableError(error) }
 public actor CommentThread {
-    /// What a screen shows.
+    /// The values for the screen.
     public struct Shown: Sendable {
         public internal(set) var state = LoadState.inactive
         /// In the order in which they were posted.
         public internal(set) var comments: [ProjectComment] = []
-        /// Why the last load failed; nil if it did not.
+        /// Why the last load failed; nil if it succeeded.
         public internal(set) var failure: PresentableError?
     }
 
@@ -22,25 +22,25 @@ public actor CommentThread {
     private let sharing: ProjectSharing
     private let observed = ObservedValue(Shown())
 
-    /// The comments on a project; loaded when ``load()`` is called.
+    /// The comments on a project. Call ``load()`` to load them.
     public init(on project: String, in sharing: ProjectSharing) {
         self.project = project
         self.sharing = sharing
     }
 
-    /// What is shown now.
+    /// The present values.
     public nonisolated var shown: Shown { observed.current }
 
-    /// What is shown now and each time it changes.
+    /// The present values, and each later change.
     public nonisolated var values: AsyncStream<Shown> { observed.values() }
 
-    /// Loads the comments, unless they were loaded already or are on their way.
+    /// Loads the comments, unless they are already loaded or being loaded.
     public func load() async {
         guard shown.state == .inactive else { return }
         await reload()
     }
 
-    /// Loads the comments anew.
+    /// Loads the comments again.
     public func reload() async {
         let before = shown.state
         guard before != .loading else { return }
@@ -48,7 +48,7 @@ public actor CommentThread {
         do {
             let comments = try await sharing.comments(on: project)
             observed.change { shown in
-                // One of ours that was posted after the others were read is among those shown already.
+                // A comment that this device posted after the read is not among the loaded ones. Keep it.
                 let last = comments.last?.postedAt ?? .distantPast
                 shown.comments = comments + shown.comments.filter { ($0.postedAt ?? .distantPast) > last }
                 shown.state = shown.comments.isEmpty ? .noResults : .success
@@ -64,7 +64,7 @@ public actor CommentThread {
 
     /// Posts a comment and shows it at once.
     ///
-    /// - Throws: ``CommentNotSent`` with the text, as ``ProjectSharing/post(_:by:on:)``.
+    /// - Throws: ``CommentNotSent`` with the text, as ``ProjectSharing/post(_:by:on:)`` does.
     public func post(_ text: String, by name: String) async throws(CommentNotSent) {
         let comment = try await sharing.post(text, by: name, on: project)
         observed.change { shown in

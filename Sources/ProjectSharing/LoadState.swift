@@ -1,11 +1,11 @@
-/// How far a list has come, for a screen that shows it.
+/// The load state of a list, for a screen that shows it.
 public enum LoadState: String, Sendable, Encodable, CaseIterable {
-    /// Nobody has asked yet, or asking failed and there is nothing to show.
+    /// Not loaded yet, or loading failed and there is nothing to show.
     case inactive
-    /// It is on its way for the first time, or anew.
+    /// Being loaded, for the first time or again.
     case loading
-    /// There is something to show.
+    /// Loaded, with content.
     case success
-    /// There is nothing.
+    /// Loaded, without content.
     case noResults
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that others watch: each of them gets the present one at once and every later one, the newest first of all where it is slow.
+/// A value with watchers. Each watcher gets the present value at once, and then every later one; a slow watcher gets only the newest.
 final class ObservedValue<Value: Sendable>: Sendable {
     private struct State {
         var value: Value
@@ -18,16 +18,17 @@ final class ObservedValue<Value: Sendable>: Sendable {
 
     var current: Value { state.withLock(\.value) }
 
-    /// Changes the value and tells everybody.
+    /// Changes the value and notifies all watchers.
     func change(_ body: (inout Value) -> Void) {
         state.withLock { state in
             body(&state.value)
-            // Under the lock, so that two changes reach every watcher in their order; yielding to a stream only puts the value down.
+            // Yield while holding the lock, so that every watcher gets two changes in order. Yielding only stores the value, so it does not
+            // block.
             for watcher in state.watchers.values { watcher.yield(state.value) }
         }
     }
 
-    /// The present value and those to come, until the watching task ends or the value's owner goes.
+    /// The present value and all later ones, until the watching task ends or the value's owner is released.
     func values() -> AsyncStream<Value> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let number = state.withLock { state in

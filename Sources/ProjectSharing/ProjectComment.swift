@@ -1,19 +1,19 @@
 public import CloudStore
 public import StrictText
 
-/// What somebody said about a shared project.
+/// A comment on a shared project.
 public struct ProjectComment: Hashable, Sendable, Identifiable {
-    /// The name of its record.
+    /// The name of the comment's record.
     public let id: String
     public let text: String
-    /// Who said it, in their own words.
+    /// The author's name, as the author entered it.
     public let name: String
-    /// When, by the commits' clock, which never goes back.
+    /// When it was posted, by the commits' timestamps, which never go back.
     public let postedAt: Instant?
     /// The device that posted it.
     public let device: String?
 
-    /// Reads a record; nil if it is not one of a comment.
+    /// Reads a record; nil if it is not a comment.
     init?(_ record: CloudRecord) {
         guard record.type == ShareRecords.comment, let text = record.text("text"), let name = record.text("name") else { return nil }
         id = record.name
@@ -24,19 +24,19 @@ public struct ProjectComment: Hashable, Sendable, Identifiable {
     }
 }
 
-/// A comment that was not sent, with its text: nothing that somebody typed is lost.
+/// A comment that could not be sent, with its text, so that the user's input is not lost.
 ///
 ///     do { try await sharing.post(draft, by: name, on: "garden") }
 ///     catch { draft = error.text; alert = PresentableError(error) }
 public struct CommentNotSent: Error, Sendable, CustomStringConvertible {
-    /// Exactly what was to be sent.
+    /// The exact text of the comment.
     public let text: String
-    /// Who was to have said it.
+    /// The author's name.
     public let name: String
     /// Why it was not sent.
     public let cause: any Error
 
-    /// The cause's words, without the text.
+    /// The cause's description, without the text.
     public var description: String { String(describing: cause) }
 }
 

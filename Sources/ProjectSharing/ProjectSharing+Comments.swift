@@ -1,10 +1,10 @@
 import CloudStore
 
 extension ProjectSharing {
-    /// Posts a comment on a shared project, whoever shares it.
+    /// Posts a comment on a shared project of any owner.
     ///
     /// - Throws: ``CommentNotSent`` with the text and the cause: a ``CloudError`` with `.invalidArguments` if text or name is empty, white
-    ///   space or too long, with `.unknownItem` if the project is not shared (any more), or whatever the cloud had against it.
+    ///   space or too long, with `.unknownItem` if the project is not shared (any more), or another error of the cloud.
     @discardableResult
     public func post(_ text: String, by name: String, on id: String) async throws(CommentNotSent) -> ProjectComment {
         do {
@@ -12,14 +12,14 @@ extension ProjectSharing {
             guard try await record(of: id, desiredKeys: []) != nil else { throw absent(id) }
             return try await post(text, by: name, to: ShareRecords.name(ofProject: id))
         } catch let error as CloudError where error.code == .referenceViolation {
-            // The project went while the comment was on its way.
+            // The project was removed while the comment was being sent.
             throw CommentNotSent(text: text, name: name, cause: absent(id))
         } catch {
             throw CommentNotSent(text: text, name: name, cause: error)
         }
     }
 
-    /// A project's comments, in the order in which they were posted.
+    /// Returns a project's comments, in the order in which they were posted.
     ///
     /// - Throws: ``CloudError`` with `.unknownItem` if the project is not shared.
     public func comments(on id: String) async throws -> [ProjectComment] {

@@ -1,14 +1,14 @@
 public import CloudStore
 
 extension ProjectSharing {
-    /// The projects that were shared last, newest first, without their items. Where nothing was ever shared: an empty page.
+    /// Returns the projects that were shared last, newest first, without their items. If nothing was ever shared, the page is empty.
     ///
     ///     var page = try await sharing.projects(limit: 20)
     ///     while let cursor = page.cursor { page = try await sharing.projects(continuing: cursor, limit: 20) }
     ///
-    /// A project that is replaced keeps its place.
+    /// Replacing a project does not change its position.
     ///
-    /// - Parameter limit: at most so many, from 1.
+    /// - Parameter limit: the most projects to return, at least 1.
     public func projects(limit: Int = 20) async throws -> SharedProjectPage {
         do {
             return SharedProjectPage(try await zone.records(matching: ShareRecords.projects, limit: limit))
@@ -17,7 +17,7 @@ extension ProjectSharing {
         }
     }
 
-    /// The next projects of a list.
+    /// Returns the next projects of a list.
     ///
     /// - Throws: ``CloudError`` with `.invalidArguments` for a cursor of another cloud or zone.
     public func projects(continuing cursor: QueryCursor, limit: Int = 20) async throws -> SharedProjectPage {
@@ -26,7 +26,7 @@ extension ProjectSharing {
 }
 
 extension SharedProjectPage {
-    /// A page behind the last one.
+    /// An empty page without a next one.
     package static let end = SharedProjectPage(projects: [], unreadable: [], cursor: nil)
 
     /// Reads a page of records.

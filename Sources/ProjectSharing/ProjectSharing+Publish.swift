@@ -1,32 +1,32 @@
 import CloudStore
 public import SnapshotModel
 
-/// What a publication did.
+/// The result of sharing a project.
 public struct SharePublication: Sendable {
-    /// What became of the project.
+    /// The change to the shared project.
     public enum Outcome: String, Sendable, Encodable {
-        /// It was not shared before.
+        /// The project was not shared before.
         case created
-        /// It took the place of what was shared.
+        /// The project replaced the shared one.
         case replaced
-        /// It was shared just so already; no commit was made.
+        /// The same project was already shared; no commit was made.
         case unchanged
     }
 
     public let outcome: Outcome
-    /// How many items everybody sees now.
+    /// The number of items that everybody sees now.
     public let itemCount: Int
 }
 
 extension ProjectSharing {
-    /// Shares a project with its items under an owner's name, in the place of what was shared under that id.
+    /// Shares a project with its items under an owner's name, and replaces the project that is shared under the same id.
     ///
-    /// Others see the old project or the new one, whole, never something between: one commit does it where the cloud takes so much at
-    /// once; else the new items are brought in first, unseen, one commit shows them, and the old ones go last. Comments stay.
-    /// Makes the zone if it is missing.
+    /// Other devices see either the complete old project or the complete new one. One commit replaces the project if the cloud accepts one
+    /// of that size. Otherwise the new items are saved first, where no device shows them; then one commit switches to them, and finally the
+    /// old ones are deleted. Comments are kept. Creates the zone if it is missing.
     ///
-    /// - Throws: ``CloudError`` with `.invalidArguments` (``ShareLimits``), `.permissionFailure` if another device shared the project,
-    ///   and what ``CloudZone/modify(saving:deleting:savePolicy:atomically:)`` throws.
+    /// - Throws: ``CloudError`` with `.invalidArguments` (``ShareLimits``), `.permissionFailure` if another device shared the project, and
+    ///   the errors of ``CloudZone/modify(saving:deleting:savePolicy:atomically:)``.
     @discardableResult
     public func publish(_ draft: ProjectDraft, owner: String) async throws -> SharePublication {
         try ShareLimits.verify(draft, owner: owner)
@@ -38,14 +38,14 @@ extension ProjectSharing {
             let items = try await zone.records(matching: ShareRecords.items(ofProject: draft.id)).records
             do {
                 if let existing, isSame(draft, owner, as: existing, items) {
-                    // What an interrupted run left behind goes now.
+                    // Delete what an interrupted run has left behind.
                     try await delete(items.filter { $0.text("generation") != existing.text("generation") }.map(\.name)[...])
                     return SharePublication(outcome: .unchanged, itemCount: draft.items.count)
                 }
                 try await replace(existing, items, by: draft, owner: owner)
                 return SharePublication(outcome: existing == nil ? .created : .replaced, itemCount: draft.items.count)
             } catch let error as CloudError where [.serverRecordChanged, .unknownItem].contains(error.cause.code) {
-                // Shared, replaced or removed since it was read. By whom decides what happens next.
+                // The project was shared, replaced or removed since it was read. The next attempt checks by which device.
                 lastLoss = error.cause
             }
         }
@@ -67,14 +67,14 @@ extension ProjectSharing {
             try await save(items[...])
             try await zone.save(project)
         } catch {
-            // Nobody sees them; if they cannot be taken back now, the next publication does.
+            // No device shows these items. If they cannot be deleted now, the next publication deletes them.
             try? await delete(items.map(\.name)[...])
             throw error
         }
         try await delete(old[...])
     }
 
-    /// Whether just this is shared, under this name.
+    /// Whether exactly this project is shared, under this owner's name.
     private func isSame(_ draft: ProjectDraft, _ owner: String, as record: CloudRecord, _ items: [CloudRecord]) -> Bool {
         guard let generation = record.text("generation") else { return false }
         let wanted = ShareRecords.record(of: draft, owner: owner, generation: generation, replacing: nil)
@@ -83,7 +83,7 @@ extension ProjectSharing {
             && ShareRecords.records(ofItemsOf: draft, generation: generation).map(\.fields) == shown.map(\.fields)
     }
 
-    /// Refuses a project that another device shared.
+    /// Refuses to change a project that another device shared.
     func verifyOwner(_ record: CloudRecord, _ id: String) throws(CloudError) {
         guard record.creation?.device != zone.device else { return }
         let owner = record.creation.map { "the device \($0.device) shared it" } ?? "it is not known any more which device shared it"
@@ -92,17 +92,17 @@ extension ProjectSharing {
             hint: "do it on that device, or share yours under another id")
     }
 
-    /// Saves records in as few commits as the cloud takes.
+    /// Saves records in as few commits as the cloud accepts.
     private func save(_ records: ArraySlice<CloudRecord>) async throws {
         try await inParts(records) { try await zone.modify(saving: Array($0)).get() }
     }
 
-    /// Deletes records in as few commits as the cloud takes.
+    /// Deletes records in as few commits as the cloud accepts.
     func delete(_ names: ArraySlice<String>) async throws {
         try await inParts(names) { try await zone.modify(saving: [], deleting: Array($0)).get() }
     }
 
-    /// Does all at once, or, where that is too much for the cloud, one half after the other.
+    /// Passes all elements to `body` at once. If the cloud refuses so many, passes one half after the other.
     private func inParts<T: Sendable>(_ all: ArraySlice<T>, _ body: (ArraySlice<T>) async throws -> Void) async throws {
         guard !all.isEmpty else { return }
         do {

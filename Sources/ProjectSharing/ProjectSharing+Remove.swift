@@ -1,20 +1,21 @@
 import CloudStore
 
-/// What was taken out of the cloud.
+/// The records that were removed from the cloud.
 public struct ShareRemoval: Sendable {
     public let itemCount: Int
-    /// Everybody's: a comment has no place without its project.
+    /// The comments of all authors, which are deleted together with the project.
     public let commentCount: Int
 }
 
 extension ProjectSharing {
     /// Removes a project with all its items and comments.
     ///
-    /// For others it is there whole or gone: one commit does it where the cloud takes so much at once; else the comments go first, then
-    /// the project, with one commit, then its items, which nobody sees any more. A run that was interrupted is completed by the next.
+    /// Other devices see either the complete project or none. One commit removes everything if the cloud accepts one of that size. Otherwise
+    /// the comments are deleted first, then the project in one commit, then its items, which no device shows any more. After an
+    /// interruption, call it again to complete the removal.
     ///
-    /// - Throws: ``CloudError`` with `.unknownItem` if it is not shared, `.permissionFailure` if another device shared it, and what
-    ///   ``CloudZone/modify(saving:deleting:savePolicy:atomically:)`` throws.
+    /// - Throws: ``CloudError`` with `.unknownItem` if the project is not shared, `.permissionFailure` if another device shared it, and the
+    ///   errors of ``CloudZone/modify(saving:deleting:savePolicy:atomically:)``.
     @discardableResult
     public func remove(_ id: String) async throws -> ShareRemoval {
         guard let record = try await record(of: id) else { return try await removeRemains(of: id) }
@@ -23,7 +24,7 @@ extension ProjectSharing {
         let comments = try await names(ShareRecords.comments(ofProject: id))
         let removal = ShareRemoval(itemCount: items.count, commentCount: comments.count)
         do {
-            // Comments that are posted meanwhile go too: they hold on to the project.
+            // Comments that are posted meanwhile are deleted too, because they refer to the project with `deleteSelf`.
             try await zone.modify(saving: [], deleting: [record.name] + items + comments).get()
         } catch let error as CloudError where error.cause.code == .limitExceeded {
             try await delete(comments[...])
@@ -33,7 +34,7 @@ extension ProjectSharing {
         return removal
     }
 
-    /// Removes the items that an interrupted run of this device left behind, whose project is gone or was never shown.
+    /// Removes items that an interrupted run of this device left behind: their project was removed or never shown.
     private func removeRemains(of id: String) async throws -> ShareRemoval {
         let remains = try await items(ofAbsent: id).filter { $0.creation?.device == zone.device }.map(\.name)
         guard !remains.isEmpty else { throw absent(id) }

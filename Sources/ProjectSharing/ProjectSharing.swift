@@ -3,17 +3,18 @@ import DirectoryCloud
 import SnapshotModel
 public import StrictText
 
-/// Projects that everybody with the cloud can see: shared by their owners, listed, commented on.
+/// Shared projects: their owners share them, and everybody with access to the cloud can list them and comment on them.
 ///
 ///     let sharing = try ProjectSharing(directory: "/mnt/share/tracker", device: "anna-phone")
 ///     try await sharing.publish(draft, owner: "Anna")
 ///     for project in try await sharing.projects().projects { print(project.title, project.owner) }
 ///     try await sharing.post("Lovely!", by: "Ben", on: "garden")
 ///
-/// Everything lies in one zone of the cloud's public scope, in which every device may publish. Throws ``CloudError``; wrap it in a
-/// ``PresentableError`` to show it. ``SharedProjectList``, ``SharedProjectTracker`` and ``CommentThread`` keep what a screen shows.
+/// Everything is in one zone of the cloud's public scope, in which every device may publish. Throws ``CloudError``; make a
+/// ``PresentableError`` of it to show it. ``SharedProjectList``, ``SharedProjectTracker`` and ``CommentThread`` hold the values for a
+/// screen.
 public struct ProjectSharing: Sendable {
-    /// The zone that is meant when none is named.
+    /// The zone that is used if none is named.
     public static let standardZone = "Shared"
 
     let zone: CloudZone
@@ -22,7 +23,7 @@ public struct ProjectSharing: Sendable {
 
     /// Shares through any cloud.
     ///
-    /// - Parameter device: this device's name, the only one of that name in the zone: what it shares, it alone may replace or remove.
+    /// - Parameter device: this device's name, unique in the zone. Only this device may replace or remove what it has shared.
     public init(_ cloud: any RecordDatabase, device: String, zone: String = standardZone, now: @escaping @Sendable () -> Instant = { .now }) {
         self.init(cloud, zone: CloudZone(ZoneID(zone, scope: .public), of: cloud, as: device, now: now), nonces: .system)
     }
@@ -34,27 +35,27 @@ public struct ProjectSharing: Sendable {
         self.init(try DirectoryCloud(path: directory), device: device, zone: zone)
     }
 
-    /// Shares through a zone's handle, with other random names.
+    /// Makes a value with a given zone handle and source of random names.
     package init(_ cloud: any RecordDatabase, zone: CloudZone, nonces: NonceSource) {
         self.cloud = cloud
         self.zone = zone
         self.nonces = nonces
     }
 
-    /// The device in whose name projects are shared and comments made.
+    /// The device in whose name projects are shared and comments are posted.
     public var device: String { zone.device }
 
-    /// Whether a project is shared: a look-up by its id that fetches no field.
+    /// Whether a project is shared. Looks it up by its id without fetching a field.
     ///
     /// - Returns: `.exists` or `.absent`.
     public func status(of id: String) async throws -> SharedProjectStatus {
         try await record(of: id, desiredKeys: []) == nil ? .absent : .exists
     }
 
-    /// A project with its items, all of one publication, whoever replaces it meanwhile.
+    /// Returns a project with its items. All are from the same publication, even if the project is replaced meanwhile.
     ///
-    /// - Throws: ``CloudError`` with `.unknownItem` if it is not shared, `.damaged` if items are missing, `.zoneBusy` if it is replaced
-    ///   again and again.
+    /// - Throws: ``CloudError`` with `.unknownItem` if it is not shared, `.damaged` if items are missing, `.zoneBusy` if it was replaced
+    ///   several times while it was read.
     public func contents(of id: String) async throws -> SharedProjectContents {
         for _ in 1...10 {
             guard let record = try await record(of: id) else { throw absent(id) }
@@ -62,7 +63,8 @@ public struct ProjectSharing: Sendable {
             let found = try await zone.records(matching: ShareRecords.items(ofProject: id)).records
             let items = found.filter { $0.text("generation") == project.generation }.compactMap(SharedItem.init)
             if items.count == project.itemCount { return SharedProjectContents(project: project, items: items) }
-            // A publication's items are all there before it shows and go only after the next one does: somebody has replaced it just now.
+            // A publication's items are saved before it becomes visible, and deleted only after the next one is. So either the project was
+            // just replaced, or items are missing.
             guard try await self.record(of: id, desiredKeys: [])?.changeTag != record.changeTag else {
                 throw CloudError(
                     .damaged, at: place(id), "\(project.itemCount) items belong to the project, \(items.count) of them are there",
@@ -73,7 +75,7 @@ public struct ProjectSharing: Sendable {
             .zoneBusy, at: place(id), "the project was replaced again and again while it was read", hint: "try again in a moment", isRetryable: true)
     }
 
-    /// The record of a project as it is now; nil if it is not shared, or nothing is yet.
+    /// Returns the present record of a project; nil if it is not shared, or the zone does not exist yet.
     func record(of id: String, desiredKeys: [String]? = nil) async throws -> CloudRecord? {
         do {
             let record = try await zone.record(ShareRecords.name(ofProject: id), desiredKeys: desiredKeys)
@@ -93,6 +95,6 @@ public struct ProjectSharing: Sendable {
             hint: "update, or share under another id")
     }
 
-    /// A project in messages; an id that could not be a name is not repeated.
+    /// The place of a project in error messages. An id outside the grammar of names is replaced by its hash.
     func place(_ id: String) -> String { "\(zone.id)/\(ShareRecords.name(ofProject: id))" }
 }

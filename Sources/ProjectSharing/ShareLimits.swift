@@ -1,20 +1,20 @@
 public import CloudStore
 public import SnapshotModel
 
-/// How long the texts of a shared project may be: everybody's list shows what one device put there.
+/// The limits for the texts of a shared project. They are needed because everybody's list shows what a single device has shared.
 public enum ShareLimits {
-    /// The bytes of a project's or an item's id, as UTF-8.
+    /// The most bytes of a project's or an item's id, as UTF-8.
     public static let idByteCount = 200
-    /// The bytes of an owner's or a commentator's name.
+    /// The most bytes of an owner's or a comment author's name.
     public static let nameByteCount = 200
-    /// The bytes of a title.
+    /// The most bytes of a title.
     public static let titleByteCount = 1000
-    /// The bytes of a detail or of a comment.
+    /// The most bytes of a detail or of a comment.
     public static let textByteCount = 20_000
-    /// How many items a project may have.
+    /// The most items of a project.
     public static let itemCount = 10_000
 
-    /// Refuses a project that nobody could show.
+    /// Refuses a project whose texts are missing or too long, or that has too many items or an id twice.
     ///
     /// - Throws: ``CloudError`` with `.invalidArguments`, without the texts themselves.
     public static func verify(_ draft: ProjectDraft, owner: String) throws(CloudError) {
@@ -31,14 +31,14 @@ public enum ShareLimits {
             try verify(item.id, "the id", at: place, upTo: idByteCount)
             try verify(item.title, "the title", at: place, upTo: titleByteCount, mayBeEmpty: true)
             try verify(item.detail, "the detail", at: place, upTo: textByteCount, mayBeEmpty: true)
-            // By bytes: two texts that only look alike are two ids.
+            // Compare ids as bytes: texts that only look the same are different ids.
             guard ids.insert(ContentHash.of(item.id.utf8)).inserted else {
                 throw refusal(place, "another item of the project has the same id", "give each item an id of its own")
             }
         }
     }
 
-    /// Refuses a comment that says nothing, or that nobody says.
+    /// Refuses a comment without a text or an author's name, or one that is too long.
     ///
     /// - Throws: ``CloudError`` with `.invalidArguments`.
     public static func verify(comment text: String, by name: String) throws(CloudError) {
@@ -46,7 +46,7 @@ public enum ShareLimits {
         try verify(name, "the name", at: "comment", upTo: nameByteCount)
     }
 
-    /// Whether a text says nothing: it is empty or white space.
+    /// Whether a text is empty or contains only white space.
     public static func isBlank(_ text: String) -> Bool { text.unicodeScalars.allSatisfy(\.properties.isWhitespace) }
 
     private static func verify(_ text: String, _ what: String, at place: String, upTo limit: Int, mayBeEmpty: Bool = false) throws(CloudError) {

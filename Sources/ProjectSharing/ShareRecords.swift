@@ -5,19 +5,19 @@ import StrictText
 /// How projects, items and comments are stored as records. Source: docs/sharing.md, "The records".
 enum ShareRecords {
     static let project = "Project", item = "Item", comment = "Comment"
-    /// The field of items and comments that points at their project's record.
+    /// The field of items and comments that refers to their project's record.
     static let link = "project"
 
-    /// The name of a project's record: `p-` and its id, or a hash of the id where it could not be a name.
+    /// The name of a project's record: `p-` and its id. If that is not a valid name, a hash of the id.
     static func name(ofProject id: String) -> String {
         let plain = "p-" + id
         return CloudNames.isName(plain) ? plain : "px-" + ContentHash.of(id.utf8).prefix(48)
     }
 
-    /// The name of an item's record, whose id plays no part in it. `position` counts from 1.
+    /// The name of an item's record. It does not depend on the item's id. `position` counts from 1.
     static func name(ofItem position: Int, generation: String) -> String { "i-\(generation)-\(position)" }
 
-    /// The record of a project: the one that is there with other fields, or a new one.
+    /// The record of a project: the existing record with new field values, or a new one.
     static func record(of draft: ProjectDraft, owner: String, generation: String, replacing existing: CloudRecord?) -> CloudRecord {
         var record = existing ?? CloudRecord(type: project, name: name(ofProject: draft.id), fields: [:])
         record.fields["id"] = .string(draft.id)
@@ -30,7 +30,8 @@ enum ShareRecords {
         return record
     }
 
-    /// The records of a project's items. They do not hold the project: a publication in several commits has its items there first.
+    /// The records of a project's items. Their references do not require the project to exist, because a publication in several commits
+    /// saves the items first.
     static func records(ofItemsOf draft: ProjectDraft, generation: String) -> [CloudRecord] {
         let target = RecordReference(to: name(ofProject: draft.id))
         return draft.items.enumerated().map { index, one in
@@ -43,17 +44,17 @@ enum ShareRecords {
         }
     }
 
-    /// Asks for all items of a project, of whatever publication.
+    /// The query for all items of a project, from all publications.
     static func items(ofProject id: String) -> RecordQuery {
         RecordQuery(item, where: .refers(.field(link), to: name(ofProject: id)), sortedBy: [RecordSort("position")])
     }
 
-    /// Asks for a project's comments, oldest first.
+    /// The query for a project's comments, oldest first.
     static func comments(ofProject id: String) -> RecordQuery {
         RecordQuery(comment, where: .refers(.field(link), to: name(ofProject: id)), sortedBy: [RecordSort(.creationDate)])
     }
 
-    /// Asks for all projects, newest first.
+    /// The query for all projects, newest first.
     static let projects = RecordQuery(project, sortedBy: [RecordSort(.creationDate, ascending: false)])
 }
 
@@ -64,7 +65,7 @@ extension CloudRecord {
 }
 
 extension SharedProject {
-    /// Reads a record; nil if it is not one of a project, or one that was stored under another's name.
+    /// Reads a record; nil if it is not a project, or is stored under another project's name.
     init?(_ record: CloudRecord) {
         guard record.type == ShareRecords.project, let id = record.text("id"), ShareRecords.name(ofProject: id) == record.name,
             let title = record.text("title"), let detail = record.text("detail"), let isClosed = record.flag("closed"),
@@ -77,7 +78,7 @@ extension SharedProject {
 }
 
 extension SharedItem {
-    /// Reads a record; nil if it is not one of an item.
+    /// Reads a record; nil if it is not an item.
     init?(_ record: CloudRecord) {
         guard record.type == ShareRecords.item, let id = record.text("id"), let title = record.text("title"), let detail = record.text("detail"),
             let isCompleted = record.flag("completed")

@@ -1,29 +1,29 @@
 public import SnapshotModel
 public import StrictText
 
-/// A project as everybody sees it in a list, without its items.
+/// A project in a list, without its items.
 public struct SharedProject: Hashable, Sendable, Identifiable {
     public let id: String
     public let title: String
-    /// Empty if there is nothing to say.
+    /// Empty if there is no detail text.
     public let detail: String
     public let isClosed: Bool
-    /// The name under which its owner shared it.
+    /// The owner's name under which it was shared.
     public let owner: String
-    /// The device that shared it first, and that alone may replace or remove it; nil if the cloud no longer knows.
+    /// The device that first shared it. Only this device may replace or remove it. nil if the cloud no longer knows it.
     public let device: String?
-    /// When it was shared first, by the commits' clock: lists go by it.
+    /// When it was first shared, by the commit's timestamp. Lists are sorted by it.
     public let sharedAt: Instant?
     /// When it was last replaced.
     public let changedAt: Instant?
     public let itemCount: Int
-    /// Which of the project's publications its items belong to.
+    /// The publication that its present items belong to.
     let generation: String
 }
 
-/// A project with its items, all of one publication.
+/// A project with its items, all from the same publication.
 public struct SharedProjectContents: Hashable, Sendable {
     public let project: SharedProject
-    /// In the order in which their owner has them.
+    /// In the owner's order.
     public let items: [SharedItem]
 }

@@ -1,22 +1,22 @@
 public import CloudStore
 
-/// The list of shared projects as a screen shows it: loaded once, page by page, with its state.
+/// The list of shared projects for a screen that shows it. It is loaded once, page by page, and has a load state.
 ///
 ///     let list = SharedProjectList(of: sharing)
 ///     Task { for await shown in list.values { render(shown.state, shown.projects) } }
 ///     await list.load()                            // each time the screen appears; loads once
 ///     await list.loadMore()                        // at the end of the list
 ///
-/// Failures do not throw: they are part of what is shown, and what was there stays.
+/// Failures do not throw: they are part of the shown values, and the projects shown before are kept.
 public actor SharedProjectList {
-    /// What a screen shows.
+    /// The values for the screen.
     public struct Shown: Sendable {
         public internal(set) var state = LoadState.inactive
         /// Newest first.
         public internal(set) var projects: [SharedProject] = []
-        /// Whether ``SharedProjectList/loadMore()`` would bring more.
+        /// Whether ``SharedProjectList/loadMore()`` would add projects.
         public internal(set) var hasMore = false
-        /// Why the last load failed; nil if it did not.
+        /// Why the last load failed; nil if it succeeded.
         public internal(set) var failure: PresentableError?
     }
 
@@ -26,27 +26,27 @@ public actor SharedProjectList {
     private var cursor: QueryCursor?
     private var isBusy = false
 
-    /// A list that is loaded when ``load()`` is called.
+    /// Makes a list. Call ``load()`` to load it.
     ///
-    /// - Parameter pageSize: how many projects a page has, from 1.
+    /// - Parameter pageSize: the number of projects in a page, at least 1.
     public init(of sharing: ProjectSharing, pageSize: Int = 20) {
         self.sharing = sharing
         self.pageSize = max(1, pageSize)
     }
 
-    /// What is shown now.
+    /// The present values.
     public nonisolated var shown: Shown { observed.current }
 
-    /// What is shown now and each time it changes.
+    /// The present values, and each later change.
     public nonisolated var values: AsyncStream<Shown> { observed.values() }
 
-    /// Loads the first page, unless it was loaded already or is on its way.
+    /// Loads the first page, unless it is already loaded or being loaded.
     public func load() async {
         guard shown.state == .inactive else { return }
         await reload()
     }
 
-    /// Loads the first page anew: a pull to refresh.
+    /// Loads the first page again, for example after a pull to refresh.
     public func reload() async {
         let before = shown.state
         await fetch(restoring: before) { [sharing, pageSize] in
@@ -62,7 +62,7 @@ public actor SharedProjectList {
         await fetch(restoring: shown.state) { [sharing, pageSize] in
             try await sharing.projects(continuing: cursor, limit: pageSize)
         } apply: { shown, page in
-            // A project that was removed and shared anew between two pages would come twice.
+            // A project that was removed and shared again between two pages must not appear twice.
             let known = Set(shown.projects.map(\.id))
             shown.projects += page.projects.filter { !known.contains($0.id) }
         }

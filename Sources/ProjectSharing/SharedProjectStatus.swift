@@ -1,9 +1,9 @@
-/// What is known of a project in the cloud.
+/// Whether a project is shared in the cloud.
 public enum SharedProjectStatus: String, Sendable, Encodable, CaseIterable {
-    /// It is being looked up.
+    /// The cloud is being asked.
     case checking
-    /// It is shared.
+    /// The project is shared.
     case exists
-    /// It is not shared.
+    /// The project is not shared.
     case absent
 }

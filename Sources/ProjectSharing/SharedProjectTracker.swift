@@ -1,20 +1,20 @@
 public import CloudStore
 public import SnapshotModel
 
-/// One project's place in the cloud, as its owner's screen shows it: whether it is shared, and the buttons that change that.
+/// The state of one project in the cloud, for its owner's screen: whether it is shared, and the actions that change that.
 ///
 ///     let tracker = SharedProjectTracker(of: draft.id, in: sharing)
 ///     Task { for await shown in tracker.values { render(shown.status, shown.failure) } }
 ///     await tracker.check()
 ///     await tracker.publish(draft, owner: "Anna")
 ///
-/// Failures do not throw: they are part of what is shown, and the status is looked up anew.
+/// Failures do not throw: they are part of the shown values. After each action the status is read from the cloud again.
 public actor SharedProjectTracker {
-    /// What a screen shows.
+    /// The values for the screen.
     public struct Shown: Sendable {
-        /// Looked up after every change; `checking` until the first answer.
+        /// Read from the cloud after every action; `checking` until the first answer.
         public internal(set) var status = SharedProjectStatus.checking
-        /// Why the last action failed; nil if it did not.
+        /// Why the last action failed; nil if it succeeded.
         public internal(set) var failure: PresentableError?
     }
 
@@ -23,22 +23,22 @@ public actor SharedProjectTracker {
     private let sharing: ProjectSharing
     private let observed = ObservedValue(Shown())
 
-    /// A project whose status is looked up when ``check()`` is called.
+    /// Makes a tracker. Call ``check()`` to read the status.
     public init(of project: String, in sharing: ProjectSharing) {
         self.project = project
         self.sharing = sharing
     }
 
-    /// What is shown now.
+    /// The present values.
     public nonisolated var shown: Shown { observed.current }
 
-    /// What is shown now and each time it changes.
+    /// The present values, and each later change.
     public nonisolated var values: AsyncStream<Shown> { observed.values() }
 
-    /// Looks whether the project is shared. Where that fails the status stays `checking`: nobody knows.
+    /// Reads whether the project is shared. If that fails, the status stays `checking`, since it is unknown.
     public func check() async { await run {} }
 
-    /// Shares the project, or replaces what is shared.
+    /// Shares the project, or replaces the shared one.
     public func publish(_ draft: ProjectDraft, owner: String) async {
         await run { [sharing] in _ = try await sharing.publish(draft, owner: owner) }
     }

@@ -7,39 +7,39 @@ import SnapshotVersions
 import StrictText
 
 extension SyncEngine {
-    /// Shares projects through the cloud that the database's settings name, in the name of its device.
+    /// Shares projects through the cloud in the database's settings, in the name of the database's device.
     ///
     /// - Parameters:
-    ///   - device: another name than the settings'.
-    ///   - zone: the zone of the public scope.
+    ///   - device: another device name than that of the settings.
+    ///   - zone: a zone of the public scope.
     public func sharing(device name: String? = nil, zone: String = ProjectSharing.standardZone) throws -> ProjectSharing {
         let device = try device()
         return ProjectSharing(device.cloud, device: name ?? device.settings.device, zone: zone, now: now)
     }
 
-    /// Reads a project and its items from the database's tables; it need not be set up for syncing.
+    /// Reads a project and its items from the database's tables. The database need not be set up for syncing.
     ///
-    /// - Throws: ``SyncError`` with `.nothingThere` for an id that is not there, `.refused` for tables and columns that are not there,
-    ///   `.dataRefused` for a value that cannot travel.
+    /// - Throws: ``SyncError`` with `.nothingThere` if there is no project of this id, `.refused` for missing tables and columns,
+    ///   `.dataRefused` for a value that cannot be shared.
     public func project(_ id: String, from tables: ProjectTables = ProjectTables()) throws -> ProjectDraft {
         try database.read(at: .read) { try $0.rows.project(id, from: tables) }
     }
 
-    /// Whether ``setUp(_:)`` has been here, so that the database names a cloud.
+    /// Whether ``setUp(_:)`` has set the database up, so that its settings name a cloud.
     public func isSetUp() throws -> Bool {
         try database.read(at: .open) { try $0.settings.exists() }
     }
 }
 
 extension ProjectSharing {
-    /// The name of a device that has no other: the machine's, made fit for a file name.
+    /// The default name of a device: the machine's name, adapted to be a valid file name.
     package static var machineName: String { SyncSetup.machineName() }
 }
 
 extension ProjectDraft {
     /// Reads a project from a JSON file.
     ///
-    /// - Throws: ``SyncError`` with `.nothingThere` if there is no such file, `.dataRefused` if it is not a project's.
+    /// - Throws: ``SyncError`` with `.nothingThere` if there is no such file, `.dataRefused` if it does not describe a project.
     public init(file path: String) throws {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw SyncError(.nothingThere, step: .read, at: path, "the project's file cannot be read", hint: "check the path given with --file")
@@ -49,7 +49,7 @@ extension ProjectDraft {
 
     /// Reads a project from JSON.
     ///
-    /// - Parameter name: what messages call it.
+    /// - Parameter name: the name of the source in error messages.
     /// - Throws: ``SyncError`` with `.dataRefused`.
     public init(json data: Data, named name: String) throws {
         do {
