@@ -1,32 +1,32 @@
 public import CloudStore
 
-/// Shows whether a cloud keeps the contract: run it against a backend of your own.
+/// Checks whether a cloud fulfils the contract. Run it against your own backend.
 ///
 ///     let report = await CloudConformance { try MyCloud.empty() }.run()
 ///     print(report)
 ///     try report.verify()
 ///
-/// Each check gets a cloud of its own; its name says which promise it checks. Nothing here depends on a test framework;
-/// with one, run ``checks`` one by one so that each shows as a test.
+/// Each check gets a new cloud, and its name states the promise that it checks. Nothing here depends on a test framework; with one, run
+/// ``checks`` one by one, so that each is shown as a test.
 public struct CloudConformance: Sendable {
     private let makeContext: @Sendable () async throws -> ConformanceContext
 
     /// Checks the clouds that a closure makes.
     ///
-    /// - Parameter makeCloud: makes a new, empty cloud without zones, on each call another one. A cloud that is a ``MailboxDatabase`` or a
-    ///   ``RetentionDatabase``, too, is checked as such.
+    /// - Parameter makeCloud: makes a new, empty cloud without zones at each call. If it is also a ``MailboxDatabase`` or a
+    ///   ``RetentionDatabase``, these parts are checked too.
     public init(makeCloud: @escaping @Sendable () async throws -> any RecordDatabase) {
         makeContext = { ConformanceContext(try await makeCloud()) }
     }
 
-    /// Checks the clouds that a closure makes, and how they meet damage of what they have stored.
+    /// Checks the clouds that a closure makes, including how they handle damage of their stored files.
     ///
-    /// - Parameter makeCloud: makes a new, empty cloud without zones, on each call another one. It is kept until its check ends.
+    /// - Parameter makeCloud: makes a new, empty cloud without zones at each call. The cloud is retained until its check ends.
     public init(damaging makeCloud: @escaping @Sendable () async throws -> any DamageableCloud) {
         makeContext = { ConformanceContext(try await makeCloud()) }
     }
 
-    /// The checks of all parts, in the order in which they are run: what fails first is most likely the cause of what fails later.
+    /// The checks of all parts, in the order in which they run. An early failure is likely to be the cause of later ones.
     public static let checks: [ConformanceCheck] =
         ConformanceCheck.zones + ConformanceCheck.commits + ConformanceCheck.changes + ConformanceCheck.assets + ConformanceCheck.values
         + ConformanceCheck.saving + ConformanceCheck.batches + ConformanceCheck.fetching + ConformanceCheck.queries
@@ -36,9 +36,9 @@ public struct CloudConformance: Sendable {
     /// The checks of some parts.
     public static func checks(of parts: Set<ConformancePart>) -> [ConformanceCheck] { checks.filter { parts.contains($0.part) } }
 
-    /// Runs the checks of all parts that the cloud offers, one after the other, and returns what they found.
+    /// Runs the checks of all parts that the cloud offers, one after the other, and returns the results.
     public func run() async -> ConformanceReport {
-        // A cloud that cannot be made fails each check.
+        // If no cloud can be made, every check fails.
         let context = try? await makeContext()
         let parts = Set(ConformancePart.allCases.filter { context?.offers($0) ?? true })
         let checks = Self.checks(of: parts)

@@ -6,7 +6,7 @@ public enum ConformancePart: String, Sendable, CaseIterable {
     case mailbox
     /// ``RetentionDatabase``.
     case retention
-    /// The documents in which a commit log is stored: pruned, damaged, and foreign ones. Needs a ``DamageableCloud``.
+    /// The documents that store a commit log: pruned, damaged, and foreign ones. Needs a ``DamageableCloud``.
     case files
 }
 

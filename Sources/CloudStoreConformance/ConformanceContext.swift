@@ -2,16 +2,16 @@ import CloudStore
 import Foundation
 import StrictText
 
-/// What a check throws where a promise is broken.
+/// The error of a check whose promise is broken.
 struct BrokenPromise: Error {
     let reason: String
     let line: Int
 }
 
-/// One check's cloud, and short forms of what devices do there.
+/// The cloud of one check, with short forms of what devices do there.
 struct ConformanceContext: Sendable {
     let cloud: any RecordDatabase
-    /// The same cloud, where its stored files can be changed.
+    /// The same cloud, if its stored files can be changed.
     private let damageable: (any DamageableCloud)?
     static let zone = ZoneID("ConformanceZone")
 
@@ -25,7 +25,7 @@ struct ConformanceContext: Sendable {
         self.damageable = damageable
     }
 
-    /// Whether the cloud has what the checks of a part call.
+    /// Whether the cloud implements the calls that the checks of a part need.
     func offers(_ part: ConformancePart) -> Bool {
         switch part {
         case .records: true
@@ -37,7 +37,7 @@ struct ConformanceContext: Sendable {
 
     var mailbox: any MailboxDatabase { get throws { try offered(cloud as? any MailboxDatabase, .mailbox) } }
     var retention: any RetentionDatabase { get throws { try offered(cloud as? any RetentionDatabase, .retention) } }
-    /// How many places of a file a check leaves out between two that it damages.
+    /// The distance between two places of a file that a check damages.
     var damageStride: Int { get throws { try offered(damageable, .files).damageStride } }
 
     private func offered<T>(_ offer: T?, _ part: ConformancePart) throws -> T {
@@ -45,7 +45,7 @@ struct ConformanceContext: Sendable {
         return offer
     }
 
-    /// Changes the bytes of a file of the zone, named by its path beneath the zone; nil is a file that is not there.
+    /// Changes the bytes of a file of the zone, named by its path beneath the zone. nil stands for a file that does not exist.
     func damage(_ path: String, in zone: ZoneID = zone, _ change: (inout [UInt8]?) -> Void) throws {
         try offered(damageable, .files).damage(path, in: zone, change)
     }
@@ -58,23 +58,23 @@ struct ConformanceContext: Sendable {
         try damage("checkpoints/\(ConformanceContext.digits(number)).json", change)
     }
 
-    /// A number as it stands in a file's name: 20 digits. Written out here again, so that the checks do not rely on the code's own names.
+    /// A number as in a file's name: 20 digits. Computed here again, so that the checks do not rely on the code's own names.
     static func digits(_ number: Int) -> String {
         let text = String(number)
         return String(repeating: "0", count: 20 - text.utf8.count) + text
     }
 
-    /// Says that a promise is broken unless the condition holds.
+    /// Fails the check unless the condition holds.
     func expect(_ condition: Bool, _ reason: String, line: Int = #line) throws {
         guard condition else { throw BrokenPromise(reason: reason, line: line) }
     }
 
-    /// Says that a promise is broken unless both are equal.
+    /// Fails the check unless both are equal.
     func expect<T: Equatable>(_ found: T, is expected: T, _ what: String, line: Int = #line) throws {
         try expect(found == expected, "\(what): \(expected) was expected, \(found) came", line: line)
     }
 
-    /// Says that a promise is broken unless the body throws a ``CloudError`` of this code.
+    /// Fails the check unless the body throws a ``CloudError`` of this code.
     @discardableResult
     func expect(_ code: CloudError.Code, _ what: String, line: Int = #line, _ body: () async throws -> Void) async throws -> CloudError {
         do {
@@ -88,26 +88,26 @@ struct ConformanceContext: Sendable {
         throw BrokenPromise(reason: "\(what): \(code) was expected, nothing was thrown", line: line)
     }
 
-    /// Makes the zone, by default for any publisher, and returns the handle of its creator.
+    /// Creates the zone, by default with any number of publishers, and returns the handle of its creator.
     @discardableResult
     func makeZone(_ publishers: PublisherRule = .many) async throws -> CloudZone {
         _ = try await cloud.createZone(ConformanceContext.zone, creator: "writer", publishers: publishers)
         return device("writer")
     }
 
-    /// A handle of a device.
+    /// Returns a device's handle of the zone.
     func device(_ name: String) -> CloudZone {
         CloudZone(
             ConformanceContext.zone, of: cloud, as: name,
             retry: RetryPolicy(attempts: 60, firstDelay: .milliseconds(1), longestDelay: .milliseconds(10)))
     }
 
-    /// A record that counts.
+    /// Makes a record with a count.
     func item(_ count: Int64, name: String = "item") -> CloudRecord {
         CloudRecord(type: "Item", name: name, fields: ["count": .integer(count)])
     }
 
-    /// Publishes one commit by the protocol's own means.
+    /// Publishes one commit with the calls of the protocol.
     @discardableResult
     func publish(
         _ records: [CloudRecord], deleting: [String] = [], after token: ChangeToken?, by device: String = "writer", clock: Instant = .now
@@ -120,13 +120,13 @@ struct ConformanceContext: Sendable {
         try await cloud.publish(try await cloud.prepare(draft, after: token, in: ConformanceContext.zone))
     }
 
-    /// The commits after a token.
+    /// Returns the commits after a token.
     func changes(since token: ChangeToken?) async throws -> ZoneChanges { try await cloud.changes(since: token, in: ConformanceContext.zone) }
 
-    /// The zone's newest records.
+    /// Returns the zone's newest records.
     func state() async throws -> ZoneState { try await cloud.records(in: ConformanceContext.zone) }
 
-    /// Publishes so many commits that each save one of five records, and returns their tokens.
+    /// Publishes a number of commits, each of which saves one of five records, and returns their tokens.
     func history(of count: Int) async throws -> [ChangeToken] {
         var tokens: [ChangeToken] = []
         for number in 1...count {
@@ -135,7 +135,7 @@ struct ConformanceContext: Sendable {
         return tokens
     }
 
-    /// Writes an asset whole, in two pieces.
+    /// Writes a complete asset in two pieces.
     func asset(
         _ content: [UInt8], record: String = "item", number: Int = 1, index: [UInt8]? = nil, kind: AssetKind = .snapshot, rawByteCount: Int? = nil
     ) async throws -> CloudAsset {
@@ -148,12 +148,12 @@ struct ConformanceContext: Sendable {
         return try writer.finish(rawByteCount: rawByteCount ?? content.count)
     }
 
-    /// A record that names an asset.
+    /// Makes a record that names an asset.
     func item(_ asset: CloudAsset) -> CloudRecord { CloudRecord(type: "Item", name: "item", fields: ["dataFile": .asset(asset)]) }
 
     func open(_ asset: CloudAsset) async throws -> any AssetReader { try await cloud.openAsset(asset, in: ConformanceContext.zone) }
 
-    /// Reads an asset whole, in two pieces.
+    /// Reads a complete asset in two pieces.
     func content(of asset: CloudAsset) async throws -> [UInt8] {
         let reader = try await open(asset)
         var bytes = [UInt8](repeating: 0, count: reader.byteCount)

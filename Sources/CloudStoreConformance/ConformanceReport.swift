@@ -1,10 +1,10 @@
-/// What a run of all checks found.
+/// The results of a run of all checks.
 public struct ConformanceReport: Sendable, CustomStringConvertible {
-    /// How many checks were run.
+    /// The number of checks that were run.
     public let checkCount: Int
     /// The parts whose checks were left out because the cloud does not offer them.
     public let skipped: [ConformancePart]
-    /// The promises that were not kept, in the order of the checks.
+    /// The promises that are broken, in the order of the checks.
     public let failures: [ConformanceFailure]
 
     /// Whether every promise was kept.
@@ -15,7 +15,7 @@ public struct ConformanceReport: Sendable, CustomStringConvertible {
         if let first = failures.first { throw first }
     }
 
-    /// One line for each failure and for each part left out, and a sum.
+    /// One line for each failure and for each part left out, and a summary.
     public var description: String {
         (failures.map { "failed  \($0)" } + skipped.map { "skipped \($0)" } + ["\(checkCount - failures.count) of \(checkCount) promises kept"]).joined(
             separator: "\n")
@@ -26,9 +26,9 @@ public struct ConformanceReport: Sendable, CustomStringConvertible {
 public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
     /// The check's name.
     public let check: String
-    /// What was expected and what came.
+    /// The expected and the actual behaviour.
     public let reason: String
-    /// The line of the check's source file that says so, if one does.
+    /// The line of the failed expectation in the check's source file, if known.
     public let line: Int?
 
     public var description: String { "\(check): \(reason)" + (line.map { " (line \($0))" } ?? "") }

@@ -2,7 +2,7 @@ import CloudStore
 import Foundation
 
 extension ConformanceCheck {
-    /// Assets: whole, immutable, named before they are shown.
+    /// Assets: complete, immutable, and stored before a commit names them.
     static let assets: [ConformanceCheck] = [
         ConformanceCheck("anAssetComesBackByteForByte") { trial in
             try await trial.makeZone()

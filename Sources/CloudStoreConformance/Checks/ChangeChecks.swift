@@ -2,7 +2,7 @@ import CloudStore
 import StrictText
 
 extension ConformanceCheck {
-    /// Reading on from a token, and reading what was.
+    /// Reading the changes since a token, and earlier versions.
     static let changes: [ConformanceCheck] = [
         ConformanceCheck("changesComeOnceAndInOrder") { trial in
             try await trial.makeZone()

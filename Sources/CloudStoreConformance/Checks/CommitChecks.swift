@@ -2,7 +2,7 @@ import CloudStore
 import StrictText
 
 extension ConformanceCheck {
-    /// Commits: one number, one winner, all or nothing, durable when said so.
+    /// Commits: one winner for each number, all or nothing, durable when publish returns.
     static let commits: [ConformanceCheck] = [
         ConformanceCheck("aPublishedCommitIsThere") { trial in
             try await trial.makeZone()
@@ -111,7 +111,7 @@ extension ConformanceCheck {
         },
         ConformanceCheck("anUnsetClockDoesNotPublish") { trial in
             try await trial.makeZone(.one)
-            // The check may be held up for a while between its look at the clock and the store's.
+            // The check may be delayed between reading the clock and the store reading its own.
             let day: Int64 = 86_400_000_000, margin: Int64 = 3_600_000_000
             for clock in [
                 Instant(microseconds: 0), try Instant(parsing: "1999-12-31T23:59:59.999999Z"), try Instant(parsing: "2100-01-01T00:00:00.000001Z"),
@@ -144,7 +144,7 @@ extension ConformanceCheck {
                     group.addTask {
                         var token = start
                         var won: [ChangeToken] = []
-                        // A cloud on which nobody wins must not be tried for ever.
+                        // Limit the attempts, because on a broken cloud nobody ever wins.
                         for _ in 0..<5000 where won.count < each {
                             do {
                                 token = try await trial.publish(

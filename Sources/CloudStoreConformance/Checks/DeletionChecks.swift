@@ -1,7 +1,7 @@
 import CloudStore
 
 extension ConformanceCheck {
-    /// Zones that are deleted, for each reason, and made anew.
+    /// Zones that are deleted, for each reason, and created again.
     static let deletion: [ConformanceCheck] = [
         ConformanceCheck("aDeletedZoneSaysWhyToEveryCall") { trial in
             for (index, reason) in ZoneDeletion.Reason.allCases.enumerated() {

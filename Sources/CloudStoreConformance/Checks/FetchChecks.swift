@@ -1,7 +1,7 @@
 import CloudStore
 
 extension ConformanceCheck {
-    /// Fetching by name, in whole or in part.
+    /// Fetching records by name, completely or in part.
     static let fetching: [ConformanceCheck] = [
         ConformanceCheck("recordsAreFetchedByName") { trial in
             let zone = try await trial.makeZone()

@@ -26,7 +26,7 @@ extension ConformanceCheck {
             }
             try trial.expect(try await state(36).record("item1")?.changeTag, is: "36", "a kept version")
             try await trial.expect(.changeTokenExpired, "a token whose commit is gone") { _ = try await trial.changes(since: tokens[4]) }
-            // Such a device reads the zone whole; the zone is still not behind what it has seen.
+            // Such a device reads the whole zone, and the zone does not end before what the device has seen.
             try trial.expect(try await state(nil, notBefore: tokens[4]).token, is: tokens[39], "the newest token")
             try await trial.expect(.unknownItem, "a version that is gone") { _ = try await state(5) }
             try await trial.publish([trial.item(41)], after: tokens[39])
@@ -99,7 +99,7 @@ extension ConformanceCheck {
             }
         },
         ConformanceCheck("aCommitThatChangesAfterItWasVerifiedIsRefusedAtTheNextLook", .files) { trial in
-            // A backend may skip decoding what it has verified, but it must look at it each time.
+            // A backend may skip decoding a document that it has verified before, but it must read it each time.
             try await trial.makeZone(.one)
             let tokens = try await trial.history(of: 3)
             for _ in 1...2 { try trial.expect(try await trial.changes(since: tokens[2]).commits.isEmpty, "nothing is new") }
@@ -113,7 +113,7 @@ extension ConformanceCheck {
             try await trial.expect(.rolledBack, "a commit that is gone") { _ = try await trial.changes(since: tokens[2]) }
             try trial.damageCommit(3) { $0 = bytes }
             try trial.expect(try await trial.changes(since: tokens[2]).token, is: tokens[2], "the newest token")
-            // The same number and another hash is another history, whatever was verified.
+            // The same number with another hash is another history, whatever was verified before.
             let other = ChangeToken(number: 3, hash: tokens[1].hash)
             try await trial.expect(.rolledBack, "another hash") { _ = try await trial.changes(since: other) }
             try trial.expect(try await trial.publish([trial.item(4)], after: tokens[2]).number, is: 4, "the next number")
@@ -183,7 +183,7 @@ extension ConformanceCheck {
             for number in 1...17 { try trial.damageCommit(number) { $0 = nil } }
             try await trial.expect(.serverRecordChanged, "a first commit beside a later one") { try await trial.publish([trial.item(1)], after: nil) }
             try trial.damageCommit(18) { $0 = nil }
-            // Only the checkpoint has arrived.
+            // Only the checkpoint is there; the commits have not arrived.
             try await trial.expect(.serverRecordChanged, "a first commit beside a checkpoint") { try await trial.publish([trial.item(1)], after: nil) }
             try await trial.expect(.damaged, "a checkpoint alone") { _ = try await trial.changes(since: nil) }
             try trial.expectNoFile("commits/\(ConformanceContext.digits(1)).json", line: #line)

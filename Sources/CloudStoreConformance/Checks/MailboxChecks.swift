@@ -3,7 +3,7 @@ import Foundation
 import StrictText
 
 extension ConformanceCheck {
-    /// What devices leave for whoever publishes.
+    /// The messages that devices leave for the publisher.
     static let mailbox: [ConformanceCheck] = [
         ConformanceCheck("aMessageWaitsUntilItsSenderRemovesIt", .mailbox) { trial in
             try await trial.makeZone()
@@ -92,7 +92,7 @@ extension ConformanceCheck {
 }
 
 extension ConformanceContext {
-    /// A message of a small number.
+    /// Makes a message from a small number.
     fileprivate func message(_ number: Int, _ body: String, from sender: String = "reader") -> CloudMessage {
         let digits = String(number, radix: 16)
         return CloudMessage(id: String(repeating: "0", count: 32 - digits.utf8.count) + digits, sender: sender, body: Data(body.utf8))

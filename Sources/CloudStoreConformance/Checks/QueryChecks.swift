@@ -45,7 +45,7 @@ extension ConformanceCheck {
             let whole = try await zone.records(matching: query).records.map(\.name)
             guard let first = whole.first else { return try trial.expect(false, "a query finds nothing of what was saved") }
             var page = try await zone.records(matching: query, limit: 5), names = page.records.map(\.name), pages = 1
-            // What comes and goes in between disturbs nobody else's place.
+            // Records that are added or removed in between do not move the others.
             try await zone.modify(saving: [trial.item(9, name: "early")], deleting: [first]).get()
             while let cursor = page.cursor {
                 page = try await zone.records(continuing: cursor, limit: 5)

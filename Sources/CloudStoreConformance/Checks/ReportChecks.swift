@@ -2,7 +2,7 @@ import CloudStore
 import StrictText
 
 extension ConformanceCheck {
-    /// What each device last applied.
+    /// The reports of what each device last applied.
     static let reports: [ConformanceCheck] = [
         ConformanceCheck("reportsAreKeptForEachDevice", .mailbox) { trial in
             try await trial.makeZone()

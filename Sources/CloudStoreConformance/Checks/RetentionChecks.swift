@@ -2,7 +2,8 @@ import CloudStore
 import StrictText
 
 extension ConformanceCheck {
-    /// Retention: old versions go oldest first, and never what is needed. A backend that keeps everything has nothing to show here.
+    /// Retention: old versions are removed oldest first, and never files that are still needed. Without effect for a backend that keeps
+    /// every version.
     static let retention: [ConformanceCheck] = [
         ConformanceCheck("aCheckpointBringsAVersionBackWithoutItsCommit", .retention) { trial in
             try await trial.makeZone()

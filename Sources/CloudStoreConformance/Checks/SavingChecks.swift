@@ -111,7 +111,7 @@ extension ConformanceCheck {
         },
     ]
 
-    /// Adds one as CloudKit code does: on a conflict, starts again from the server's record.
+    /// Increments the count as CloudKit code does: after a conflict, it starts again from the server's record.
     private static func increment(on zone: CloudZone) async throws {
         var record = try await zone.record("item")
         for _ in 0..<500 {

@@ -3,7 +3,7 @@ import Foundation
 import StrictText
 
 extension ConformanceCheck {
-    /// Assets and messages as files: late, damaged, and under wrong names.
+    /// Assets and messages as files: delayed, damaged, and with wrong names.
     static let storedFiles: [ConformanceCheck] = [
         ConformanceCheck("anAssetThatHasNotArrivedIsPending", .files) { trial in
             try await trial.makeZone(.one)
@@ -100,7 +100,7 @@ extension ConformanceCheck {
 }
 
 extension CloudAsset {
-    /// Where the asset's index lies, written out here again.
+    /// The path of the asset's index, computed here again so that the check does not rely on the code's own names.
     fileprivate var indexPath: String { path.replacingOccurrences(of: ".json.gz", with: ".index.json") }
 }
 
@@ -109,7 +109,7 @@ extension ConformanceContext {
 
     fileprivate func messagePath(_ number: Int) -> String { "messages/reader/\(messageID(number)).json" }
 
-    /// Makes the zone and sends messages 0 to 2.
+    /// Creates the zone and sends messages 0 to 2.
     fileprivate func sendThree() async throws {
         try await makeZone(.one)
         for number in 0..<3 {
@@ -118,7 +118,7 @@ extension ConformanceContext {
         }
     }
 
-    /// Expects one message set aside, for a reason that contains a text, and the others to be read.
+    /// Expects one message to be set aside, for a reason that contains a text, and the others to be read.
     fileprivate func expectSetAside(_ reason: String?, readable: [Int] = [0, 2], line: Int) async throws {
         let found = try await mailbox.mailbox(MailboxRequest(), in: ConformanceContext.zone)
         try expect(found.messages.map(\.id), is: readable.map(messageID), "the messages that can be read", line: line)

@@ -2,7 +2,7 @@ import CloudStore
 import Synchronization
 
 extension ConformanceCheck {
-    /// Hints of what other devices do.
+    /// Hints of changes by other devices.
     static let subscriptions: [ConformanceCheck] = [
         ConformanceCheck("othersChangesAreToldAndOnesOwnAreNot") { trial in
             let zone = try await trial.makeZone(), other = trial.device("other")
@@ -44,7 +44,7 @@ extension ConformanceCheck {
             let zone = try await trial.makeZone()
             try await zone.save(trial.item(1))
             let looks = Mutex(0)
-            // A few looks are enough to see the deletion; without an end a broken cloud would be looked at for ever.
+            // A few checks suffice to see the deletion. Limit them, because a broken cloud would be checked for ever.
             let hints = try await trial.device("reader").subscribe(RecordSubscription("all")) {
                 looks.withLock {
                     $0 += 1; return $0 < 10

@@ -3,7 +3,7 @@ import Foundation
 import StrictText
 
 extension ConformanceCheck {
-    /// Field values come back as they were.
+    /// Field values are read back as they were written.
     static let values: [ConformanceCheck] = [
         ConformanceCheck("everyTypeOfValueComesBack") { trial in
             let zone = try await trial.makeZone()

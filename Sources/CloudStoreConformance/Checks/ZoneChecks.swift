@@ -2,7 +2,7 @@ import CloudStore
 import StrictText
 
 extension ConformanceCheck {
-    /// Zones: made once, named by a grammar, missing ones told.
+    /// Zones: created once, with valid names only; missing ones are reported.
     static let zones: [ConformanceCheck] = [
         ConformanceCheck("theIdentityStaysTheSame") { trial in
             let identity = try await trial.cloud.identity()
@@ -91,7 +91,7 @@ extension ConformanceCheck {
         },
     ]
 
-    /// Names outside the grammar of names.
+    /// Names that the grammar does not allow.
     static let badNames = [
         "", ".", "..", ".hidden", "../x", "a/b", "a b", "é", "a\u{0}", "a\u{0}b", "\u{1b}[2J", "'; DROP TABLE x", String(repeating: "x", count: 65),
     ]
