@@ -1,8 +1,9 @@
 extension CloudZone {
     /// Saves and deletes records in one commit, and returns the result for each.
     ///
-    /// If another device publishes first, the request is checked against the new state, rebuilt, and tried again with backoff. If the
-    /// outcome of a publish is unknown, the same commit is published again, so nothing is saved twice.
+    /// If another device publishes first, the request is checked against the new state, rebuilt, and tried again with backoff. If
+    /// publishing fails with a retryable `.inputOutput`, the same commit is published again, so nothing is saved twice. After
+    /// `.serverResponseLost` the outcome is unknown: the commit may have been published.
     ///
     /// - Parameter atomically: if true, one failed record fails the whole request, and the others get `batchRequestFailed`. If false, the
     ///   others are saved.
@@ -50,7 +51,8 @@ extension CloudZone {
         throw retry.exhausted(at: id)
     }
 
-    /// Publishes a commit. If the outcome is unknown, publishes the same bytes again: the cloud either finds them in place or places them.
+    /// Publishes a commit. After a retryable `.inputOutput` the outcome is unknown, so publishes the same bytes again: the cloud either finds
+    /// them in place or places them.
     private func confirm(_ commit: PreparedCommit) async throws -> ChangeToken {
         var failures = 0
         while true {

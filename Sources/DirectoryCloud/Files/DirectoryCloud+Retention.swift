@@ -19,8 +19,8 @@ extension DirectoryCloud {
     public func storeClock(in zone: ZoneID) async throws -> Instant {
         try await offThread { root in
             let clock = try self.zoneFolder(zone, in: root).clock()
-            // Only one file is ever written to each directory above the zones, and no zone's listing covers these directories. Sweep what
-            // killed runs left there.
+            // Other runs sweep a directory when they create a file in it. That hardly ever happens above the zones, and no zone's listing
+            // covers those directories, so sweep them here.
             self.files.sweep(root, clock: clock)
             if let scope = try root.folder(zone.scope.rawValue) { self.files.sweep(scope, clock: clock) }
             return clock
