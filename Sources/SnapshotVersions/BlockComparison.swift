@@ -3,14 +3,14 @@ package import LocalStore
 package import SnapshotFormat
 package import SnapshotModel
 
-/// Finds the blocks of a version that the rows of a table differ from, by hashing the rows: no block is read.
+/// Finds the blocks of a version that differ from a table's rows. It hashes the rows and reads no block.
 ///
-/// The index's first keys cut the table into ranges, so an entity that the version lacks falls into some block's range, too.
+/// The index's first keys cut the table into ranges that cover all keys, so a row that the version lacks falls into some block's range, too.
 /// Memory: one block per worker.
 package struct BlockComparison: Sendable {
     let schema: DatasetSchema
     let index: SnapshotIndex
-    /// Connections on the state to look at.
+    /// Connections that read the state of the database to compare.
     let session: ReadSession
 
     package init(schema: DatasetSchema, index: SnapshotIndex, session: ReadSession) {
@@ -19,10 +19,10 @@ package struct BlockComparison: Sendable {
         self.session = session
     }
 
-    /// Blocks that are looked at first, to see whether looking at all is worth it.
+    /// Number of blocks that are compared first, to find out whether reading block by block is worthwhile.
     static let sampleCount = 32
 
-    /// The numbers of the blocks that differ, ascending; nil if so much differs that the whole version is better read.
+    /// The numbers of the blocks that differ, ascending; nil if so many differ that reading the whole version is cheaper.
     package func differingBlocks() throws -> [Int]? {
         let all = Array(index.blocks.indices)
         guard all.count > Self.sampleCount else { return try differing(of: all) }
@@ -78,8 +78,8 @@ package struct BlockComparison: Sendable {
 }
 
 extension SnapshotIndex {
-    /// The keys that belong to a block: from its first key up to the next block's. An asset without blocks has one range, which is
-    /// everything.
+    /// The keys that belong to a block: from its first key to the next block's first key. An asset without blocks has one range, which covers
+    /// all keys.
     package func range(ofBlock number: Int) -> KeyRange {
         KeyRange(
             number: number, first: number == 0 ? nil : blocks[number].firstKey, next: number + 1 < blocks.count ? blocks[number + 1].firstKey : nil)

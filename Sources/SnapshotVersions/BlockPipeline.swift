@@ -3,24 +3,24 @@ import Foundation
 package import SnapshotFormat
 package import SnapshotModel
 
-/// Reads the blocks of an asset side by side and hands them on in order.
+/// Reads the blocks of an asset in parallel and passes them on in order.
 ///
-/// Workers fetch, verify, decompress and decode; the caller's thread does `take`. Memory: a few blocks per worker, used
-/// again and again.
+/// Workers fetch, verify, decompress and decode; the caller's thread runs `take`. Memory: a few blocks per worker, which are reused.
 package struct BlockPipeline: Sendable {
     let asset: SnapshotAsset
     /// The numbers of the blocks to read, ascending.
     let blocks: [Int]
-    /// How many workers: all cores where `take` does little, else one less.
+    /// Number of workers: one per core if `take` does little, else one less.
     let workerCount: Int
 
-    /// What a worker does with a block's JSON once it is decompressed.
+    /// What a worker does with a block's JSON after decompression.
     package enum Decoding: Sendable {
         /// Parses the entities by a schema.
         case entities(DatasetSchema)
-        /// Parses them and compares the JSON's hash, which ``entities(_:)`` need not: the compressed bytes' hash was checked.
+        /// Parses the entities and also compares the hash of the JSON. ``entities(_:)`` does without, because the hash of the compressed bytes
+        /// was checked.
         case entitiesAndHash(DatasetSchema)
-        /// Nothing: the JSON is wanted as it is.
+        /// Does not parse: the caller wants the JSON as it is.
         case none
     }
 
@@ -30,7 +30,7 @@ package struct BlockPipeline: Sendable {
         self.workerCount = workerCount
     }
 
-    /// Runs every block through the workers and, in order, through `take`, which has it for the length of the call.
+    /// Runs every block through the workers and passes it to `take` in order. `take` may use the block only during the call.
     package func run(_ decoding: Decoding, take: (Int, EntityBlock) throws -> Void) throws {
         let count = blocks.count
         guard count > 0 else { return }
@@ -72,7 +72,7 @@ package struct BlockPipeline: Sendable {
     }
 }
 
-/// One worker: a buffer, an inflate stream and a parser that serve one block after another.
+/// One worker: a buffer, an inflate stream and a parser, reused for each block.
 private struct BlockWorker {
     let asset: SnapshotAsset
     let hasHashCheck: Bool
@@ -101,7 +101,7 @@ private struct BlockWorker {
     }
 
     private func checkHash(of raw: ByteBuffer, _ entry: BlockEntry, _ number: Int) throws {
-        // The separator before the block's first entity belongs to its place, not to its hash.
+        // The separator before the block's first entity depends on the block's position in the file, so the hash leaves it out.
         let entities = UnsafeRawBufferPointer(rebasing: raw.bytes.dropFirst(number == 0 ? 1 : 2))
         guard ContentHash(of: entities) == entry.member.rawSHA256 else {
             throw FormatError(.hashMismatch, at: "block \(number)", "its JSON does not match its hash")
@@ -118,9 +118,9 @@ private struct BlockWorker {
     }
 }
 
-/// Blocks that were used and lend their memory to the next ones.
+/// Pool of used blocks, whose memory the next blocks reuse.
 private final class SpareBlocks: @unchecked Sendable {
-    // SAFETY: `blocks` is touched under `lock` only.
+    // SAFETY: `blocks` is accessed only under `lock`.
     private let lock = NSLock()
     private var blocks: [EntityBlock] = []
 

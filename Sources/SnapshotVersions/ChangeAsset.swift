@@ -2,11 +2,11 @@ package import CloudStore
 package import SnapshotFormat
 package import SnapshotModel
 
-/// What one commit changed in a dataset, opened but not read.
+/// What one commit changed in a dataset: an asset that is open but not read.
 package struct ChangeAsset: Sendable {
     /// `notifications, changes 14`: the dataset and the commit's number, for errors.
     package let place: String
-    /// What the commit says of the file.
+    /// The path, sizes and hash that the commit states for the file.
     package let file: CloudAsset
     private let reader: any AssetReader
 
@@ -27,7 +27,8 @@ package struct ChangeAsset: Sendable {
             }
             let compressed = ByteBuffer()
             try SyncError.at(.fetch) { try compressed.fill(file.byteCount) { try reader.read(into: $0, at: 0) } }
-            // One member, hashed by the commit; what it holds is checked by its length and its checksum.
+            // The file is a single member and the commit states its hash. No hash of the decompressed bytes exists; the member's length and CRC
+            // check those.
             let entry = MemberEntry(offset: 0, length: file.byteCount, rawLength: file.rawByteCount, sha256: hash, rawSHA256: hash)
             return try compressed.withBytes { try ChangeSet($0, entry: entry, schema: schema, name: place, boxes: reader.boxes) }
         } catch let error as FormatError {
@@ -35,7 +36,7 @@ package struct ChangeAsset: Sendable {
         }
     }
 
-    /// Opens all of them, in their order.
+    /// Opens the change assets in order.
     package static func open(_ files: [CloudAsset], dataset: String, in cloud: any RecordDatabase, zone: ZoneID) async throws -> [ChangeAsset] {
         var opened: [ChangeAsset] = []
         for file in files { opened.append(try await ChangeAsset(file, dataset: dataset, in: cloud, zone: zone)) }
@@ -44,9 +45,9 @@ package struct ChangeAsset: Sendable {
 }
 
 extension ChangeOverlay {
-    /// What change assets say all together, the later over the earlier.
+    /// Reads change assets and combines them; a later change of a key replaces an earlier one.
     ///
-    /// - Parameter written: the schema as their entities are written.
+    /// - Parameter written: the schema in which the assets' entities are written.
     package init(reading assets: [ChangeAsset], _ schema: DatasetSchema, written: DatasetSchema) throws {
         self.init(schema: schema)
         for asset in assets { add(try asset.read(written)) }

@@ -1,13 +1,13 @@
 package import CloudStore
 package import SnapshotModel
 
-// A dataset's description as the zone keeps it: a record of its own, so that it is part of commits and checkpoints.
+// Each dataset's description is a record of its own in the zone, so that commits and checkpoints contain it.
 extension DatasetDescription {
-    /// The type of the record. Programs that know no descriptions skip records of this type that are no pins; a record of a type of its own they would
-    /// take for a damaged dataset.
+    /// The type of the record. Descriptions share the type of pins: a program that predates descriptions skips such a record if it is no pin,
+    /// but would report a record of an unknown type as a damaged dataset.
     package static let recordType = "SnapshotPin"
 
-    /// The name of the record. No dataset's record has a dot in its name, and no pin's.
+    /// The name of the record. The dot keeps it apart from the names of datasets' records and pins, which contain none.
     package static func recordName(of dataset: String) -> String {
         dataset.utf8.count <= 58 ? "table." + dataset : "table.\(dataset.prefix(49)).\(ContentHash.of(dataset.utf8).prefix(8))"
     }
@@ -35,7 +35,7 @@ extension DatasetDescription {
 }
 
 extension DescriptionError {
-    /// The error as the engine throws it.
+    /// Converts the error to a ``SyncError``.
     package func refusal(at place: String) -> SyncError {
         needsUpdate
             ? SyncError(.refused, step: .verify, at: place, "the description of the table cannot be read: \(reason)", hint: "update snapsync on this device")

@@ -4,20 +4,22 @@ package import LocalStore
 package import SnapshotModel
 package import StrictText
 
-/// The fields of a record that carries a dataset: how to have its version.
+/// The fields of a dataset's record: the assets that make up its version.
 ///
-/// The version is the snapshot asset with the change assets laid over it, oldest first.
+/// The version is the snapshot asset with the change assets applied to it, oldest first.
 package struct DatasetRecord: Sendable, Hashable, Codable {
     /// The newest snapshot asset.
     package let dataFile: CloudAsset
-    /// The change assets since, oldest first.
+    /// The change assets that follow the snapshot asset, oldest first.
     package let changeFiles: [CloudAsset]
-    /// What this version changed, where it has a snapshot asset of its own: for readers that have the version before.
+    /// What this version changed, if it has a new snapshot asset. A reader that has the previous version reads this file instead of the
+    /// snapshot.
     package let changeFile: CloudAsset?
     package let syncTimestamp: Instant
     package let recordCount: Int
 
-    /// The most entities that a record may say its dataset has: counts are added and doubled, and come from whoever could write.
+    /// The largest entity count that a record may state. Counts come from any device that can write and are added and doubled, so the limit
+    /// prevents overflow.
     package static let countLimit = 1 << 48
 
     package init(dataFile: CloudAsset, changeFiles: [CloudAsset] = [], changeFile: CloudAsset? = nil, syncTimestamp: Instant, recordCount: Int) {
@@ -28,7 +30,7 @@ package struct DatasetRecord: Sendable, Hashable, Codable {
         self.recordCount = recordCount
     }
 
-    /// Reads the fields; nil if one is missing, of another type, or if the change assets do not follow one another.
+    /// Reads the fields; nil if one is missing or of another type, or if the numbers of the change assets do not ascend.
     package init?(_ record: CloudRecord) {
         guard case .asset(let dataFile) = record.fields["dataFile"], case .date(let syncTimestamp) = record.fields["syncTimestamp"],
             case .integer(let count) = record.fields["recordCount"], let recordCount = Int(exactly: count), (0...Self.countLimit).contains(recordCount)
@@ -50,16 +52,17 @@ package struct DatasetRecord: Sendable, Hashable, Codable {
         guard areInOrder else { return nil }
     }
 
-    /// The change asset that leads from the version before to this one; nil if only the whole does.
+    /// The change asset that leads from the previous version to this one; nil if only the snapshot asset does.
     package var step: CloudAsset? { changeFiles.last ?? changeFile }
 
     /// The size of all change assets since the snapshot asset, in bytes.
     package var changeByteCount: Int { changeFiles.reduce(0) { $0 + $1.byteCount } }
 
-    /// The length of their JSON, in bytes.
+    /// The total length of their JSON, in bytes.
     package var changeRawByteCount: Int { changeFiles.reduce(0) { $0 + $1.rawByteCount } }
 
-    // Each change asset is one commit's, and says so in its name: two of one number would both claim the same parent.
+    // The name of each change asset contains its commit's number. Two assets of one number would both claim the same parent, so the numbers must
+    // ascend strictly.
     private var areInOrder: Bool {
         let numbers = ([dataFile] + changeFiles).map { AssetPath($0.path)?.number }
         guard !numbers.contains(nil), changeFiles.allSatisfy({ AssetPath($0.path)?.kind == .changes }) else { return false }
@@ -72,7 +75,7 @@ package struct DatasetRecord: Sendable, Hashable, Codable {
         CloudRecord(type: schema.recordType, name: schema.recordName, fields: cloudFields)
     }
 
-    /// The fields as a record has them.
+    /// The fields in the form of a cloud record.
     package var cloudFields: [String: CloudValue] {
         var fields: [String: CloudValue] = [
             "dataFile": .asset(dataFile), "syncTimestamp": .date(syncTimestamp), "recordCount": .integer(Int64(recordCount)),
@@ -84,15 +87,15 @@ package struct DatasetRecord: Sendable, Hashable, Codable {
 }
 
 extension LocalTransaction {
-    /// The fields of a dataset's record in the applied version, if they were kept.
+    /// The stored fields of a dataset's record, if they belong to the applied version.
     package func knownFields(of schema: DatasetSchema) throws -> DatasetRecord? {
         guard let known = try state.knownRecord(of: schema), try known.version == state.applied() else { return nil }
         return try? StrictJSON.decode(DatasetRecord.self, from: known.document)
     }
 
-    /// Keeps the fields of the datasets' records in the version that was just applied or published; forgets those of no version.
+    /// Stores the record fields of the datasets for the version that was just applied or published, and removes outdated ones.
     ///
-    /// What stays as it was in the version before is kept by its old fields, if those were known.
+    /// A dataset that this version did not change keeps its stored fields if they belong to the version `before`.
     package func keepFields(_ fields: [String: DatasetRecord], of schemas: [DatasetSchema], before: AppliedVersion?, now version: AppliedVersion) throws {
         for schema in schemas {
             let known = try state.knownRecord(of: schema)

@@ -5,9 +5,9 @@ package import StrictText
 
 /// Comparison with the rows of a table.
 ///
-/// Rows are hashed block by block; only a block that differs, or in whose range a change asset touched something, is read.
+/// The rows are hashed block by block. Only blocks that differ, or in whose range of keys a change asset changed something, are read.
 extension DatasetVersion {
-    /// A run of the version beside the rows of a table in the same range of keys.
+    /// A run of the version and the rows of a table in the same range of keys.
     package struct Comparison {
         /// The number of the run.
         package let run: Int
@@ -15,18 +15,18 @@ extension DatasetVersion {
         package let version: [EntityKey: EntityState]
         /// The rows.
         package let rows: [EntityKey: EntityState]
-        /// How many rows have a key of another type than the dataset's.
+        /// How many rows have a key whose type is not the dataset's key type.
         package let misfitCount: Int
         /// Fields in the version's JSON that the schema does not have.
         package let unknownFields: Set<String>
 
-        /// The keys under which version and rows are not the same, ascending.
+        /// The keys whose state differs between the version and the rows, ascending.
         package var differingKeys: [EntityKey] { Set(version.keys).union(rows.keys).filter { version[$0]?.hash != rows[$0]?.hash }.sorted() }
     }
 
-    /// The runs that differ from the rows of a table, found by hashing the rows, and those of which that cannot be told.
+    /// The runs that differ from the rows of a table, and the runs that have no hash to compare.
     ///
-    /// - Parameter session: connections on the state to look at.
+    /// - Parameter session: connections that read the state of the database to compare.
     package func differingRuns(from session: ReadSession, of table: DatasetSchema) throws -> [Int] {
         let runs = try runs()
         guard snapshot.index.describes(table), !snapshot.index.blocks.isEmpty else { return Array(runs.indices) }
@@ -34,7 +34,7 @@ extension DatasetVersion {
         return Set(differing).union(runs.indices.filter { runs[$0].hash == nil }).sorted()
     }
 
-    /// Reads runs and, beside each, the rows of a table in its range of keys.
+    /// Reads runs and, for each, the rows of a table in the same range of keys.
     ///
     /// - Parameters:
     ///   - rows: a reader of the table, which has the version's schema.
@@ -51,10 +51,10 @@ extension DatasetVersion {
         }
     }
 
-    /// Calls `body` for each run in which rows differ from the version and no tracked change says so: the invariant that all of
-    /// syncing rests on is that there is none.
+    /// Calls `body` for each run in which rows differ from the version without a tracked change. Syncing relies on the invariant that there are
+    /// no such runs.
     ///
-    /// - Parameter body: takes the comparison, and the keys that differ and were not touched, ascending.
+    /// - Parameter body: takes the comparison, and the keys that differ and have no tracked change, ascending.
     package func forEachUntrackedDifference(in session: ReadSession, _ body: (Comparison, [EntityKey]) throws -> Void) throws {
         let runs = try differingRuns(from: session, of: schema)
         try session.withReader(0) { reader in
@@ -66,8 +66,7 @@ extension DatasetVersion {
         }
     }
 
-    /// Returns what differs first between a database's table and the version with the tracked changes, in a sentence; nil if
-    /// nothing does.
+    /// Describes the first difference between a table and the version with the tracked changes applied, in a sentence; nil if there is none.
     package func firstUntrackedDifference(in database: LocalDatabase) throws -> String? {
         let difference: String? = try withSession(on: database) { session in
             let hasNullKeys = try session.withReader(0) { reader in
@@ -88,8 +87,8 @@ extension DatasetVersion {
         return difference.map { "\(database.path), table \(schema.table): \($0) (compared with \(place))" }
     }
 
-    /// The entities of a database's table that differ and were not tracked, in key order, each with the timestamp that it has in
-    /// the version.
+    /// The keys of a table's entities that differ from the version without a tracked change, in key order, each with the timestamp that the
+    /// entity has in the version.
     package func untrackedChanges(in database: LocalDatabase) throws -> [(key: EntityKey, seen: Instant?)] {
         try withSession(on: database) { session in
             var found: [(key: EntityKey, seen: Instant?)] = []

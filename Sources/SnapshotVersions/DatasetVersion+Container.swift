@@ -2,11 +2,11 @@ import LocalStore
 import SnapshotFormat
 
 extension DatasetVersion {
-    /// Writes the version's container whole, however it is stored: the snapshot's blocks with the changes in their places.
+    /// Writes the version's container whole: the snapshot's blocks with the changes merged in.
     ///
-    /// The bytes are those that a snapshot asset of the version would decompress to. Memory: some blocks, and the changes.
+    /// The bytes equal the decompressed bytes of a snapshot asset of this version. Memory: some blocks, and the changes.
     ///
-    /// - Parameter write: takes the text, piece by piece, each checked before it is handed over.
+    /// - Parameter write: takes the text in pieces; each piece is checked before.
     package func writeContainer(to write: (UnsafeRawBufferPointer) throws -> Void) throws {
         guard !changes.isEmpty else { return try writeSnapshot(to: write) }
         let overlay = try overlay()

@@ -10,30 +10,30 @@ package import StrictText
 ///     let version = try await DatasetVersion(record, as: schema, in: cloud, zone: zone)
 ///     try version.read(version.runs().indices.map(\.self)) { run in try run.give(to: sink) }
 ///
-/// Opening checks the record, the block index and the head. The change assets are opened too, so that a file that has not arrived
-/// is noticed; they are read when an entity is asked for. The entities come in runs: the blocks of the snapshot asset, with what
-/// the change assets say of their ranges of keys. Memory: a few runs, and the changes. One thread at a time reads entities.
+/// Opening checks the record, the block index and the head. It opens the change assets too, so that a missing file is noticed at once; they are
+/// read when the first entity is requested. The entities come in runs: each is a block of the snapshot asset with the changes in its range of
+/// keys applied. Memory: a few runs, and the changes. Only one thread at a time may read entities.
 package struct DatasetVersion: Sendable {
-    /// A run of consecutive entities, of which there is always at least one.
+    /// A run of consecutive entities. Every version has at least one run.
     package struct Run: Hashable, Sendable {
         let firstKey: EntityKey?
         package let count: Int
-        /// Two runs with one first key and hash are the same entities; nil where that is not known.
+        /// Runs with the same first key and hash have the same entities. Nil if change assets touch the run, because its hash is then unknown.
         package let hash: SnapshotFormat.ContentHash?
     }
 
-    /// A run that was read, lent for the length of a call.
+    /// A run that was read; valid only during the call that receives it.
     package struct Entities {
         package let number: Int
         /// Fields in the JSON that the schema does not have.
         package let unknownFields: Set<String>
         fileprivate let body: (any EntitySink) throws -> Void
 
-        /// Gives the run's entities, in key order.
+        /// Passes the run's entities to the sink, in key order.
         package func give(to sink: any EntitySink) throws { try body(sink) }
     }
 
-    /// What entities are given as.
+    /// The schema by which entities are decoded.
     package let schema: DatasetSchema
     /// The snapshot asset, opened.
     package let snapshot: SnapshotAsset
@@ -41,11 +41,11 @@ package struct DatasetVersion: Sendable {
     package let changes: [ChangeAsset]
     private let contents: VersionContents
 
-    /// Opens the dataset that a record carries.
+    /// Opens the dataset version that a record describes.
     ///
-    /// - Parameter schema: what the entities are given as, if not as the version itself describes them.
-    /// - Throws: ``SyncError`` with `.tryAgainLater` if a file has not arrived, `.dataRefused` if record, file, index and head do
-    ///   not belong together.
+    /// - Parameter schema: the schema by which entities are decoded; nil for the version's own.
+    /// - Throws: ``SyncError`` with `.tryAgainLater` if a file has not arrived, `.dataRefused` if record, file, index and head do not belong
+    ///   together.
     package init(_ record: CloudRecord, as schema: DatasetSchema? = nil, in cloud: any RecordDatabase, zone: ZoneID) async throws {
         let snapshot = try await SnapshotAsset(of: record, dataset: schema?.name, in: cloud, zone: zone)
         let changes = try await ChangeAsset.open(snapshot.fields.changeFiles, dataset: snapshot.index.dataset, in: cloud, zone: zone)
@@ -59,19 +59,19 @@ package struct DatasetVersion: Sendable {
         contents = VersionContents(snapshot.index, changes, schema)
     }
 
-    /// The same version once its change assets are read: from here on only the snapshot asset's blocks can turn out to be damaged.
+    /// Reads the change assets and returns the version. After this, only a block of the snapshot asset can turn out to be damaged.
     package func loaded() throws -> DatasetVersion {
         _ = try contents.overlay()
         return self
     }
 
-    /// The same version with its entities given as another schema describes them.
+    /// The same version, with its entities decoded by another schema.
     package func giving(_ schema: DatasetSchema) -> DatasetVersion { schema == self.schema ? self : DatasetVersion(snapshot, changes, schema) }
 
     /// `notifications@42`, for errors.
     package var place: String { snapshot.place }
 
-    /// What its record says.
+    /// The fields of the dataset's record.
     package var fields: DatasetRecord { snapshot.fields }
 
     /// How many entities the version has.
@@ -80,7 +80,7 @@ package struct DatasetVersion: Sendable {
     /// The entities, cut into runs.
     package func runs() throws -> [Run] { try contents.runs() }
 
-    /// The keys that belong to a run; the runs' ranges together are all keys there can be.
+    /// The keys that belong to a run. The ranges of all runs together cover all possible keys.
     package func range(of run: Int) -> KeyRange { snapshot.range(ofBlock: run) }
 
     /// Reads runs, in ascending order, on all cores.
@@ -93,7 +93,7 @@ package struct DatasetVersion: Sendable {
         try BlockPipeline(asset: snapshot, blocks: runs, workerCount: WorkerThreads.count).run(.entities(schema)) { try take(entities($1, $0, overlay)) }
     }
 
-    /// Returns what reads runs one at a time, when asked.
+    /// A cursor that reads the runs one at a time, on demand.
     package func cursor(_ runs: [Int]) throws -> VersionCursor {
         let overlay = try contents.overlay()
         let hasBlocks = !snapshot.index.blocks.isEmpty
@@ -102,11 +102,11 @@ package struct DatasetVersion: Sendable {
         }
     }
 
-    /// The entities of these keys that the version has; reads the change assets and the blocks that hold the keys, and no other blocks.
+    /// The version's entities of these keys. Reads the change assets and only the blocks that can hold the keys.
     package func copies(of keys: Set<EntityKey>, masking masked: [Int]) throws -> [EntityKey: EntityCopy] {
         let overlay = try contents.overlay()
         let copies = EntityCopies(schema: schema, masking: masked) { keys.contains($0) }
-        // What a change asset says of an entity counts, and no longer what the block says.
+        // A change asset overrides the block.
         let touched = keys.filter { overlay.change(of: $0) != nil }
         for key in touched { try overlay.give(key, to: copies) }
         let blocks = snapshot.blocks(holding: keys.subtracting(touched))
@@ -116,7 +116,7 @@ package struct DatasetVersion: Sendable {
         return copies.copies
     }
 
-    /// Hands over the version's tombstones and the instants that differ from the entities' own timestamps, in no order.
+    /// Passes on the version's tombstones, and the instants that differ from the entities' own timestamps, in no particular order.
     package func readTail(deletion: (EntityKey, Instant) throws -> Void, instant: (EntityKey, Instant) throws -> Void) throws {
         let overlay = try contents.overlay()
         try snapshot.readTail { key, at in
@@ -133,7 +133,7 @@ package struct DatasetVersion: Sendable {
         }
     }
 
-    /// The text of a tail with the version's tombstones and instants, as a snapshot asset of this version has it.
+    /// The tail text that a snapshot asset of this version has, with all tombstones and instants.
     package func tailText() throws -> ByteBuffer {
         var deletions: [(EntityKey, Instant)] = [], instants: [(EntityKey, Instant)] = []
         try readTail {
@@ -166,14 +166,14 @@ package struct DatasetVersion: Sendable {
         return Entities(number: number, unknownFields: block?.unknownFieldNames ?? []) { try overlay.give(block, from: range.first, upTo: range.next, to: $0) }
     }
 
-    /// What the change assets say all together.
+    /// All change assets combined.
     func overlay() throws -> ChangeOverlay { try contents.overlay() }
 }
 
-/// The change assets of a version, read once, when they are first needed, and the runs that follow from them.
+/// The change assets of a version and the runs that result from them. They are read once, on first use.
 private final class VersionContents: @unchecked Sendable {
-    // SAFETY: `known` is touched under `lock` only. The overlay that it holds is used by one thread at a time, the one that reads
-    // the version's entities.
+    // SAFETY: `known` is accessed only under `lock`. The overlay in it is used by one thread at a time, the one that reads the version's
+    // entities.
     private let lock = NSLock()
     private var known: (overlay: ChangeOverlay, runs: [DatasetVersion.Run])?
     private let index: SnapshotIndex

@@ -1,14 +1,14 @@
 package import SnapshotModel
 
-/// Walks two runs of entities in key order side by side, one pulled and one pushed, and tells where they differ.
+/// Compares two streams of entities in key order, one pulled and one pushed, and reports where they differ.
 ///
 ///     let merge = EntityMerge(schema: schema, left: cursor.next) { key, before, after in … }
-///     try block.give(to: merge)          // for everything of the right side
+///     try block.give(to: merge)          // for all of the right side
 ///     try merge.finish()
 ///
 /// Memory: one run of the left side.
 package final class EntityMerge: EntitySink {
-    /// A key with what each side has; never both nil, and never the same.
+    /// A key with the values on each side; nil on the side that lacks the entity. The two sides always differ.
     package typealias Difference = (_ key: EntityKey, _ left: [OwnedValue]?, _ right: [OwnedValue]?) throws -> Void
 
     private let keyShape: KeyShape
@@ -17,7 +17,7 @@ package final class EntityMerge: EntitySink {
     private let differ: Difference
     private var pending: ArraySlice<OwnedEntity> = []
     private var hasEnded = false
-    /// How many entities both sides have in the same state, of those that were walked.
+    /// The number of entities compared so far that are equal on both sides.
     package private(set) var equalCount = 0
 
     package init(schema: DatasetSchema, left pull: @escaping () throws -> [OwnedEntity]?, _ differ: @escaping Difference) {
@@ -43,7 +43,7 @@ package final class EntityMerge: EntitySink {
         if left.values == right { equalCount += 1 } else { try differ(key, left.values, right) }
     }
 
-    /// Tells what the left side alone has behind the right side's last entity.
+    /// Reports the entities of the left side after the right side's last one.
     package func finish() throws {
         while let left = try left() {
             try differ(left.key, left.values, nil)

@@ -1,8 +1,8 @@
 package import SnapshotModel
 
-/// Passes on the entities whose keys are wanted.
+/// Passes on the entities whose keys satisfy a condition.
 ///
-/// An entity without a key is passed on, so that the receiver refuses it.
+/// An entity without a key is passed on too, so that the receiver refuses it.
 package final class FilteringSink: EntitySink {
     private let sink: any EntitySink
     private let keyShape: KeyShape

@@ -4,10 +4,10 @@ package import SnapshotModel
 import StrictText
 
 extension SnapshotTailBuilder {
-    /// Adds the instants of the entities of a database's next version: each by its key, or, where there are so many that the list would be megabytes, those
-    /// of consecutive entities as runs.
+    /// Adds the instants of the entities of the database's next version. Each is stored by key; if that list would exceed the limit, instants
+    /// that consecutive entities share are stored as runs.
     ///
-    /// - Parameter limit: the bytes of a list of single entities beyond which runs are made.
+    /// - Parameter limit: the size of the list of single entities, in bytes, above which runs are made.
     package mutating func addInstants(of schema: DatasetSchema, in transaction: LocalTransaction, joiningBeyond limit: Int = plainByteLimit) throws {
         try transaction.tombstonesAndInstants.forEachInstant(of: schema) {
             addInstant($1, of: $0)
@@ -20,7 +20,7 @@ extension SnapshotTailBuilder {
         joiner.finish(into: &self)
     }
 
-    /// Adds the instants of a table that was written whole, in the same form.
+    /// Adds the instants of a table whose rows were all rewritten, in the same form.
     package mutating func addInstants(
         of rewritten: RewrittenTable, of schema: DatasetSchema, in transaction: LocalTransaction, joiningBeyond limit: Int = plainByteLimit
     ) throws {
@@ -38,7 +38,7 @@ extension SnapshotTailBuilder {
         }
         var joiner = InstantRunJoiner()
         if rewritten.instants.isEmpty {
-            // One run from end to end, without a look at the keys between.
+            // All entities share one instant, so a single run covers them; the keys in between are not read.
             for key in try tail.firstAndLastKey(of: schema) { joiner.take(key, at: common, into: &self) }
         } else {
             try tail.forEachEntity(of: schema, in: rewritten) { joiner.take($0, at: $1, into: &self) }
@@ -46,6 +46,6 @@ extension SnapshotTailBuilder {
         joiner.finish(into: &self)
     }
 
-    /// What the instant of a single entity takes at least: `{"id":1,"at":"2026-01-01T00:00:00Z"},`.
+    /// The minimum size of a single entity's instant: `{"id":1,"at":"2026-01-01T00:00:00Z"},`.
     private static let leastInstantBytes = 37
 }

@@ -1,11 +1,10 @@
 import Foundation
 
-/// Hands items from many workers to one consumer in the order of their numbers, a bounded number of them ahead.
+/// Passes items from many workers to one consumer in the order of their numbers; at most `window` items wait.
 ///
-/// A worker that is too far ahead waits; the one whose number is next never does. The first error, by whomever, ends
-/// the queue for all.
+/// A worker that is too far ahead waits; the worker with the next number never does. The first error on any side ends the queue for all.
 package final class OrderedQueue<Item>: @unchecked Sendable {
-    // SAFETY: every access to the stored properties holds `condition`; items are owned by one thread at a time.
+    // SAFETY: the stored properties are accessed only under `condition`; each item is owned by one thread at a time.
     private let condition = NSCondition()
     private let window: Int
     private var waiting: [Int: Item] = [:]
@@ -17,9 +16,9 @@ package final class OrderedQueue<Item>: @unchecked Sendable {
     /// A queue that holds at most `window` items.
     package init(window: Int) { self.window = max(1, window) }
 
-    /// Returns the number of the next item to make, or nil if all are made or the queue has ended.
+    /// Claims the next item and returns its number; nil if all are claimed or the queue has ended.
     ///
-    /// - Parameter limit: how many there are in all.
+    /// - Parameter limit: the total number of items.
     package func claim(below limit: Int) -> Int? {
         condition.withLock {
             while failure == nil, claimed < limit, claimed >= next + window { condition.wait() }
@@ -29,7 +28,7 @@ package final class OrderedQueue<Item>: @unchecked Sendable {
         }
     }
 
-    /// Puts item `number` in. Returns false if the queue has ended, for then nobody wants it.
+    /// Puts item `number` into the queue. Returns false if the queue has ended, so the item is not needed.
     @discardableResult
     package func put(_ item: Item, at number: Int) -> Bool {
         condition.withLock {
@@ -41,7 +40,7 @@ package final class OrderedQueue<Item>: @unchecked Sendable {
         }
     }
 
-    /// Says that no item has `number` or a greater one.
+    /// Declares that no item has this number or a greater one.
     package func finish(at number: Int) {
         condition.withLock {
             end = min(end ?? number, number)
@@ -49,7 +48,7 @@ package final class OrderedQueue<Item>: @unchecked Sendable {
         }
     }
 
-    /// Ends the queue for all; the consumer's next call throws `error`. The first error stands.
+    /// Ends the queue for all; the consumer's next call throws `error`. If several errors occur, the first one counts.
     package func fail(_ error: any Error) {
         condition.withLock {
             failure = failure ?? error

@@ -1,13 +1,13 @@
 package import SnapshotModel
 
-/// An entity that may be kept.
+/// An entity that owns its values, so the caller may keep it.
 package struct OwnedEntity: Sendable {
     let key: EntityKey
     /// A value for each column of the schema that it was read by.
     package let values: [OwnedValue]
 }
 
-/// Takes entities and keeps all of them.
+/// A sink that keeps all entities.
 package final class OwnedEntities: EntitySink {
     package private(set) var all: [OwnedEntity] = []
     private let keyShape: KeyShape

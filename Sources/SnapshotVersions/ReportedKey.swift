@@ -2,12 +2,12 @@ package import SnapshotModel
 
 /// An entity's key in a report.
 ///
-/// As JSON it is a string for a key of one text or integer column (an integer in decimal), and an array of the columns' values in the key's order for every
-/// other key, as in the format's files: see docs/format.md, "Keys".
+/// In JSON it is a string for a key of one text or integer column (an integer in decimal). Every other key is an array of the columns' values in
+/// the key's order, as in the format's files; see docs/format.md, "Keys".
 public struct ReportedKey: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// The key as one text: the text or the decimal digits, else the JSON array. Who prints it takes care of control characters.
+    /// The key as one text: the text, the decimal digits, or the JSON array. The caller escapes control characters before it prints the text.
     public let description: String
-    /// The key of a row that is told by an array; nil for one that is told by a string.
+    /// The key, if JSON writes it as an array; nil if JSON writes it as a string.
     private let list: EntityKey?
 
     package init(_ key: EntityKey) {
@@ -15,7 +15,7 @@ public struct ReportedKey: Sendable, Hashable, Codable, CustomStringConvertible 
         if case .encoded = key { list = key } else { list = nil }
     }
 
-    /// A key of one text or integer column, as its text.
+    /// A key of one text or integer column, made from its text.
     private init(_ text: String) { (description, list) = (text, nil) }
 
     public init(from decoder: any Decoder) throws {
@@ -33,7 +33,7 @@ public struct ReportedKey: Sendable, Hashable, Codable, CustomStringConvertible 
         }
         var container = encoder.unkeyedContainer()
         for value in list.values {
-            // No version holds such a key, but a table may.
+            // JSON has no infinity. No version contains such a key, but a table may.
             if case .real(let real) = value, !real.isFinite {
                 try container.encode(real < 0 ? "-Infinity" : "Infinity")
             } else {

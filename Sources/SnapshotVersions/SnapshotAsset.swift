@@ -4,17 +4,17 @@ package import SnapshotFormat
 package import SnapshotModel
 package import StrictText
 
-/// One version of one dataset in the cloud, opened: its index and head are checked, its blocks are not read yet.
+/// One version of one dataset in the cloud. Its index and head are checked; its blocks are not read yet.
 package struct SnapshotAsset: Sendable {
     /// `notifications@42`: the dataset and the version, for errors.
     package let place: String
     package let fields: DatasetRecord
     package let reader: any AssetReader
     package let index: SnapshotIndex
-    /// When the asset's own version was made: the dataset's, unless change assets came after it.
+    /// When the asset's own version was made. It is also the dataset's timestamp, unless change assets follow.
     package private(set) var syncTimestamp: Instant
 
-    /// Opens the asset of a record; with `dataset` nil, of whatever dataset it says it is.
+    /// Opens the asset of a record. If `dataset` is nil, any dataset is accepted.
     ///
     /// - Throws: ``SyncError`` with `.tryAgainLater` if the file has not arrived, `.dataRefused` if record, file, index and head
     ///   do not belong together.
@@ -57,7 +57,7 @@ package struct SnapshotAsset: Sendable {
         return raw
     }
 
-    /// Reads a member's bytes as they lie in the file.
+    /// Reads a member's stored bytes.
     @discardableResult
     func fetch(_ entry: MemberEntry, into buffer: ByteBuffer) throws -> ByteBuffer {
         try SyncError.at(.fetch) {
@@ -66,16 +66,16 @@ package struct SnapshotAsset: Sendable {
         return buffer
     }
 
-    /// Checks the end of the asset.
+    /// Reads and checks the tail.
     @discardableResult
     package func checkTail() throws -> SnapshotTail {
         let tail = try readMember(index.tail, name: "tail")
         return try step(.verify) { try tail.withBytes { try SnapshotTail.check($0, of: index) } }
     }
 
-    /// Hands over the tombstones and the instants in the tail, in key order.
+    /// Passes on the tombstones and the instants of the tail, in key order.
     ///
-    /// Of a run, it reads the keys of the entities from their blocks. Memory: the tail's text, and a few blocks.
+    /// For a run of entities it reads the keys from the blocks. Memory: the tail's text, and a few blocks.
     package func readTail(deletion: (EntityKey, Instant) throws -> Void, instant: (EntityKey, Instant) throws -> Void) throws {
         let tail = try readMember(index.tail, name: "tail")
         var runs: [InstantRun] = []
@@ -94,7 +94,7 @@ package struct SnapshotAsset: Sendable {
                             .init(
                                 deletion: deletion,
                                 instant: {
-                                    // What stands between two runs comes between their entities.
+                                    // An instant between two runs has its place between their entities, so the earlier runs come first.
                                     try expand()
                                     try instant($0, $1)
                                 },
@@ -109,10 +109,10 @@ package struct SnapshotAsset: Sendable {
         }
     }
 
-    /// How many runs are read with one pass over the blocks.
+    /// How many runs are resolved in one pass over the blocks.
     private static let runsAtATime = 10_000
 
-    /// Hands over each entity of these runs, which ascend, with the instant of its run.
+    /// Passes on each entity of these runs with its run's instant. The runs ascend.
     private func readKeys(of runs: [InstantRun], _ take: (EntityKey, Instant) throws -> Void) throws {
         guard let first = runs.first, let last = runs.last else { return }
         let numbers = index.blocks.indices.filter { number in
@@ -151,7 +151,7 @@ package struct SnapshotAsset: Sendable {
             .dataRefused, step: .verify, at: "tail of \(place)", "the instant of a run of entities names an entity that is not there", hint: Self.hint)
     }
 
-    /// The dataset as the asset itself describes it.
+    /// The schema that the asset's index states.
     package func schema() throws -> DatasetSchema {
         try SyncError.at(.verify) { try step(.verify) { try index.schema(table: index.dataset) } }
     }
@@ -159,7 +159,7 @@ package struct SnapshotAsset: Sendable {
     /// The keys that belong to a block (``SnapshotIndex/range(ofBlock:)``).
     package func range(ofBlock number: Int) -> KeyRange { index.range(ofBlock: number) }
 
-    /// The numbers of the blocks that hold these keys if any do, ascending: of each key the last block that begins at it or before.
+    /// The numbers of the blocks that can contain these keys, ascending. For each key that is the last block whose first key is not greater.
     func blocks(holding keys: Set<EntityKey>) -> [Int] {
         var found: Set<Int> = []
         for key in keys {
@@ -173,7 +173,7 @@ package struct SnapshotAsset: Sendable {
         return found.sorted()
     }
 
-    /// Runs `body`; an error of the format comes out with the dataset and the version.
+    /// Runs `body` and adds the dataset and the version to an error of the format.
     package func step<T>(_ step: SyncStep, _ body: () throws -> T) throws -> T { try Self.step(step, of: place, body) }
 
     private static func step<T>(_ step: SyncStep, of place: String, _ body: () throws -> T) throws -> T {
@@ -184,7 +184,7 @@ package struct SnapshotAsset: Sendable {
         }
     }
 
-    /// What to do about a file of the cloud that the format refuses: what the error says, unless the file is damaged.
+    /// The hint for a file of the cloud that the format refuses: the error's own, unless the file is damaged.
     static func hint(for error: FormatError) -> String {
         switch error.code {
         case .damaged, .hashMismatch, .truncated: hint
@@ -192,7 +192,7 @@ package struct SnapshotAsset: Sendable {
         }
     }
 
-    /// What mends a damaged file of the cloud.
+    /// The hint for a damaged file of the cloud.
     package static let hint =
         "if a sync tool is still copying the file, wait; else run snapsync repair; if it cannot be mended, have the writer run: snapsync export --full"
 }

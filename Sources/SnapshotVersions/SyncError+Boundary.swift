@@ -3,31 +3,31 @@ package import LocalStore
 import SnapshotModel
 package import StrictText
 
-// Where the engine's errors begin: the database and the cloud. What they throw comes out as a `SyncError` that names the step.
+// Errors of the database and the cloud become a `SyncError` here, which names the step.
 
 extension LocalDatabase {
-    /// Reads in one transaction, as part of a step.
+    /// Reads in one transaction; errors name the step.
     package func read<T>(at step: SyncStep, _ body: (LocalTransaction) throws -> T) throws -> T { try SyncError.at(step) { try read(body) } }
 
-    /// Writes in one transaction, as part of a step.
+    /// Writes in one transaction; errors name the step.
     package func write<T>(at step: SyncStep, _ body: (LocalTransaction) throws -> T) throws -> T { try SyncError.at(step) { try write(body) } }
 }
 
 extension ReadSession {
-    /// Lends a reader, as part of a step.
+    /// Calls `body` with a reader; errors name the step.
     package func withReader<T>(_ number: Int, at step: SyncStep, _ body: (DatasetReader) throws -> T) throws -> T {
         try SyncError.at(step) { try withReader(number, body) }
     }
 }
 
 extension CloudDatabase {
-    /// The cloud as a step uses it.
+    /// The same cloud, whose errors name a step.
     ///
     ///     let state = try await cloud.at(.fetch).records(in: zone)
     package func at(_ step: SyncStep) -> CloudStep { CloudStep(cloud: self, step: step) }
 }
 
-/// The calls of a cloud, whose errors name a step. What a call does, the three protocols of ``CloudDatabase`` say.
+/// The calls of a cloud, with errors that name a step. The three protocols of ``CloudDatabase`` document the calls.
 package struct CloudStep: Sendable {
     fileprivate let cloud: any CloudDatabase
     fileprivate let step: SyncStep

@@ -4,24 +4,24 @@ package import SnapshotFormat
 public import SnapshotModel
 import StrictText
 
-/// What went wrong, at which step, why, and what to do next: the one error that the engine throws.
+/// The one error type of the engine: which step failed, where, why, and what to do next.
 public struct SyncError: Error, Sendable, CustomStringConvertible {
-    /// What kind of thing has to happen before the same call can succeed.
+    /// What has to happen before the same call can succeed.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let name: String
 
-        /// Data were refused: damaged, rolled back, or a row that cannot travel.
+        /// Data was refused: it is damaged or rolled back, or a row cannot be written as an entity.
         public static let dataRefused = Code(name: "dataRefused")
-        /// What was asked for is not there.
+        /// The requested item does not exist.
         public static let nothingThere = Code(name: "nothingThere")
-        /// The cloud directory is not there.
+        /// The cloud does not exist or cannot be reached.
         public static let cloudUnavailable = Code(name: "cloudUnavailable")
-        /// Reading or writing failed; a full disk among others.
+        /// Reading or writing failed, for example because the disk is full.
         public static let inputOutput = Code(name: "inputOutput")
-        /// Trying again later may succeed with nothing changed.
+        /// The same call may succeed later without any change.
         public static let tryAgainLater = Code(name: "tryAgainLater")
         public static let permissionDenied = Code(name: "permissionDenied")
-        /// A guard or the configuration says no.
+        /// A guard or the configuration forbids the operation.
         public static let refused = Code(name: "refused")
 
         public init(name: String) { self.name = name }
@@ -29,34 +29,36 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     }
 
     public let code: Code
-    /// The row of ``ErrorTable`` that fits best: that of the cause, such as `cloud.quotaExceeded`, else that of the code, `sync.refused`.
+    /// The row of ``ErrorTable`` that fits best: the row of the cause, such as `cloud.quotaExceeded`, else the row of the code, such as
+    /// `sync.refused`.
     public package(set) var identifier: String
-    /// The step that failed; nil before the first.
+    /// The step that failed; nil if no step had begun.
     public let step: SyncStep?
-    /// What it happened to.
+    /// What the error is about: a dataset, a file, a zone.
     public let place: String
     /// What happened and why.
     public let reason: String
-    /// What to do next; nil if nothing can be said.
+    /// What to do next; nil if there is no advice.
     public let hint: String?
     /// How long to wait before trying again; nil if the cloud did not say.
     public private(set) var retryAfter: Duration?
-    /// Each of several things that the error is about, in words; empty where `reason` says all.
+    /// The individual problems that the error lists, as sentences; empty if `reason` is complete.
     public private(set) var details: [String] = []
-    /// Why the zone was deleted, if that is what went wrong.
+    /// Why the zone was deleted, if its deletion caused the error.
     package var zoneDeletion: ZoneDeletion?
-    /// Where the zone goes on, if that is why; and the last version that this device and the zone have in common, if it has another one.
+    /// The successor of the zone, if the zone has moved, and the last version that this device and the zone have in common, if the device has
+    /// another one.
     package var move: (successor: ZoneSuccessor, commonVersion: Int?)?
-    /// Whether a file of the cloud is there in part: a transport is still writing it.
+    /// Whether a file in the cloud is incomplete because a sync tool is still writing it.
     package var isArriving = false
-    /// Whether what was asked of the cloud may have been done, or may be yet: no answer came.
+    /// Whether no answer came from the cloud, so that the operation may have been done or may still be done.
     package private(set) var isOutcomeUnknown = false
     /// Whether a row of the database cannot be written as an entity.
     package private(set) var isBadRow = false
-    /// Whether only what was asked for is wrong: the device's own syncing goes on, and nothing is noted for `status`.
+    /// Whether only the request was wrong. Syncing still works, so `status` records no failure.
     package private(set) var isSlip = false
 
-    /// Whether trying again later, with nothing changed, may succeed.
+    /// Whether the same call may succeed later without any change.
     public var isRetryable: Bool { code == .tryAgainLater }
 
     public init(_ code: Code, step: SyncStep? = nil, at place: String, _ reason: String, hint: String? = nil) {
@@ -68,14 +70,14 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
         self.hint = hint
     }
 
-    /// The same error as one of what was asked for, not of syncing.
+    /// The same error, marked as a mistake of the request and not of syncing.
     package var asSlip: SyncError {
         var error = self
         error.isSlip = true
         return error
     }
 
-    /// The same error with a list of what it is about.
+    /// The same error with a list of individual problems.
     package func with(details: [String]) -> SyncError {
         var error = self
         error.details = details
@@ -87,23 +89,23 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// The verbs of the way out (read, encode, compress, store, announce) and of the way back.
+/// The verbs of an export (read, encode, compress, store, announce) and of an import (fetch, verify, decompress, decode, apply).
 public enum SyncStep: String, Sendable {
     case open, read, encode, compress, store, announce, fetch, verify, decompress, decode, apply
 }
 
 extension SyncError {
-    /// Runs `body`; whatever it throws comes out as a ``SyncError`` that names the step.
+    /// Runs `body`; every error that it throws becomes a ``SyncError`` that names the step.
     package static func at<T>(_ step: SyncStep, _ body: () throws -> T) throws -> T {
         do { return try body() } catch { throw SyncError(error, step: step) }
     }
 
-    /// Awaits `body`; whatever it throws comes out as a ``SyncError`` that names the step.
+    /// Awaits `body`; every error that it throws becomes a ``SyncError`` that names the step.
     package static func at<T>(_ step: SyncStep, _ body: () async throws -> T) async throws -> T {
         do { return try await body() } catch { throw SyncError(error, step: step) }
     }
 
-    /// Makes an engine's error of any room's.
+    /// Converts an error of any module.
     package init(_ error: any Error, step: SyncStep) {
         switch error {
         case let error as SyncError: self = error
@@ -139,13 +141,13 @@ extension SyncError {
         }
     }
 
-    /// An error of the format, told of another place or in other words.
+    /// Converts an error of the format, with another place, reason or hint.
     package init(_ error: FormatError, step: SyncStep, at place: String, _ reason: String, hint: String?) {
         self.init(Self.code(of: error), step: step, at: place, reason, hint: hint)
         if let identifier = Self.identifier(of: error) { self.identifier = identifier }
     }
 
-    /// The row of ``ErrorTable`` that an error of the format has; nil if that of the code says as much.
+    /// The row of ``ErrorTable`` for an error of the format; nil if the row of the code is as precise.
     private static func identifier(of error: FormatError) -> String? {
         switch error.code {
         case .badRow: "database.badRow"

@@ -1,6 +1,6 @@
-/// A value on its way to the one thread that uses it until that thread has ended.
+/// Transfers a value to another thread that has exclusive use of it until it ends.
 package struct UnsafeTransfer<Value>: @unchecked Sendable {
-    // SAFETY: the sender waits, or does not touch the value, while the receiver's thread has it.
+    // SAFETY: while the receiver's thread has the value, the sender waits or does not touch it.
     package let value: Value
 
     package init(_ value: Value) { self.value = value }

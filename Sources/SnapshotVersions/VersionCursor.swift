@@ -2,7 +2,7 @@ import CloudStore
 import SnapshotFormat
 import SnapshotModel
 
-/// Reads runs of a version one at a time, on the caller's thread, as entities that the caller may keep.
+/// Reads runs of a version one at a time on the caller's thread. The caller may keep the entities.
 package final class VersionCursor {
     private let asset: SnapshotAsset
     private let schema: DatasetSchema
@@ -15,8 +15,8 @@ package final class VersionCursor {
     private let block = EntityBlock()
 
     /// - Parameters:
-    ///   - first: entities that come before all blocks, of a version without any.
-    ///   - entities: a block with what the version's changes make of it.
+    ///   - first: the entities of a version that has no blocks.
+    ///   - entities: combines a block with the version's changes.
     init(
         _ asset: SnapshotAsset, _ blocks: [Int], _ schema: DatasetSchema, first: DatasetVersion.Entities?,
         _ entities: @escaping (Int, EntityBlock) throws -> DatasetVersion.Entities

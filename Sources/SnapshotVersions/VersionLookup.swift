@@ -3,25 +3,25 @@ package import SnapshotFormat
 package import SnapshotModel
 import StrictText
 
-/// Finds single entities of a version that is being applied: in the change assets, or else in the snapshot asset.
+/// Finds single entities of the version that is being applied: first in the change assets, then in the snapshot asset.
 ///
-/// Used where a row that was kept has to make room for the version's entity. Use it on one thread.
+/// Used when a row that would survive the import conflicts with an entity of the version. For one thread.
 package final class VersionLookup {
     let schema: DatasetSchema
     private let asset: SnapshotAsset
     private var overlay: ChangeOverlay
 
-    /// A version that is a snapshot asset as yet.
+    /// Starts with a snapshot asset without changes.
     package init(_ asset: SnapshotAsset, _ schema: DatasetSchema) {
         self.asset = asset
         self.schema = schema
         overlay = ChangeOverlay(schema: schema)
     }
 
-    /// Lays the next commit's changes over the version.
+    /// Applies the next commit's changes to the version.
     package func add(_ changes: ChangeSet) { overlay.add(changes) }
 
-    /// Gives rows that stay the version's values of columns in which they have none.
+    /// Fills NULL columns of surviving rows with the version's values.
     ///
     /// - Parameter columns: the columns' positions in the schema.
     package func fillNulls(of columns: [Int], in keys: [EntityKey], _ transaction: LocalTransaction) throws {
@@ -35,8 +35,8 @@ package final class VersionLookup {
         }
     }
 
-    /// Puts the version's entities of these keys in, where it has them. One whose UNIQUE value is held by a row by now is taken out of the
-    /// version, with its own instant; what was set aside of its key stands for both.
+    /// Inserts the version's entities of these keys, if the version has them. If a row by now holds an entity's UNIQUE value, the entity is not
+    /// inserted: its deletion is tracked with the entity's own instant. What is already set aside under its key stands for both.
     package func insertEntities(of keys: [EntityKey], _ transaction: LocalTransaction) throws {
         guard !keys.isEmpty else { return }
         try SyncError.at(.apply) {
@@ -54,7 +54,7 @@ package final class VersionLookup {
         }
     }
 
-    /// Calls `body` with each of these keys that the version has, and with what gives its entity.
+    /// Calls `body` for each of these keys that the version has, with a closure that passes the entity to a sink.
     package func forEachEntity(of keys: [EntityKey], _ body: (EntityKey, (any EntitySink) throws -> Void) throws -> Void) throws {
         for key in keys {
             if case .present = overlay.change(of: key) { try body(key) { [overlay] in try overlay.give(key, to: $0) } }

@@ -2,23 +2,24 @@ import Foundation
 
 /// Threads for blocking work.
 ///
-/// Bytes and rows are synchronous; they run here and not on the threads that Swift's tasks share, which they would starve.
+/// Reading bytes and rows is synchronous. It runs here, because it would starve the threads that Swift's tasks share.
 package enum WorkerThreads {
-    /// How many workers share a transfer: one per core.
+    /// Number of workers for a transfer: one per core.
     package static var count: Int { max(1, ProcessInfo.processInfo.activeProcessorCount) }
 
-    /// Runs an asynchronous `body` whose own code may block: all of it that is bound to no actor runs on threads that Swift's tasks do not share.
+    /// Runs an asynchronous `body` whose code may block. All of it that is not bound to an actor runs on threads that Swift's tasks do not
+    /// share.
     ///
     ///     public func status() async throws -> StatusReport { try await WorkerThreads.host { … } }
     ///
-    /// SQLite waits for another program's lock up to 10 s. Child tasks run there, too; unstructured ones do not.
+    /// SQLite waits up to 10 s for another program's lock. Child tasks run there, too; unstructured tasks do not.
     package static func host<T>(_ body: () async throws -> T) async rethrows -> T {
         try await withTaskExecutorPreference(BlockingExecutor.shared, operation: body)
     }
 
-    /// Runs `body` once for each number from 0 up to `count`, side by side, while `meanwhile` runs on this thread.
+    /// Runs `body` in parallel, once for each number from 0 up to `count`, while `meanwhile` runs on this thread.
     ///
-    /// Returns when all have ended and let go of what `body` holds. The bodies must end by themselves when `meanwhile` fails.
+    /// Returns when all calls have ended and released what `body` captures. The calls must end by themselves when `meanwhile` fails.
     package static func run<T>(_ count: Int, _ body: @escaping @Sendable (Int) -> Void, while meanwhile: () throws -> T) rethrows -> T {
         let group = DispatchGroup()
         for number in 0..<count {
@@ -33,12 +34,12 @@ package enum WorkerThreads {
         return try meanwhile()
     }
 
-    /// What a thread does, once, and forgets before it says that it is done.
+    /// The work of one thread. It runs once and releases its captures before it reports that it is done.
     ///
-    /// A thread outlives its last word by a moment. What it still held then would go on that thread: a statement would be
-    /// finalised beside another thread's use of its connection.
+    /// The thread itself ends a moment later. Captures that it still held would be released on that thread: it would finalise a statement while
+    /// another thread uses the same connection.
     private final class Work: @unchecked Sendable {
-        // SAFETY: made on one thread, then used by the thread that it is given to.
+        // SAFETY: created on one thread, then used only by the thread that it is handed to.
         private var body: (@Sendable () -> Void)?
 
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
@@ -54,7 +55,7 @@ package enum WorkerThreads {
     }
 }
 
-/// Runs tasks on threads that may block.
+/// Executor whose threads may block.
 private final class BlockingExecutor: TaskExecutor {
     static let shared = BlockingExecutor()
 
