@@ -1,12 +1,12 @@
 internal import Sealing
 
-/// What is wrong with an asset, an index, a foreign file or a row, in words for people and in a code for programs.
+/// What is wrong with an asset, an index, a foreign file or a row, with a code for programs and a reason for people.
 ///
-/// The place names dataset, block, entity and column as far as they are known; no error holds a row's values, the key excepted.
+/// The place names dataset, block, entity and column as far as they are known. No error contains a row's values, except its key.
 public struct FormatError: Error, Sendable, CustomStringConvertible {
-    /// The kind of failure. A struct, so that a new code breaks nobody's switch.
+    /// The kind of failure. A struct instead of an enum, so that a new code breaks no client's switch.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        /// The code's name, as it stands in the documentation.
+        /// The code's name, as in the documentation.
         public let name: String
 
         /// A row of the database cannot be written as an entity.
@@ -17,24 +17,24 @@ public struct FormatError: Error, Sendable, CustomStringConvertible {
         public static let tooLarge = Code(name: "tooLarge")
         /// The bytes end too early.
         public static let truncated = Code(name: "truncated")
-        /// The bytes are not those that the index names.
+        /// The bytes do not match the hash in the index.
         public static let hashMismatch = Code(name: "hashMismatch")
-        /// The bytes are not what the format says.
+        /// The bytes violate the format.
         public static let damaged = Code(name: "damaged")
-        /// An entity is not what its dataset's schema says.
+        /// An entity violates its dataset's schema.
         public static let badEntity = Code(name: "badEntity")
-        /// The file is of a newer format version than this program knows.
+        /// The file has a newer format version than this program knows.
         public static let unsupportedVersion = Code(name: "unsupportedVersion")
         /// The file is not a container of a known dataset.
         public static let notAContainer = Code(name: "notAContainer")
-        /// The parts put together do not belong together: a mistake of the caller.
+        /// The caller combined parts that do not belong together.
         public static let misuse = Code(name: "misuse")
-        /// This device lacks the key of what is sealed.
+        /// This device does not have the key of the sealed data.
         public static let keyUnavailable = Code(name: "keyUnavailable")
-        /// The compression library failed, for want of memory as a rule.
+        /// The compression library failed, usually because memory is short.
         public static let compression = Code(name: "compression")
 
-        /// Makes a code of a name.
+        /// Makes a code with a name.
         public init(name: String) { self.name = name }
         public var description: String { name }
     }
@@ -43,13 +43,13 @@ public struct FormatError: Error, Sendable, CustomStringConvertible {
     public let code: Code
     /// Where: `notifications, block 17, entity 3, column body`.
     public let place: String
-    /// What is wrong and why it is refused.
+    /// What is wrong, and why the data is refused.
     public let reason: String
-    /// What to do next; nil if nothing can be said.
+    /// What to do next; nil if there is no advice.
     public let hint: String?
-    /// Whether trying again later, with nothing changed, may succeed.
+    /// Whether the same call may succeed later without any change.
     public let isRetryable: Bool
-    /// The position of the column whose value its type does not hold and the type `any` would; nil for any other failure.
+    /// The position of the column whose value fits the type `any` but not the column's type; nil for other failures.
     package internal(set) var misfit: Int?
 
     /// Describes a failure at a place.
@@ -67,7 +67,7 @@ public struct FormatError: Error, Sendable, CustomStringConvertible {
 }
 
 extension FormatError {
-    /// Runs what opens or makes a box; its errors come out with the place.
+    /// Runs `body`, which opens or makes a box, and adds the place to its errors.
     static func opening<T>(_ place: @autoclosure () -> String, _ body: () throws(BoxError) -> T) throws -> T {
         do throws(BoxError) {
             return try body()

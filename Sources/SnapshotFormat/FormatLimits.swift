@@ -10,9 +10,9 @@ package enum FormatLimits {
     package static let keyBytes = KeyShape.byteLimit
     /// The largest entity, in bytes of JSON.
     package static let entityBytes = 64 << 20
-    /// The raw size at which the next entity begins a new block whatever its key.
+    /// The raw size from which on the next entity begins a new block, whatever its key.
     package static let fullBlockBytes = 1 << 20
-    /// The largest raw size of a block: just short of full, and then one entity of the largest size, with separators.
+    /// The largest raw size of a block: one that is just short of full, plus one entity of the largest size, with separators.
     package static let blockRawBytes = fullBlockBytes + entityBytes + 4
     /// The largest raw size of the header member.
     package static let headerRawBytes = 256
@@ -22,7 +22,7 @@ package enum FormatLimits {
     package static let changeRawBytes = 16 << 20
     /// The most entities that the cut rule can aim at in a block.
     package static let blockEntities = 65_536
-    /// The most that deflate can make of one byte.
+    /// The largest number of bytes that deflate can make of one byte.
     package static let inflateRatio = 1032
     /// The largest block index.
     package static let indexBytes = 64 << 20

@@ -1,6 +1,6 @@
 package import SnapshotModel
 
-/// Takes rows and keeps why those that can be no entities cannot: the first ones, and how many there are.
+/// A sink that finds the rows that cannot be entities: it keeps the first reasons, and counts all of them.
 ///
 /// Memory: one block, and the reasons that are kept.
 package final class BadRows: EntitySink {
@@ -12,14 +12,14 @@ package final class BadRows: EntitySink {
     package private(set) var count = 0
     /// The columns whose values would fit into the type `any`, by the datasets' names.
     package private(set) var misfits: [String: Set<String>] = [:]
-    /// How many of the rows are bad because of such a column.
+    /// How many of the bad rows fail only because of such a column.
     package private(set) var misfitCount = 0
     private var schema: DatasetSchema?
     private var encoder: BlockEncoder?
 
     package init(limit: Int) { self.limit = limit }
 
-    /// The rows of this dataset come next.
+    /// Announces that the following rows belong to this dataset.
     package func begin(_ schema: DatasetSchema) { (self.schema, encoder) = (schema, nil) }
 
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
@@ -29,7 +29,7 @@ package final class BadRows: EntitySink {
             try encoder.take(values)
             while let block = encoder.popCompleted() { encoder.recycle(block) }
         } catch let error as FormatError where error.code == .badRow || error.code == .tooLarge {
-            // An encoder is of no use after an error.
+            // An encoder is unusable after an error.
             self.encoder = nil
             count += 1
             if let schema, let misfit = error.misfit {

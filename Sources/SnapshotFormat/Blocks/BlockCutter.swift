@@ -1,14 +1,14 @@
 package import Sealing
 package import SnapshotModel
 
-/// The cut rule: whether an entity begins a new block, told from its key alone.
+/// The cut rule: decides from an entity's key alone whether the entity begins a new block.
 ///
 ///     let cutter = BlockCutter(blockEntities: 400)
 ///     if cutter.cuts(beforeTextKey: key) { … }
 ///
-/// An entity begins a block if h(key) < 2^64 / blockEntities, where h is FNV-1a (64 bits) of the key's UTF-8 bytes, or of an
-/// integer key's decimal text, or of an encoded key's bytes, followed by the finaliser of MurmurHash3 (fmix64). In a sealed zone, h is SipHash-2-4 of
-/// the same bytes. A block that is full is cut besides; see ``FormatLimits/fullBlockBytes``. Source: docs/format.md and docs/sealed.md, "The cut rule".
+/// An entity begins a block if h(key) < 2^64 / blockEntities. h is FNV-1a (64 bits) followed by the finaliser of MurmurHash3 (fmix64), of a text
+/// key's UTF-8 bytes, an integer key's decimal text, or an encoded key's bytes. In a sealed zone, h is SipHash-2-4 of the same bytes. A full
+/// block is cut as well; see ``FormatLimits/fullBlockBytes``. Source: docs/format.md and docs/sealed.md, "The cut rule".
 package struct BlockCutter: Sendable {
     /// The mean number of entities in a block, 1 to 65,536.
     package let blockEntities: Int
@@ -16,9 +16,9 @@ package struct BlockCutter: Sendable {
     private let last: UInt64
     private let cutKey: CutKey?
 
-    /// Makes the rule for a mean number of entities in a block; a number out of range is brought into it.
+    /// Makes the rule for a mean number of entities in a block. A number out of range is clamped.
     ///
-    /// - Parameter cutKey: a sealed zone's.
+    /// - Parameter cutKey: the cut key of a sealed zone.
     package init(blockEntities: Int, cutKey: CutKey? = nil) {
         self.cutKey = cutKey
         self.blockEntities = max(1, min(FormatLimits.blockEntities, blockEntities))

@@ -1,14 +1,14 @@
 package import Sealing
 package import SnapshotModel
 
-/// Makes blocks of canonical JSON out of entities in key order, and cuts them by the cut rule.
+/// Encodes entities in key order as blocks of canonical JSON, and cuts the blocks by the cut rule.
 ///
 ///     let encoder = BlockEncoder(schema: schema, blockEntities: 400)
 ///     try rows.give(to: encoder)          // for each range of keys: encoder.beginRange() first
 ///     encoder.finish()
 ///     while let block = encoder.popCompleted() { …; encoder.recycle(block) }
 ///
-/// Blocks can be taken while entities still come. Memory: the blocks that were not taken and recycled. One thread at a time.
+/// Completed blocks can be taken while entities are still added. Memory: the blocks that were not taken and recycled. One thread at a time.
 package final class BlockEncoder: EntitySink, @unchecked Sendable {
     // SAFETY (of @unchecked Sendable): the owner uses it on one thread at a time.
 
@@ -19,20 +19,21 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
     private var completed: [RawBlock] = []
     private var spare: [RawBlock] = []
     private let last = LastKey()
-    /// The present entity's key, where keys are encoded.
+    /// The key of the current entity, if keys are encoded.
     private var encodedKey: [UInt8] = []
 
-    /// Makes an encoder for a schema; `blockEntities` is the mean number of entities in a block (see ``BlockSizing``), `cutKey` a sealed zone's.
+    /// Makes an encoder for a schema; `blockEntities` is the mean number of entities in a block (see ``BlockSizing``), `cutKey` that of a sealed
+    /// zone.
     package init(schema: DatasetSchema, blockEntities: Int, cutKey: CutKey? = nil) {
         plan = SchemaPlan(schema)
         entities = EntityEncoder(plan)
         cutter = BlockCutter(blockEntities: blockEntities, cutKey: cutKey)
     }
 
-    /// Takes one entity: a value for each column of the schema, in its order, with a key greater than the one before.
+    /// Takes one entity: a value for each column of the schema, in its order. Its key must be greater than the previous one.
     ///
-    /// - Throws: ``FormatError`` with `.badRow`, `.outOfOrder` or `.tooLarge`, naming dataset, key and column; the encoder is
-    ///   of no more use then.
+    /// - Throws: ``FormatError`` with `.badRow`, `.outOfOrder` or `.tooLarge`, naming dataset, key and column. The encoder is unusable after an
+    ///   error.
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         guard values.count == plan.count else {
             throw FormatError(.misuse, at: plan.schema.name, "\(values.count) values were given for \(plan.count) columns")
@@ -56,29 +57,29 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
         if block.count == 1 { block.firstKey = last.key }
     }
 
-    /// Ends the current block and forgets the last key: entities of another range of keys come next.
+    /// Ends the current block and forgets the last key, because entities of another range of keys follow.
     ///
-    /// The first entity of a range begins a block, so ranges must begin where the cut rule cuts by key.
+    /// The first entity of a range always begins a block, so ranges must begin where the cut rule cuts by key.
     package func beginRange() {
         completeBlock()
         last.forget()
     }
 
-    /// Ends the current block: no more entities come.
+    /// Ends the current block; no more entities may follow.
     package func finish() { completeBlock() }
 
-    /// Hands over the oldest completed block, or nil.
+    /// Removes and returns the oldest completed block, or nil.
     package func popCompleted() -> RawBlock? {
         completed.isEmpty ? nil : completed.removeFirst()
     }
 
-    /// Takes back a block that is no longer needed, to use its memory again.
+    /// Takes back a block that is no longer needed, to reuse its memory.
     package func recycle(_ block: RawBlock) {
         block.clear()
         spare.append(block)
     }
 
-    /// Checks the key against the one before, and says whether the cut rule begins a block here.
+    /// Checks that the key is greater than the previous one, and returns whether the cut rule begins a block here.
     @inline(__always)
     private func cuts(before values: UnsafeBufferPointer<ColumnValue>) throws -> Bool {
         switch values[plan.keyIndex] {

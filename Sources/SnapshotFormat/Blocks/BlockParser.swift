@@ -1,45 +1,45 @@
 package import SnapshotModel
 internal import StrictText
 
-/// Parses the blocks of snapshot assets, strictly, and checks them against the index.
+/// Parses the blocks of snapshot assets strictly, and checks them against the index.
 ///
 ///     let parser = BlockParser(schema: schema)
 ///     try parser.parse(block, number: 17, of: index)
 ///
-/// One thread at a time; each core has its own.
+/// For one thread at a time; each worker has its own.
 package final class BlockParser: @unchecked Sendable {
     // SAFETY (of @unchecked Sendable): the owner uses it on one thread at a time.
 
     private let plan: SchemaPlan
     private let schema: DatasetSchema
     private var entities: EntityParser
-    /// The schema by which ``entities`` reads, where that is another one.
+    /// The schema by which ``entities`` parses, if it is not `schema`.
     private var written: DatasetSchema?
     private var encodedKey: [UInt8] = []
 
-    /// Makes a parser of blocks for a schema, which need not have all the columns that the asset has.
+    /// Makes a parser of blocks for a schema, which may lack columns that the asset has.
     package init(schema: DatasetSchema) {
         self.schema = schema
         plan = SchemaPlan(schema)
         entities = EntityParser(plan, isForeign: false)
     }
 
-    /// Parses the JSON in `block.raw`, which the block's member was inflated to.
+    /// Parses the JSON in `block.raw`, the decompressed member of the block.
     ///
-    /// Checks: UTF-8, the separators to the byte, every entity against the schema, keys strictly ascending within the block and
-    /// on to the next one's first key, the number of entities and the first key against the index.
+    /// Checks UTF-8, the exact separators, every entity against the schema, that keys ascend strictly within the block and up to the next
+    /// block's first key, and the number of entities and the first key against the index.
     ///
-    /// - Throws: ``FormatError`` with `.damaged`, `.badEntity` or `.outOfOrder`, naming block, entity (both from 0) and column.
-    ///   The block is of no use then.
+    /// - Throws: ``FormatError`` with `.damaged`, `.badEntity` or `.outOfOrder`, naming block, entity (both from 0) and column. The block's
+    ///   contents are invalid after an error.
     package func parse(_ block: EntityBlock, number: Int, of index: SnapshotIndex) throws {
-        // A column that is of type any by now is read by the type with which it was written.
+        // A column whose type was changed to `any` is parsed by the type with which the asset was written.
         let asset = index.widenedColumns(of: schema).isEmpty ? nil : try index.asWritten(schema)
         if asset != written { (written, entities) = (asset, EntityParser(asset.map { SchemaPlan($0) } ?? plan, isForeign: false)) }
         let next = number + 1 < index.blocks.count ? index.blocks[number + 1].firstKey : nil
         try parse(block, entry: index.blocks[number], number: number, nextFirstKey: next)
     }
 
-    /// Parses a block by its entry alone; `nextFirstKey` is the first key of the block behind it, if there is one.
+    /// Parses a block by its entry alone; `nextFirstKey` is the first key of the next block, if there is one.
     package func parse(_ block: EntityBlock, entry: BlockEntry, number: Int, nextFirstKey: EntityKey?) throws {
         let count = try parse(block, number: number)
         guard count == entry.count else {
@@ -53,7 +53,7 @@ package final class BlockParser: @unchecked Sendable {
         }
     }
 
-    /// Parses a block of which no index says anything; returns the number of its entities.
+    /// Parses a block without checking it against an index; returns the number of its entities.
     func parse(_ block: EntityBlock, number: Int) throws -> Int {
         block.begin(columnCount: plan.count)
         block.raw.seal()
@@ -69,7 +69,7 @@ package final class BlockParser: @unchecked Sendable {
             guard position > 0 || number == 0, scanner.base[position] == UInt8(ascii: "\n") else {
                 throw fault(number, count, .damaged, "a separator is missing before the entity")
             }
-            // What lies before this entity, the separator in front of the block and the comma before this one left out.
+            // The bytes before this entity, without the separator before the block and the comma before this entity.
             guard count == 0 || position - (number == 0 ? 2 : 3) < FormatLimits.fullBlockBytes else {
                 throw fault(number, count, .damaged, "the block is full before the entity, which had to begin another")
             }
@@ -91,7 +91,7 @@ package final class BlockParser: @unchecked Sendable {
         return count
     }
 
-    /// Checks the key of the entity read last against the one before.
+    /// Checks that the key of the entity just parsed is greater than the previous one.
     @inline(__always)
     private func checkKey(_ block: EntityBlock, _ number: Int, _ count: Int) throws {
         let slot = entities.keySlot

@@ -1,16 +1,16 @@
 internal import CIsal
 internal import CZlib
 
-/// Which library makes and reads deflate streams.
+/// Which library compresses and decompresses deflate streams.
 ///
-/// ISA-L takes a fifth of zlib's time and makes smaller streams than zlib's level 1. It is loaded when the first large piece needs it, because loading it
-/// costs as much as zlib takes for a small one. Equal bytes give an equal stream, with the same library of the same version.
+/// ISA-L takes a fifth of zlib's time and makes smaller streams than zlib's level 1. It is loaded when the first large piece needs it, because
+/// loading it takes as long as zlib takes for a small piece. Equal input gives an equal stream with the same library in the same version.
 package enum DeflateEngine: Sendable {
     /// ISA-L for level 1 and pieces that are large enough, if the system has it; else zlib.
     case fastest
     case zlib
 
-    /// Smaller pieces are zlib's.
+    /// The smallest piece for ISA-L, in bytes; zlib handles smaller ones.
     static let isalBytes = 32 << 10
 
     /// Whether the system has ISA-L. Source: docs/performance.md.
@@ -20,7 +20,7 @@ package enum DeflateEngine: Sendable {
 }
 
 extension GzipMember {
-    /// The CRC-32 of bytes, going on from that of the bytes before.
+    /// The CRC-32 of bytes, continued from that of the previous bytes.
     static func crc(_ bytes: UnsafeRawBufferPointer, after crc: UInt32 = 0) -> UInt32 {
         let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         guard DeflateEngine.prefersIsal(bytes.count) else { return UInt32(truncatingIfNeeded: crc32_z(UInt(crc), base, bytes.count)) }

@@ -1,7 +1,7 @@
 internal import CIsal
 internal import CZlib
 
-/// Makes deflate streams out of whole pieces.
+/// Makes one deflate stream from whole pieces of input.
 ///
 /// Memory: zlib's 256 KiB, or ISA-L's 480 KiB and one block. One thread at a time.
 final class Deflater {
@@ -10,16 +10,16 @@ final class Deflater {
     private var zlib: ZlibDeflater?
     private var isal: IsalDeflater?
 
-    /// Makes a deflater of a level from 1 to 9.
+    /// Makes a deflater with a level from 1 to 9.
     init(level: Int, engine: DeflateEngine) { (self.level, self.engine) = (level, engine) }
 
-    /// How many bytes a stream of so many raw ones takes at most.
+    /// The maximum length of a stream for this many raw bytes.
     func bound(_ rawLength: Int) -> Int { rawLength + rawLength >> 8 + 512 }
 
-    /// Compresses two pieces, the second after the first, to `target`, which has room for ``bound(_:)``.
+    /// Compresses two pieces, the second after the first, to `target`, which must have room for ``bound(_:)`` bytes.
     ///
     /// - Returns: the stream's length in bytes.
-    /// - Throws: ``FormatError`` with `.compression` for want of memory.
+    /// - Throws: ``FormatError`` with `.compression` if memory is short.
     func deflate(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>, room: Int) throws -> Int {
         guard engine == .fastest, level == 1, DeflateEngine.prefersIsal(first.count + second.count) else {
             let zlib = try self.zlib ?? ZlibDeflater(level: level)
@@ -33,7 +33,7 @@ final class Deflater {
 }
 
 private final class ZlibDeflater {
-    // zlib keeps the stream's address, so it lies in memory of its own.
+    // zlib keeps the stream's address, so the stream is allocated separately.
     private let stream: UnsafeMutablePointer<z_stream>
 
     init(level: Int) throws {
@@ -45,7 +45,7 @@ private final class ZlibDeflater {
             stream.deallocate()
             throw Self.fault(status)
         }
-        // Last: an initializer that throws once every property is set runs deinit, which would free the stream again.
+        // Assigned last: an initializer that throws after all properties are set runs deinit, which would free the stream again.
         self.stream = stream
     }
 
@@ -68,7 +68,7 @@ private final class ZlibDeflater {
     }
 
     private func feed(_ bytes: UnsafeRawBufferPointer, _ flush: Int32) -> Int32 {
-        // SAFETY: zlib reads the input and does not write it, whatever the pointer's type says.
+        // SAFETY: zlib only reads the input, although the pointer's type is mutable.
         stream.pointee.next_in = UnsafeMutablePointer(mutating: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
         stream.pointee.avail_in = UInt32(bytes.count)
         return CZlib.deflate(stream, flush)
@@ -81,7 +81,7 @@ private final class ZlibDeflater {
 
 private final class IsalDeflater {
     private let deflater: OpaquePointer
-    /// The two pieces as one, because ISA-L takes its input whole.
+    /// The two pieces joined, because ISA-L takes its input in one piece.
     private let joined = ByteBuffer()
 
     init() throws {
@@ -99,7 +99,7 @@ private final class IsalDeflater {
             joined.clear()
             joined.reserve(first.count + second.count)
             let base = UnsafeMutableRawPointer(joined.base)
-            // SAFETY: both pieces were made room for.
+            // SAFETY: `joined` has room for both pieces.
             if let source = first.baseAddress { base.copyMemory(from: source, byteCount: first.count) }
             if let source = second.baseAddress { (base + first.count).copyMemory(from: source, byteCount: second.count) }
             joined.count = first.count + second.count

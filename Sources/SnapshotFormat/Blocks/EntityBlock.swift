@@ -1,27 +1,27 @@
 package import SnapshotModel
 
-/// The entities of one block, parsed and checked, ready to be given to a sink.
+/// The entities of one block, parsed and checked, ready for a sink.
 ///
 ///     try reader.inflate(bytes, entry: entry.member, name: "block 0", into: block.raw)
 ///     try parser.parse(block, number: 0, of: index)
-///     try block.give(to: applier)                     // on another thread, if you like
+///     try block.give(to: applier)                     // possibly on another thread
 ///
-/// Shape: the JSON itself, and a slot of 12 bytes for each column that is present; nothing is made for each entity or column.
-/// Memory: at most four times the JSON. Recyclable: the next ``MemberReader/inflate(_:entry:name:into:)`` and parse overwrite
-/// it. Moves between threads, one at a time.
+/// Layout: the JSON itself, and a slot of 12 bytes for each column that is present; there are no allocations for entities or columns. Memory: at
+/// most four times the JSON. Reusable: the next ``MemberReader/inflate(_:entry:name:into:)`` and parse overwrite it. Moves between threads, one
+/// at a time.
 package final class EntityBlock: @unchecked Sendable {
-    // SAFETY (of @unchecked Sendable): a block has one owner at a time, who hands it on as a whole.
+    // SAFETY (of @unchecked Sendable): a block has one owner at a time, which passes it on as a whole.
 
     /// The most names that ``unknownFieldNames`` holds.
     package static let unknownFieldLimit = 32
 
-    /// The JSON; what an inflated member is written to before it is parsed.
+    /// The JSON: a member is decompressed into it and then parsed.
     package let raw = ByteBuffer()
-    /// Texts without their escapes, and blobs without their base64.
+    /// Unescaped texts and decoded blobs.
     let scratch = ByteBuffer()
     /// The number of entities.
     package internal(set) var count = 0
-    /// The names in the JSON that the schema lacks, whose values were left out: at most ``unknownFieldLimit`` of them.
+    /// Names in the JSON that the schema lacks; their values were skipped. At most ``unknownFieldLimit`` names.
     package internal(set) var unknownFieldNames: Set<String> = []
 
     private(set) var slots: UnsafeMutablePointer<EntitySlot>
@@ -29,10 +29,10 @@ package final class EntityBlock: @unchecked Sendable {
     private var slotCapacity: Int
     private var row: UnsafeMutablePointer<ColumnValue>
     private var columnCount = 0
-    // The slots of the first and the last entity's simple key.
+    // The slots of the simple keys of the first and the last entity.
     var firstKeySlot = 0
     var lastKeySlot = 0
-    /// The first and the last entity's key, where keys are encoded; else nil.
+    /// The encoded keys of the first and the last entity; nil if keys are simple.
     var encodedKeys: (first: [UInt8], last: [UInt8])?
 
     /// Makes an empty block.
@@ -52,11 +52,11 @@ package final class EntityBlock: @unchecked Sendable {
     /// The last entity's key, or nil.
     package var lastKey: EntityKey? { count == 0 ? nil : encodedKeys.map { .encoded($0.last) } ?? key(at: lastKeySlot) }
 
-    /// Gives every entity to the sink, in the block's order. Can be repeated.
+    /// Passes every entity to the sink, in the block's order. Can be repeated.
     ///
     /// - Throws: what the sink throws.
     package func give(to sink: any EntitySink) throws {
-        // Locals: a class's properties cost a check at every use.
+        // Local copies, because each access to a class's property has a runtime check.
         let slots = slots, row = row, columnCount = columnCount
         let raw = UnsafeRawPointer(raw.base), scratch = UnsafeRawPointer(scratch.base)
         row.initialize(repeating: .null, count: columnCount)
@@ -77,14 +77,14 @@ package final class EntityBlock: @unchecked Sendable {
         }
     }
 
-    /// The first slot of each entity, and behind them the number of all slots.
+    /// The first slot of each entity, followed by the number of all slots.
     func entityBounds() -> [Int] {
         var bounds = (0..<slotCount).filter { slots[$0].beginsEntity }
         bounds.append(slotCount)
         return bounds
     }
 
-    /// Gives the entity that lies in a range of slots to the sink.
+    /// Passes the entity in a range of slots to the sink.
     func give(slots range: Range<Int>, to sink: any EntitySink) throws {
         row.initialize(repeating: .null, count: columnCount)
         for slot in range {
@@ -93,7 +93,7 @@ package final class EntityBlock: @unchecked Sendable {
         try sink.take(UnsafeBufferPointer(start: row, count: columnCount))
     }
 
-    /// Forgets everything, the JSON included, to be filled anew. Memory that one giant entity has needed is given back.
+    /// Removes all contents, including the JSON, so that the block can be filled again. Frees memory that an unusually large entity needed.
     package func clear() {
         raw.clear()
         raw.trim(to: 4 << 20)
@@ -106,7 +106,7 @@ package final class EntityBlock: @unchecked Sendable {
         }
     }
 
-    /// Forgets the entities and makes ready for others of a schema.
+    /// Removes the entities and prepares for entities of a schema.
     func begin(columnCount: Int) {
         forgetEntities()
         if columnCount != self.columnCount {
@@ -126,7 +126,7 @@ package final class EntityBlock: @unchecked Sendable {
         if !unknownFieldNames.isEmpty { unknownFieldNames = [] }
     }
 
-    /// Makes room for as many slots more.
+    /// Makes room for this many more slots.
     @inline(__always)
     func reserveSlots(_ more: Int) {
         if slotCapacity - slotCount < more { growSlots(slotCount + more) }
@@ -149,12 +149,12 @@ package final class EntityBlock: @unchecked Sendable {
         return slot.bytes(raw: raw.base, scratch: scratch.base)
     }
 
-    /// Replaces `key` by the encoded key of the entity that lies in a range of slots.
+    /// Sets `key` to the encoded key of the entity in a range of slots.
     func encodeKey(_ shape: KeyShape, slots range: Range<Int>, into key: inout [UInt8]) {
         key.removeAll(keepingCapacity: true)
         let raw = UnsafeRawPointer(raw.base), scratch = UnsafeRawPointer(scratch.base)
         for part in shape.parts {
-            // The parser has seen to it that every column of the key is there and of its type.
+            // The parser has checked that every column of the key is present and has its type.
             for slot in range where Int(slots[slot].column) == part.index {
                 EncodedKey.append(slots[slot].value(raw: raw, scratch: scratch), part.collation, to: &key)
                 break
@@ -162,7 +162,7 @@ package final class EntityBlock: @unchecked Sendable {
         }
     }
 
-    /// Takes the encoded key of the entity read last. Returns why it cannot come here; nil if it can.
+    /// Stores the encoded key of the entity just parsed. Returns why the key is not allowed here, or nil.
     func takeEncodedKey(_ shape: KeyShape, from firstSlot: Int, isFirst: Bool, ordered: Bool, using key: inout [UInt8]) -> EncodedKeyFault? {
         encodeKey(shape, slots: firstSlot..<slotCount, into: &key)
         guard key.count <= FormatLimits.keyBytes else { return .tooLong }
@@ -177,7 +177,7 @@ package final class EntityBlock: @unchecked Sendable {
         return nil
     }
 
-    /// Why an encoded key cannot follow another.
+    /// Why an encoded key is not allowed after another.
     enum EncodedKeyFault { case tooLong, notAscending }
 
     private func key(at slot: Int) -> EntityKey {

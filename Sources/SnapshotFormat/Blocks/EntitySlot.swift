@@ -1,8 +1,8 @@
 internal import SnapshotModel
 
-/// One column of one entity of an ``EntityBlock``: a number, or where its bytes lie.
+/// One column of one entity of an ``EntityBlock``: a number, or the position of its bytes.
 ///
-/// Shape: 12 bytes; 64 bits that hold a number, or an offset and a length of 32 bits each; then column and form.
+/// Layout: 12 bytes. 64 bits hold a number, or an offset and a length of 32 bits each; then come column and form.
 struct EntitySlot {
     enum Form: UInt8 {
         case integer, real
@@ -26,7 +26,7 @@ struct EntitySlot {
         self.beginsEntity = beginsEntity
     }
 
-    /// A slot for bytes; a buffer of a block is always smaller than 4 GiB.
+    /// A slot for bytes. A buffer of a block is always smaller than 4 GiB, so 32 bits hold an offset.
     @inline(__always)
     init(_ form: Form, column: Int, beginsEntity: Bool, offset: Int, count: Int) {
         low = UInt32(truncatingIfNeeded: offset)
@@ -45,7 +45,7 @@ struct EntitySlot {
         return UnsafeRawBufferPointer(start: base + Int(low), count: Int(high))
     }
 
-    /// The value, lent as long as the block's buffers stay as they are.
+    /// The value, valid while the block's buffers do not change.
     @inline(__always)
     func value(raw: UnsafeRawPointer, scratch: UnsafeRawPointer) -> ColumnValue {
         switch form {

@@ -1,13 +1,13 @@
-/// How the decompression of one deflate stream has ended.
+/// How the decompression of one deflate stream ended.
 enum InflateOutcome: Equatable {
     /// The stream ended with the input, and the output has exactly the declared length.
     case done
-    /// It holds more than the declared length.
+    /// The stream holds more than the declared length.
     case tooLong
-    /// It holds less.
+    /// The stream holds less than the declared length.
     case tooShort
-    /// Something follows it.
+    /// Input follows the stream.
     case followed
-    /// It is no deflate stream, or cut.
+    /// The input is no deflate stream, or it is truncated.
     case broken
 }

@@ -11,11 +11,11 @@ final class Inflater {
 
     init(engine: DeflateEngine) { self.engine = engine }
 
-    /// Decompresses `input` to `target`, which has room for `length` bytes and gets no more.
+    /// Decompresses `input` to `target`, which must have room for `length` bytes. Never writes more than that.
     ///
-    /// Both lengths are below 2^32.
+    /// Both lengths must be below 2^32.
     ///
-    /// - Throws: ``FormatError`` with `.compression` for want of memory.
+    /// - Throws: ``FormatError`` with `.compression` if memory is short.
     func inflate(_ input: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>, length: Int) throws -> InflateOutcome {
         guard engine == .fastest, DeflateEngine.prefersIsal(length) else {
             let zlib = try self.zlib ?? ZlibInflater()
@@ -29,7 +29,7 @@ final class Inflater {
 }
 
 private final class ZlibInflater {
-    // zlib keeps the stream's address, so it lies in memory of its own.
+    // zlib keeps the stream's address, so the stream is allocated separately.
     private let stream: UnsafeMutablePointer<z_stream>
 
     init() throws {
@@ -40,7 +40,7 @@ private final class ZlibInflater {
             stream.deallocate()
             throw Self.memoryFault(status)
         }
-        // Last: an initializer that throws once every property is set runs deinit, which would free the stream again.
+        // Assigned last: an initializer that throws after all properties are set runs deinit, which would free the stream again.
         self.stream = stream
     }
 
@@ -52,7 +52,7 @@ private final class ZlibInflater {
     func inflate(_ input: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>, length: Int) throws -> InflateOutcome {
         let status = inflateReset(stream)
         guard status == Z_OK else { throw Self.memoryFault(status) }
-        // SAFETY: zlib reads the input and does not write it, and writes at most avail_out bytes, which were reserved.
+        // SAFETY: zlib only reads the input, and writes at most avail_out bytes, which `target` has room for.
         stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress?.assumingMemoryBound(to: UInt8.self))
         stream.pointee.avail_in = UInt32(input.count)
         stream.pointee.next_out = target
@@ -84,7 +84,7 @@ private final class IsalInflater {
 
     func inflate(_ input: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>, length: Int) -> InflateOutcome {
         var room = UInt32(length), unread: UInt32 = 0
-        // SAFETY: ISA-L reads `count` bytes of the input and writes at most `room` bytes, which were reserved.
+        // SAFETY: ISA-L reads `count` bytes of the input and writes at most `room` bytes, which `target` has room for.
         switch snapsync_isal_inflate(inflater, input.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(input.count), target, &room, &unread) {
         case SNAPSYNC_ISAL_ENDED: return unread > 0 ? .followed : room > 0 ? .tooShort : .done
         case SNAPSYNC_ISAL_TOO_LONG: return .tooLong

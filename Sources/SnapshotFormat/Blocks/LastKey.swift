@@ -1,6 +1,6 @@
 internal import SnapshotModel
 
-/// The key of the entity taken last, in memory of its own: no array is made for each entity.
+/// The key of the last entity, in memory of its own, so that no array is allocated for each entity.
 final class LastKey {
     private enum Kind { case none, text, integer, encoded }
 
@@ -10,7 +10,7 @@ final class LastKey {
         var integer: Int64 = 0
     }
 
-    // Behind pointers, for a class's own properties cost a check at every use.
+    // Behind pointers, because each access to a class's property has a runtime check.
     private let state = UnsafeMutablePointer<State>.allocate(capacity: 1)
     private let text = UnsafeMutableRawPointer.allocate(byteCount: FormatLimits.keyBytes, alignment: 8)
 
@@ -31,7 +31,7 @@ final class LastKey {
         }
     }
 
-    /// Whether there is no key, or one that comes strictly before this one: a text or the bytes of an encoded key.
+    /// Whether there is no key, or one strictly before this text or encoded key.
     @inline(__always)
     func isBefore(text next: UnsafeRawBufferPointer) -> Bool {
         state.pointee.kind == .none || KeyOrder.isAscending(UnsafeRawBufferPointer(start: text, count: state.pointee.length), next)
@@ -40,12 +40,12 @@ final class LastKey {
     @inline(__always)
     func isBefore(integer next: Int64) -> Bool { state.pointee.kind == .none || state.pointee.integer < next }
 
-    /// Remembers a key, which was checked to be at most FormatLimits.keyBytes long.
+    /// Stores a key. The caller has checked that it has at most FormatLimits.keyBytes bytes.
     @inline(__always)
     func remember(_ key: ColumnValue) {
         switch key {
         case .text(let bytes):
-            // SAFETY: the text's memory has room for FormatLimits.keyBytes, and the key is not longer.
+            // SAFETY: `text` has room for FormatLimits.keyBytes bytes, and the key is not longer.
             if let source = bytes.baseAddress { text.copyMemory(from: source, byteCount: bytes.count) }
             state.pointee.length = bytes.count
             state.pointee.kind = .text
@@ -56,7 +56,7 @@ final class LastKey {
         }
     }
 
-    /// Remembers an encoded key, which was checked to be at most FormatLimits.keyBytes long.
+    /// Stores an encoded key. The caller has checked that it has at most FormatLimits.keyBytes bytes.
     func remember(encoded key: [UInt8]) {
         // SAFETY: as above.
         key.withUnsafeBytes { if let source = $0.baseAddress { text.copyMemory(from: source, byteCount: $0.count) } }

@@ -1,11 +1,12 @@
 package import Sealing
 
-/// Compresses blocks, and the file's head and tail, each into a gzip member of its own, and seals it for a sealed zone.
+/// Compresses blocks, and the file's head and tail, into one gzip member each, and encrypts the members in a sealed zone.
 ///
 ///     let compressor = try MemberCompressor(level: 1, boxes: asset.boxes)
 ///     let block = try compressor.compress(raw, isFirst: number == 0)
 ///
-/// Equal bytes give an equal member, with the same library of the same version (``DeflateEngine``) and in the same epoch. Memory: the library's. One thread at a time.
+/// Equal input gives an equal member, with the same library in the same version (``DeflateEngine``) and in the same epoch. Memory: the
+/// library's. One thread at a time.
 package final class MemberCompressor: @unchecked Sendable {
     // SAFETY (of @unchecked Sendable): the owner uses it on one thread at a time.
 
@@ -14,9 +15,9 @@ package final class MemberCompressor: @unchecked Sendable {
     /// The members before they are sealed.
     private let plain = ByteBuffer()
 
-    /// Makes a compressor of a level from 1, the fastest, to 9; `engine` says which libraries it may use.
+    /// Makes a compressor with a level from 1, the fastest, to 9; `engine` says which libraries it may use.
     ///
-    /// - Parameter boxes: what seals the members of a sealed zone; nil where they are not to be sealed.
+    /// - Parameter boxes: encrypts the members in a sealed zone; nil if they are not encrypted.
     /// - Throws: ``FormatError`` with `.misuse` for another level.
     package init(level: Int = 1, engine: DeflateEngine = .fastest, boxes: DatasetBoxes? = nil) throws {
         guard (1...9).contains(level) else {
@@ -26,7 +27,7 @@ package final class MemberCompressor: @unchecked Sendable {
         self.boxes = boxes
     }
 
-    /// Compresses a block that is not empty. `member`, one that is no longer needed, lends its memory.
+    /// Compresses a block that is not empty. Reuses the memory of `member`, which must not be needed any more.
     package func compress(
         _ block: RawBlock, isFirst: Bool, reusing member: CompressedMember? = nil
     ) throws -> CompressedBlock {
@@ -47,7 +48,7 @@ package final class MemberCompressor: @unchecked Sendable {
         return member
     }
 
-    /// Compresses a block's JSON, which lies apart from the separator in front of it, into `member`.
+    /// Compresses a block's JSON, together with the separator before it, into `member`.
     func compress(entities: UnsafeRawBufferPointer, rawSHA256: ContentHash, isFirst: Bool, into member: CompressedMember) throws {
         let separator: StaticString = isFirst ? "\n" : ",\n"
         let separatorBytes = UnsafeRawBufferPointer(start: separator.utf8Start, count: separator.utf8CodeUnitCount)

@@ -1,12 +1,12 @@
 internal import Foundation
 package import Sealing
 
-/// Opens and decompresses members, each checked against its index entry before and after.
+/// Decrypts and decompresses members, and checks each against its index entry before and after.
 ///
 ///     let reader = MemberReader(boxes: asset.boxes)
 ///     try reader.inflate(bytes, entry: index.blocks[17].member, name: "block 17", into: block.raw)
 ///
-/// Memory: the library's tables, and what the entry declares, which is a hard cap. One thread at a time.
+/// Memory: the library's tables, and the length that the entry declares, which is a hard limit. One thread at a time.
 package final class MemberReader: @unchecked Sendable {
     // SAFETY (of @unchecked Sendable): the owner uses it on one thread at a time.
 
@@ -15,16 +15,16 @@ package final class MemberReader: @unchecked Sendable {
 
     /// Makes a reader; `engine` says which libraries it may use.
     ///
-    /// - Parameter boxes: what opens the members of a sealed zone; nil where they are not sealed.
+    /// - Parameter boxes: decrypts the members of a sealed zone; nil if they are not encrypted.
     package init(engine: DeflateEngine = .fastest, boxes: DatasetBoxes? = nil) {
         inflater = Inflater(engine: engine)
         self.boxes = boxes
     }
 
-    /// Replaces the contents of `buffer` by what the member holds.
+    /// Replaces the contents of `buffer` with the member's decompressed bytes.
     ///
-    /// Length and hash are checked before a byte is opened or decompressed; then that a box is what this dataset's members were sealed as; then the member's head, its checksum, and that it ends with
-    /// `compressed` and holds exactly the declared number of bytes.
+    /// Length and hash are checked before anything is decrypted or decompressed. A box must be one that was sealed as a member of this dataset.
+    /// Then the member's head and checksum are checked, and that it ends exactly with its input and holds exactly the declared number of bytes.
     ///
     /// - Throws: ``FormatError`` with `.truncated`, `.hashMismatch`, `.damaged` or `.keyUnavailable`, naming `name`.
     package func inflate(

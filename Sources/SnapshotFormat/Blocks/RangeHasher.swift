@@ -1,6 +1,6 @@
 package import SnapshotModel
 
-/// Tells whether the rows of a range of keys are the entities of a block, without reading the block.
+/// Checks whether the rows of a range of keys equal the entities of a block, without reading the block.
 ///
 ///     hasher.begin(entry)
 ///     try rows.read(range, into: hasher)        // may end early with RangeHasher.Differs
@@ -8,7 +8,7 @@ package import SnapshotModel
 ///
 /// Memory: one block, however many rows the range has. One thread at a time.
 package final class RangeHasher: EntitySink {
-    /// Thrown by ``take(_:)`` when the rows can no longer be the block's: the rest need not be read.
+    /// Thrown by ``take(_:)`` when the rows can no longer equal the block, so that the rest is not read.
     package struct Differs: Error {}
 
     private let plan: SchemaPlan
@@ -23,7 +23,7 @@ package final class RangeHasher: EntitySink {
         encoder = EntityEncoder(plan)
     }
 
-    /// Starts anew: the rows to come are to be compared with that block.
+    /// Starts a comparison of the rows that follow with a block.
     package func begin(_ entry: BlockEntry) {
         buffer.clear()
         count = 0
@@ -36,7 +36,7 @@ package final class RangeHasher: EntitySink {
         do {
             try encoder.encode(values, into: buffer)
         } catch is FormatError {
-            // A row that no version can hold.
+            // No version can contain such a row.
             throw Differs()
         }
         count += 1
@@ -48,7 +48,7 @@ package final class RangeHasher: EntitySink {
         return count == expected.count && ContentHash(of: buffer.bytes) == expected.member.rawSHA256
     }
 
-    /// The JSON of the rows that were taken, as it stands in a block behind the separator in front of it; lent until the next row.
+    /// The JSON of the rows, as in a block without its leading separator; valid until the next row.
     package var bytes: UnsafeRawBufferPointer { buffer.bytes }
 
     private static let separator: (UInt8, UInt8) = (UInt8(ascii: ","), UInt8(ascii: "\n"))

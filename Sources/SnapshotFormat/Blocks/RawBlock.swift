@@ -1,11 +1,11 @@
 package import SnapshotModel
 
-/// A block's entities as canonical JSON, on the way from the encoder to the compressor.
+/// A block's entities as canonical JSON, between the encoder and the compressor.
 ///
-/// Shape: `{…},\n{…},\n{…}`, without the separator in front of the first entity, so that the bytes do not depend on the
-/// block's place in the file. Recyclable; moves between threads, one at a time.
+/// Layout: `{…},\n{…},\n{…}`, without the separator before the first entity, so that the bytes do not depend on the block's position in the
+/// file. Reusable; moves between threads, one at a time.
 package final class RawBlock: @unchecked Sendable {
-    // SAFETY (of @unchecked Sendable): a block has one owner at a time, who hands it on as a whole.
+    // SAFETY (of @unchecked Sendable): a block has one owner at a time, which passes it on as a whole.
 
     let buffer = ByteBuffer()
     /// The number of entities.
@@ -19,7 +19,7 @@ package final class RawBlock: @unchecked Sendable {
     /// Makes an empty block.
     package init() {}
 
-    /// The entities' bytes, lent until the block is recycled.
+    /// The entities' bytes, valid until the block is recycled.
     package var bytes: UnsafeRawBufferPointer { buffer.bytes }
 
     /// Whether the next entity must begin a new block, whatever its key.
@@ -33,7 +33,7 @@ package final class RawBlock: @unchecked Sendable {
         return hash
     }
 
-    /// Empties the block for the next use. A buffer that one giant entity has blown up is given back.
+    /// Empties the block for reuse. Frees the buffer if an unusually large entity has enlarged it.
     func clear() {
         buffer.clear()
         buffer.trim(to: 4 << 20)

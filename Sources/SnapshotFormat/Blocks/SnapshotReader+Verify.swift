@@ -2,10 +2,10 @@ internal import Sealing
 internal import SnapshotModel
 
 extension SnapshotReader {
-    /// Reads everything that is left, and checks besides that the blocks are cut by the cut rule and hold no unknown fields.
+    /// Reads the rest of the asset, and also checks that the cut rule cut the blocks and that they have no unknown fields.
     ///
-    /// - Parameter byteCount: the asset's length, where it is known.
-    /// - Returns: what the tail holds.
+    /// - Parameter byteCount: the asset's length, if it is known.
+    /// - Returns: the counts of the tail.
     /// - Throws: ``FormatError``; what `read` throws.
     package func verify(byteCount: Int?) throws -> SnapshotTail {
         if let byteCount, byteCount != index.size {

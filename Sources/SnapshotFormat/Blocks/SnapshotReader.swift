@@ -1,13 +1,13 @@
 package import Sealing
 package import SnapshotModel
 
-/// Reads a snapshot asset from end to end on one thread, every byte checked: for looking, for small assets, for `verify`.
+/// Reads a snapshot asset from end to end on one thread and checks every byte: for inspection, small assets, and `verify`.
 ///
 ///     let reader = try SnapshotReader(index: index, schema: schema) { offset, target in try file.read(at: offset, into: target) }
 ///     while let block = try reader.next() { try block.give(to: sink) }
 ///     let tail = try reader.tail()
 ///
-/// Memory: one block. Two cores read an asset faster with a ``MemberReader`` and a ``BlockParser`` each.
+/// Memory: one block. To read faster on several cores, give each a ``MemberReader`` and a ``BlockParser``.
 package final class SnapshotReader {
     /// The asset's index.
     package let index: SnapshotIndex
@@ -19,14 +19,14 @@ package final class SnapshotReader {
     private let parser: BlockParser
     private let compressed = ByteBuffer()
     let keyShape: KeyShape
-    /// The number of the block that comes next.
+    /// The number of the next block.
     private var number = 0
 
     /// Makes a reader and reads the head.
     ///
     /// - Parameters:
-    ///   - schema: what the entities are checked against and given as; the index's own schema will do.
-    ///   - boxes: what opens the members of a sealed zone.
+    ///   - schema: the schema by which entities are checked and decoded, for example the index's own.
+    ///   - boxes: decrypts the members of a sealed zone.
     ///   - read: fills the buffer with the asset's bytes from an offset on, or throws.
     /// - Throws: ``FormatError``; what `read` throws.
     package init(
@@ -50,7 +50,7 @@ package final class SnapshotReader {
 
     /// Returns the next block, or nil after the last one.
     ///
-    /// - Parameter reusing: a block that is no longer needed and lends its memory.
+    /// - Parameter reusing: a block that is no longer needed, whose memory is reused.
     /// - Throws: ``FormatError``, naming block, entity and column; what `read` throws.
     package func next(reusing spare: EntityBlock? = nil) throws -> EntityBlock? {
         guard number < index.blocks.count else { return nil }
@@ -82,7 +82,7 @@ package final class SnapshotReader {
     ) throws {
         buffer.clear()
         buffer.reserve(member.length)
-        // SAFETY: member.length bytes were reserved, and the buffer is not touched while they are lent.
+        // SAFETY: the buffer has room for member.length bytes, and is not accessed while `read` writes to it.
         try read(member.offset, UnsafeMutableRawBufferPointer(start: buffer.base, count: member.length))
         buffer.count = member.length
     }

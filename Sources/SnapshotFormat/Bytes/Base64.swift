@@ -1,4 +1,4 @@
-/// Base64 as RFC 4648 section 4 has it, with padding, without line breaks, and with the unused bits zero.
+/// Base64 as in RFC 4648 section 4, with padding, without line breaks, and with unused bits zero.
 enum Base64 {
     /// The digit of the lowest six bits.
     @inline(__always)
@@ -13,8 +13,8 @@ enum Base64 {
         }
     }
 
-    /// Decodes `count` digits at `source` to `target`, which may be the same place, and returns the number of bytes;
-    /// nil if the digits are not base64.
+    /// Decodes `count` digits at `source` to `target`, which may be the same memory, and returns the number of bytes; nil if the digits are not
+    /// base64.
     static func decode(_ source: UnsafePointer<UInt8>, count: Int, to target: UnsafeMutablePointer<UInt8>) -> Int? {
         guard count % 4 == 0 else { return nil }
         guard count > 0 else { return 0 }
@@ -30,7 +30,7 @@ enum Base64 {
                 group = group << 6 | UInt32(value)
             }
             if digits < 4, group & (digits == 3 ? 0xFF : 0xFFFF) != 0 { return nil }
-            // The target never overtakes the source: three bytes are written where four were read.
+            // The target never overtakes the source, because three bytes are written for every four that are read.
             for index in 0..<digits - 1 { target[written + index] = UInt8(truncatingIfNeeded: group >> (16 - 8 * UInt32(index))) }
             written += digits - 1
             position += 4

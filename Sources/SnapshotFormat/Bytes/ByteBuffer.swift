@@ -1,11 +1,10 @@
-/// Bytes in memory of its own, which grows and is used again: what blocks, members and files are made in.
+/// A growable, reusable byte buffer, in which blocks, members and files are built.
 ///
-/// Memory: what the largest contents so far needed, until ``trim(to:)``. One thread at a time.
+/// Memory: as much as the largest contents needed, until ``trim(to:)``. One thread at a time.
 package final class ByteBuffer: @unchecked Sendable {
-    // SAFETY (of @unchecked Sendable): the owner hands a buffer from thread to thread as a whole; no two threads ever
-    // hold it at once.
+    // SAFETY (of @unchecked Sendable): the owner passes a buffer from thread to thread as a whole; two threads never use it at once.
 
-    /// Readable and writable room behind the capacity, so that loops may read and write whole words.
+    /// Readable and writable bytes beyond the capacity, so that loops may access whole words.
     static let slack = 32
 
     private(set) var base: UnsafeMutablePointer<UInt8>
@@ -21,18 +20,18 @@ package final class ByteBuffer: @unchecked Sendable {
 
     deinit { base.deallocate() }
 
-    /// The bytes, lent until the buffer is next changed.
+    /// The bytes, valid until the buffer is next changed.
     package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
-    /// Lends the bytes to `body` and keeps the buffer alive while it runs: for a buffer that nobody else holds.
+    /// Passes the bytes to `body` and keeps the buffer alive meanwhile; for a buffer without other references.
     package func withBytes<T>(_ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
         try withExtendedLifetime(self) { try body(bytes) }
     }
 
-    /// Forgets the contents and keeps the memory.
+    /// Removes the contents and keeps the memory.
     package func clear() { count = 0 }
 
-    /// Makes room for `more` bytes behind the contents.
+    /// Makes room for `more` bytes after the contents.
     package func reserve(_ more: Int) {
         if capacity - count < more { grow(count + more) }
     }
@@ -41,21 +40,21 @@ package final class ByteBuffer: @unchecked Sendable {
     package func append(_ more: UnsafeRawBufferPointer) {
         guard let source = more.baseAddress else { return }
         reserve(more.count)
-        // SAFETY: reserve made room for more.count bytes, and the source is not this buffer.
+        // SAFETY: reserve has made room for more.count bytes, and the source is not this buffer.
         UnsafeMutableRawPointer(base + count).copyMemory(from: source, byteCount: more.count)
         count += more.count
     }
 
-    /// Replaces the contents by `byteCount` bytes that `write` puts into the buffer it is lent.
+    /// Replaces the contents with `byteCount` bytes, which `write` puts into the buffer that it gets.
     package func fill(_ byteCount: Int, _ write: (UnsafeMutableRawBufferPointer) throws -> Void) rethrows {
         clear()
         reserve(byteCount)
-        // SAFETY: reserve made room for byteCount bytes.
+        // SAFETY: reserve has made room for byteCount bytes.
         try write(UnsafeMutableRawBufferPointer(start: base, count: byteCount))
         count = byteCount
     }
 
-    /// Gives memory back if the buffer has room for more than `limit` bytes; the contents are lost then.
+    /// Frees memory if the capacity is more than `limit` bytes. The contents are lost then.
     package func trim(to limit: Int) {
         guard capacity > limit else { return }
         base.deallocate()
@@ -64,9 +63,9 @@ package final class ByteBuffer: @unchecked Sendable {
         base = .allocate(capacity: Self.slack)
     }
 
-    /// Writes zeros behind the contents, so that a loop may look at the byte behind the last one.
+    /// Writes zeros after the contents, so that a loop may read the byte after the last one.
     func seal() {
-        // SAFETY: the slack lies behind the capacity, and count <= capacity.
+        // SAFETY: the slack follows the capacity, and count <= capacity.
         UnsafeMutableRawPointer(base + count).initializeMemory(as: UInt8.self, repeating: 0, count: Self.slack)
     }
 

@@ -1,7 +1,7 @@
 extension ByteCursor {
-    /// Appends a JSON string with the fewest escapes and returns whether it holds bytes beyond ASCII (not checked here).
+    /// Appends a JSON string with the fewest escapes. Returns whether it has bytes beyond ASCII, which are not checked here.
     ///
-    /// Copies and looks eight bytes at a time: a byte of `x` is zero where `(x - 0x01…) & ~x & 0x80…` has its high bit set.
+    /// Copies and checks eight bytes at a time: a byte of `x` is zero if `(x - 0x01…) & ~x & 0x80…` has its high bit set.
     @inline(__always)
     mutating func appendString(_ text: UnsafeRawBufferPointer) -> Bool {
         reserve(text.count + 2)
@@ -13,7 +13,7 @@ extension ByteCursor {
             while true {
                 let ones: UInt64 = 0x0101_0101_0101_0101, highs: UInt64 = 0x8080_8080_8080_8080
                 while position + 8 <= end {
-                    // SAFETY: eight bytes are left to read, and at least as many to write, for the rest was reserved.
+                    // SAFETY: eight bytes are left to read, and at least as many to write, because room for the rest was reserved.
                     let word = position.loadUnaligned(as: UInt64.self)
                     UnsafeMutableRawPointer(at).storeBytes(of: word, as: UInt64.self)
                     high |= word
@@ -42,7 +42,7 @@ extension ByteCursor {
         return high & 0x8080_8080_8080_8080 != 0
     }
 
-    /// Appends the escape of one byte and makes room for what is left of the string behind it, the quote included.
+    /// Appends the escape of one byte, and makes room for the rest of the string with its closing quote.
     @inline(never)
     private mutating func appendEscape(_ byte: UInt8, left: Int) {
         reserve(6 + left)
@@ -87,7 +87,7 @@ extension ByteCursor {
         at += length
     }
 
-    /// Appends a finite real as the shortest text that reads back as the same number; it always holds a `.` or an `e`.
+    /// Appends a finite real number as the shortest text that reads back as the same number; it always contains a `.` or an `e`.
     mutating func append(real value: Double) { append(value.description) }
 
     /// Appends bytes as a JSON string in base64 with padding.

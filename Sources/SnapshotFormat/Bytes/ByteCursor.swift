@@ -1,4 +1,4 @@
-/// Writes at the end of a buffer, with the ends in local variables: a class's properties cost a check at every byte.
+/// Appends to a buffer and keeps its ends in local variables, because each access to a class's property has a runtime check.
 ///
 ///     var cursor = ByteCursor(buffer)
 ///     cursor.append(UInt8(ascii: "["))
@@ -15,17 +15,17 @@ struct ByteCursor {
         limit = buffer.base + buffer.capacity
     }
 
-    /// Tells the buffer what was written.
+    /// Sets the buffer's count to what was written.
     @inline(__always)
     func finish() { buffer.count = at - buffer.base }
 
-    /// How many bytes of the buffer are written.
+    /// The number of bytes written to the buffer.
     var position: Int { at - buffer.base }
 
-    /// Takes back what was written after a position.
+    /// Removes everything after a position.
     mutating func cut(to position: Int) { at = buffer.base + position }
 
-    /// Makes room for `count` bytes; the buffer's slack comes on top.
+    /// Makes room for `count` bytes, in addition to the buffer's slack.
     @inline(__always)
     mutating func reserve(_ count: Int) {
         if limit - at < count { grow(count) }
@@ -50,7 +50,7 @@ struct ByteCursor {
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         guard let source = bytes.baseAddress else { return }
         reserve(bytes.count)
-        // SAFETY: there is room for bytes.count bytes; the source is not the buffer that grows.
+        // SAFETY: there is room for bytes.count bytes, and the source is not this buffer.
         UnsafeMutableRawPointer(at).copyMemory(from: source, byteCount: bytes.count)
         at += bytes.count
     }
@@ -64,13 +64,13 @@ struct ByteCursor {
         text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Appends whole words of which `length` bytes count; the rest falls into the slack and is overwritten.
+    /// Appends `length` bytes in whole words. Bytes beyond `length` go into the slack and are overwritten later.
     @inline(__always)
     mutating func append(words: UnsafePointer<UInt64>, length: Int) {
         reserve(length)
         var offset = 0
         while offset < length {
-            // SAFETY: at + length lies within the capacity, and a word's rest within the slack of 32 bytes.
+            // SAFETY: at + length lies within the capacity, and the rest of the last word within the slack of 32 bytes.
             UnsafeMutableRawPointer(at + offset).storeBytes(of: words[offset >> 3], as: UInt64.self)
             offset += 8
         }

@@ -1,6 +1,6 @@
 internal import Crypto
 
-/// A SHA-256 hash, as indexes and commits name bytes by.
+/// A SHA-256 hash, with which indexes and commits identify bytes.
 package struct ContentHash: Hashable, Sendable, CustomStringConvertible {
     private let words: SIMD4<UInt64>
 
@@ -11,7 +11,7 @@ package struct ContentHash: Hashable, Sendable, CustomStringConvertible {
         self.init(hash.finalize())
     }
 
-    /// The hash of bytes that lie in two pieces.
+    /// The hash of two pieces of bytes, one after the other.
     package init(of first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) {
         var hash = SHA256()
         hash.update(bufferPointer: first)
@@ -24,7 +24,7 @@ package struct ContentHash: Hashable, Sendable, CustomStringConvertible {
         words = digest.withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
     }
 
-    /// The hash that 64 lower-case hexadecimal digits stand for, or nil.
+    /// The hash for 64 lower-case hexadecimal digits, or nil.
     package init?(hex: UnsafeRawBufferPointer) {
         guard hex.count == 64 else { return nil }
         var words = SIMD4<UInt64>()
@@ -40,14 +40,14 @@ package struct ContentHash: Hashable, Sendable, CustomStringConvertible {
         self.words = SIMD4(words[0].bigEndian, words[1].bigEndian, words[2].bigEndian, words[3].bigEndian)
     }
 
-    /// The hash that a text of 64 lower-case hexadecimal digits stands for, or nil.
+    /// The hash for a text of 64 lower-case hexadecimal digits, or nil.
     package init?(hex text: String) {
         var text = text
         guard let hash = text.withUTF8({ ContentHash(hex: UnsafeRawBufferPointer($0)) }) else { return nil }
         self = hash
     }
 
-    /// 64 lower-case hexadecimal digits.
+    /// The hash as 64 lower-case hexadecimal digits.
     package var description: String {
         let digits: [UInt8] = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []

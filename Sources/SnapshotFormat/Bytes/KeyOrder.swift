@@ -1,6 +1,6 @@
 import Platform
 
-/// The order of text keys: by their UTF-8 bytes, a beginning before what it begins.
+/// The order of text keys: by their UTF-8 bytes; a prefix comes before the longer key.
 enum KeyOrder {
     /// Whether the first key comes strictly before the second.
     @inline(__always)

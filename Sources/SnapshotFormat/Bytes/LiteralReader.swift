@@ -1,9 +1,9 @@
 internal import SnapshotModel
 internal import StrictText
 
-/// Reads canonical JSON whose layout is known to the byte: the header, the tail and the index.
+/// Reads canonical JSON with an exactly defined layout: the header, the tail and the index.
 ///
-/// The bytes are lent for the length of a call.
+/// The bytes are valid only during a call.
 struct LiteralReader {
     private let scanner: JSONScanner
     private let bytes: UnsafeRawBufferPointer
@@ -19,7 +19,7 @@ struct LiteralReader {
     /// The number of bytes that have not been read.
     var remainingCount: Int { bytes.count - position }
 
-    /// Steps over a text if it comes next.
+    /// Skips a text if it comes next. Returns whether it did.
     mutating func accept(_ text: StaticString) -> Bool {
         let count = text.utf8CodeUnitCount
         guard bytes.count - position >= count else { return false }
@@ -28,10 +28,10 @@ struct LiteralReader {
         return true
     }
 
-    /// Steps over a text that must come next.
+    /// Skips a text that must come next.
     mutating func expect(_ text: StaticString) throws {
         guard !accept(text) else { return }
-        // What was cut off is told apart from what is wrong.
+        // Report truncated input differently from wrong input.
         let left = bytes.count - position
         var isCut = left < text.utf8CodeUnitCount
         for index in 0..<min(left, text.utf8CodeUnitCount) where bytes[position + index] != text.utf8Start[index] { isCut = false }
@@ -68,7 +68,7 @@ struct LiteralReader {
         return Int(value)
     }
 
-    /// Reads a JSON string and lends the bytes between its quotes, as they stand.
+    /// Reads a JSON string and returns the range between its quotes, with escapes.
     private mutating func quoted() throws -> (start: Int, end: Int) {
         guard position < bytes.count else { throw cut() }
         guard bytes[position] == UInt8(ascii: "\"") else { throw damage("a string is expected") }
@@ -145,7 +145,7 @@ struct LiteralReader {
         return hash
     }
 
-    /// Reads an instant in the one form that version 1 writes.
+    /// Reads an instant in the only form that the format allows.
     mutating func instant() throws -> Instant {
         let (start, end) = try quoted()
         let text = UnsafeRawBufferPointer(rebasing: bytes[start..<end])

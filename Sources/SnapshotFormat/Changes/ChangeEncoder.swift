@@ -1,15 +1,15 @@
 package import SnapshotModel
 package import StrictText
 
-/// Makes a change asset's JSON: the container's keys, with only those entities that one commit changed.
+/// Encodes a change asset's JSON: the container's layout, with only the entities that one commit changed.
 ///
 ///     let encoder = ChangeEncoder(schema: schema, syncTimestamp: now)
 ///     try rows.give(to: encoder)                       // in key order
 ///     let text = try encoder.end(tail)                 // tombstones and instants of the changes
 ///     let member = try MemberCompressor(boxes: asset.boxes).compress(text.bytes)
 ///
-/// Shape: head, entities and tail as in a snapshot asset, in one gzip member. Memory: the text, at most
-/// ``FormatLimits/changeRawBytes``. Source: docs/format.md, "Change assets".
+/// Layout: head, entities and tail as in a snapshot asset, in one gzip member. Memory: the text, at most ``FormatLimits/changeRawBytes``.
+/// Source: docs/format.md, "Change assets".
 package final class ChangeEncoder: EntitySink {
     /// The number of entities so far.
     package private(set) var count = 0
@@ -30,7 +30,7 @@ package final class ChangeEncoder: EntitySink {
     /// The length of the JSON so far, in bytes.
     package var rawByteCount: Int { text.count }
 
-    /// Takes the next changed entity, whose key must be greater than the one before.
+    /// Takes the next changed entity. Its key must be greater than the previous one.
     ///
     /// - Throws: ``FormatError`` with `.badRow`, `.outOfOrder` or `.tooLarge`.
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
@@ -55,7 +55,7 @@ package final class ChangeEncoder: EntitySink {
         count += 1
     }
 
-    /// Ends the JSON with the commit's tombstones and instants and returns it.
+    /// Completes the JSON with the commit's tombstones and instants, and returns it.
     ///
     /// - Throws: ``FormatError`` with `.tooLarge`.
     package func end(_ tail: SnapshotTailBuilder) throws -> ByteBuffer {

@@ -1,17 +1,17 @@
 package import SnapshotModel
 package import StrictText
 
-/// The change assets of a version laid over its snapshot asset: what the version says of each entity that they touched.
+/// The change assets of a version, combined: the state of each entity that they changed, on top of a snapshot asset.
 ///
 ///     var overlay = ChangeOverlay(schema: schema)
-///     for set in sets { overlay.add(set) }                     // oldest first: the later one counts
+///     for set in sets { overlay.add(set) }                     // oldest first: the later change wins
 ///     try overlay.give(block, upTo: nextFirstKey, to: sink)    // each block of the snapshot, in order
 ///
 /// Memory: the sets. One thread at a time.
 package struct ChangeOverlay {
-    /// What the changes made of one entity.
+    /// The result of the changes for one entity.
     package enum Change {
-        /// It is there, with this instant if that is not its own timestamp.
+        /// It exists, with this instant if that differs from its own timestamp.
         case present(instant: Instant?)
         case deleted(Instant)
     }
@@ -25,16 +25,16 @@ package struct ChangeOverlay {
     private let schema: DatasetSchema
     private var sets: [ChangeSet] = []
     private var places: [EntityKey: Place] = [:]
-    /// The keys that were touched, ascending.
+    /// The changed keys, ascending.
     package private(set) var keys: [EntityKey] = []
 
     /// Makes an overlay without changes.
     package init(schema: DatasetSchema) { self.schema = schema }
 
-    /// Whether nothing was touched.
+    /// Whether there are no changes.
     package var isEmpty: Bool { keys.isEmpty }
 
-    /// Lays the next version's changes over those that are there.
+    /// Adds the next version's changes, which override earlier ones.
     package mutating func add(_ set: ChangeSet) {
         let bounds = set.entities.entityBounds()
         for (number, key) in set.entityKeys.enumerated() {
@@ -45,28 +45,28 @@ package struct ChangeOverlay {
         keys = places.keys.sorted()
     }
 
-    /// What became of an entity; nil if it was not touched.
+    /// The change of an entity; nil if it was not changed.
     package func change(of key: EntityKey) -> Change? { places[key]?.change }
 
-    /// The touched keys from `first` on, up to and without `next`.
+    /// The changed keys from `first` up to, but without, `next`.
     package func keys(from first: EntityKey?, upTo next: EntityKey?) -> ArraySlice<EntityKey> {
         let start = first.map { first in position { $0 < first } } ?? 0
         let end = next.map { next in position { $0 < next } } ?? keys.count
         return keys[start..<max(start, end)]
     }
 
-    /// Gives the entity that the changes have under a key; nothing if it was deleted or not touched.
+    /// Passes on the entity of a key, as the changes have it; nothing if it was deleted or not changed.
     package func give(_ key: EntityKey, to sink: any EntitySink) throws {
         guard let place = places[key], case .present = place.change else { return }
         try sets[place.set].entities.give(slots: place.slots, to: sink)
     }
 
-    /// Gives the version's entities in the range of one block of the snapshot, in key order: the block's, with the changes.
+    /// Passes on the version's entities in the range of one block of the snapshot, in key order: the block's entities with the changes applied.
     ///
     /// - Parameters:
-    ///   - block: the block; nil for a range in which the snapshot has none.
-    ///   - first: where the range begins; nil for the first block, whose range begins before all keys.
-    ///   - next: the next block's first key; nil for the last.
+    ///   - block: the block; nil if the snapshot has no blocks.
+    ///   - first: the start of the range; nil for the first block, whose range begins before all keys.
+    ///   - next: the next block's first key; nil for the last block.
     package func give(_ block: EntityBlock?, from first: EntityKey?, upTo next: EntityKey?, to sink: any EntitySink) throws {
         let touched = keys(from: first, upTo: next)
         guard let block else {
@@ -89,7 +89,7 @@ package struct ChangeOverlay {
     }
 }
 
-/// Takes a block's entities and gives them on with the changes in their places.
+/// Merges the changes into a block's entities and passes the result on.
 private final class MergingSink: EntitySink {
     private let overlay: ChangeOverlay
     private var waiting: ArraySlice<EntityKey>

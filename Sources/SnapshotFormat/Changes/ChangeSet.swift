@@ -8,27 +8,27 @@ package import StrictText
 ///     for key in changes.keys { … }
 ///     try changes.entities.give(to: applier)
 ///
-/// Shape: entities in key order, tombstones in key order; no key is in both. Memory: the JSON and its slots.
+/// Entities and tombstones are in key order, and no key is in both. Memory: the JSON and its slots.
 package final class ChangeSet: @unchecked Sendable {
     // SAFETY (of @unchecked Sendable): the owner uses it on one thread at a time.
 
     /// When the commit's version was made.
     package let syncTimestamp: Instant
-    /// The new state of each entity that was changed or made.
+    /// The new state of each entity that was changed or added.
     package let entities: EntityBlock
     /// The keys of these entities, ascending.
     package let entityKeys: [EntityKey]
     /// The entities that were deleted, with their instants, in key order.
     package let deletions: [(key: EntityKey, instant: Instant)]
-    /// The instants of entities whose own timestamps say another.
+    /// The instants of entities whose own timestamps differ from them.
     package let instants: [EntityKey: Instant]
 
-    /// Decompresses and reads a change asset.
+    /// Decompresses and parses a change asset.
     ///
     /// - Parameters:
-    ///   - entry: its lengths and its hash, as the commit names them; hard caps.
-    ///   - name: what to call it in errors.
-    ///   - boxes: what opens it in a sealed zone.
+    ///   - entry: its lengths and hash, as the commit states them; the lengths are hard limits.
+    ///   - name: its name in errors.
+    ///   - boxes: decrypts it in a sealed zone.
     /// - Throws: ``FormatError``, naming entity and column.
     package init(_ compressed: UnsafeRawBufferPointer, entry: MemberEntry, schema: DatasetSchema, name: String, boxes: DatasetBoxes? = nil) throws {
         guard entry.rawLength <= FormatLimits.changeRawBytes else {
@@ -48,7 +48,7 @@ package final class ChangeSet: @unchecked Sendable {
         var deletions: [(EntityKey, Instant)] = []
         var instants: [EntityKey: Instant] = [:]
         let tail = UnsafeRawBufferPointer(rebasing: block.raw.bytes[tailStart...])
-        // A change asset names each entity that it has an instant of.
+        // A change asset has no runs: it lists the instant of each entity separately.
         _ = try SnapshotTail.read(
             tail, keyShape: schema.keyShape, hasRuns: false, .init(deletion: { deletions.append(($0, $1)) }, instant: { instants[$0] = $1 }, run: { _ in }))
         self.deletions = deletions
@@ -59,11 +59,11 @@ package final class ChangeSet: @unchecked Sendable {
         }
     }
 
-    /// Every key that the commit touched: the entities', then the deletions'.
+    /// Every key that the commit changed: the entities' keys, then the deleted ones.
     package var keys: [EntityKey] { entityKeys + deletions.map(\.key) }
 }
 
-/// Parses the JSON of a change asset, as strictly as a block.
+/// Parses the JSON of a change asset as strictly as a block.
 private struct ChangeParser {
     let plan: SchemaPlan
     let name: String
@@ -73,7 +73,7 @@ private struct ChangeParser {
         self.name = name
     }
 
-    /// Reads head and entities; returns the head, and where the tail begins.
+    /// Parses head and entities. Returns the head and the offset of the tail.
     func parse(_ block: EntityBlock) throws -> (SnapshotHeader, Int) {
         block.begin(columnCount: plan.count)
         block.raw.seal()
@@ -87,7 +87,7 @@ private struct ChangeParser {
         let entities = EntityParser(plan, isForeign: false)
         var position = reader.position
         var encodedKey: [UInt8] = []
-        // The sealed buffer has zeros behind its end.
+        // The sealed buffer ends with zeros, so the next bytes can be read without a check.
         while scanner.base[position] == UInt8(ascii: "\n"), scanner.base[position + 1] == UInt8(ascii: "{") {
             let end: Int
             do throws(EntityFault) {

@@ -1,21 +1,21 @@
-/// How a column of type `any` says values for which JSON has no form: objects of one member.
+/// How a column of type `any` writes values that JSON cannot express: as objects with one member.
 ///
 /// Source: docs/format.md, "Columns of type any".
 enum AnyForm {
-    /// The beginning of the object for bytes; base64 and a brace follow.
+    /// The beginning of the object for a blob, followed by base64 and a brace.
     static let blob: StaticString = "{\"base64\":"
-    /// The beginning of the object for text that is not UTF-8; base64 and a brace follow.
+    /// The beginning of the object for text that is not UTF-8, followed by base64 and a brace.
     static let text: StaticString = "{\"textBase64\":"
-    /// The object for the positive infinite number.
+    /// The object for positive infinity.
     static let infinity: StaticString = "{\"real\":\"Infinity\"}"
-    /// The object for the negative infinite number.
+    /// The object for negative infinity.
     static let minusInfinity: StaticString = "{\"real\":\"-Infinity\"}"
 
-    /// What the one member of such an object is named.
+    /// The name of the object's one member.
     enum Member {
         case blob, text, real
 
-        /// The member of a name as it stands between its quotes; nil for any other name.
+        /// The member with this name, given as the bytes between the quotes; nil for any other name.
         init?(_ name: UnsafeRawBufferPointer) {
             if name.elementsEqual("base64".utf8) {
                 self = .blob

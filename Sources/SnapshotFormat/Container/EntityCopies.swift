@@ -1,17 +1,17 @@
 package import SnapshotModel
 
-/// What a comparison of one entity with another looks at.
+/// The parts of an entity that are compared with another one.
 package struct EntityCopy: Sendable, Hashable {
     package let state: EntityState
-    /// The hash of what is left when the masked columns are taken out.
+    /// The hash of the entity without the masked columns.
     package let rest: ContentHash
     /// The values of the masked columns, by their positions in the schema.
     package let values: [Int: OwnedValue]
-    /// The canonical JSON, if it was asked for; nil for a row that cannot be an entity.
+    /// The canonical JSON, if it was requested; nil for a row that cannot be an entity.
     package let json: String?
 }
 
-/// Takes entities and keeps copies of those that are asked for, so that it can be told which columns differ.
+/// A sink that keeps copies of selected entities, to find the columns in which they differ.
 ///
 /// Memory: the copies, and one entity.
 package final class EntityCopies: EntitySink {
@@ -27,9 +27,9 @@ package final class EntityCopies: EntitySink {
     private let buffer = ByteBuffer()
     private let isWanted: (EntityKey) -> Bool
 
-    /// Keeps copies of entities whose key `isWanted`.
+    /// Keeps copies of the entities whose keys satisfy `isWanted`.
     ///
-    /// - Parameter masked: the positions of columns that ``EntityCopy/rest`` leaves out.
+    /// - Parameter masked: the positions of the columns that ``EntityCopy/rest`` leaves out.
     package init(schema: DatasetSchema, masking masked: [Int] = [], keepsJSON: Bool = false, isWanted: @escaping (EntityKey) -> Bool = { _ in true }) {
         plan = SchemaPlan(schema)
         encoder = EntityEncoder(plan)
@@ -46,7 +46,7 @@ package final class EntityCopies: EntitySink {
         try states.take(values)
         var own: [Int: OwnedValue] = [:]
         var rest = Array(values)
-        // Text, JSON and bytes at once.
+        // A placeholder that is valid as text, JSON and blob.
         let mark: StaticString = "0"
         for index in masked {
             own[index] = OwnedValue(values[index], of: kinds[index])

@@ -1,21 +1,21 @@
 package import SnapshotModel
 internal import StrictText
 
-/// One entity as JSON text outside any container: what a message carries, and what a database keeps of an entity that is not in its table.
+/// One entity as JSON text outside a container, as in messages, and in the database for entities that are not in their table.
 package enum EntityDocument {
-    /// The text of the last entity that `give` gives; nil if it gives none.
+    /// The text of the last entity that `give` passes to its sink; nil if there is none.
     ///
-    /// - Throws: ``FormatError`` with `.badRow` for what can be no entity.
+    /// - Throws: ``FormatError`` with `.badRow` for a row that cannot be an entity.
     package static func make(_ schema: DatasetSchema, _ give: (any EntitySink) throws -> Void) throws -> String? {
         let sink = TextSink(schema)
         try give(sink)
         return sink.text
     }
 
-    /// Gives the entity that a text is to sinks.
+    /// Parses a text as an entity and passes it to the sinks.
     ///
-    /// - Returns: the names of fields that the schema does not know, which were left out.
-    /// - Throws: ``FormatError`` with `.badEntity` if it is not exactly one entity of the schema; what a sink throws.
+    /// - Returns: the names of fields that the schema does not have, which were skipped.
+    /// - Throws: ``FormatError`` with `.badEntity` if the text is not exactly one entity of the schema; what a sink throws.
     @discardableResult
     package static func give(_ text: String, of schema: DatasetSchema, to sinks: any EntitySink...) throws -> Set<String> {
         let plan = SchemaPlan(schema)

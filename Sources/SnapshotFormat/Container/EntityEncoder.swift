@@ -1,15 +1,15 @@
 internal import SnapshotModel
 internal import StrictText
 
-/// Writes one entity after another as canonical JSON.
+/// Encodes entities as canonical JSON.
 ///
-/// Checks what it writes: required columns, storage classes, UTF-8, JSON columns, finite reals. Source: docs/format.md, "Entities".
+/// It checks what it encodes: required columns, storage classes, UTF-8, JSON columns, finite reals. Source: docs/format.md, "Entities".
 final class EntityEncoder {
     let plan: SchemaPlan
 
     init(_ plan: SchemaPlan) { self.plan = plan }
 
-    /// Appends one entity to the buffer. After an error the buffer ends somewhere in the entity.
+    /// Appends one entity to the buffer. After an error the buffer ends with a part of the entity.
     func encode(_ values: UnsafeBufferPointer<ColumnValue>, into buffer: ByteBuffer) throws {
         var cursor = ByteCursor(buffer)
         defer { cursor.finish() }
@@ -59,7 +59,7 @@ final class EntityEncoder {
             }
         }
         cursor.append(UInt8(ascii: "}"))
-        // Every label was written behind a comma; the first one's is the entity's brace.
+        // Every label was written after a comma. The first comma is replaced by the entity's brace.
         (buffer.base + start).pointee = UInt8(ascii: "{")
         guard cursor.at - buffer.base - start <= FormatLimits.entityBytes else {
             throw FormatError(
@@ -74,7 +74,7 @@ final class EntityEncoder {
         cursor.append(words: column.label, length: column.labelLength)
     }
 
-    /// Appends a value of an `any` column in the form that says its storage class.
+    /// Appends a value of an `any` column in the form that shows its storage class.
     private func append(_ value: ColumnValue, _ cursor: inout ByteCursor) {
         switch value {
         case .null: break
@@ -96,10 +96,10 @@ final class EntityEncoder {
         }
     }
 
-    /// Returns why bytes are not one JSON value with white space around it, or nil.
+    /// Returns why the bytes are not one JSON value with optional white space around it, or nil.
     @inline(__always)
     static func jsonFault(_ text: UnsafeRawBufferPointer) -> String? {
-        // Most nested columns of most rows are empty lists.
+        // Fast path: most JSON columns of most rows are empty lists.
         if text.count == 2, text[0] == UInt8(ascii: "["), text[1] == UInt8(ascii: "]") { return nil }
         return fullJSONFault(text)
     }
@@ -135,7 +135,8 @@ final class EntityEncoder {
         FormatError(.badRow, at: place(values, index), reason, hint: hint)
     }
 
-    /// The failure of a value that is of no use to the column's type. A column of the key and the timestamp cannot have another type.
+    /// The error for a value that the column's type cannot hold. It suggests the type `any`, unless the column belongs to the key or is the
+    /// timestamp.
     @inline(never)
     private func misfit(_ values: UnsafeBufferPointer<ColumnValue>, _ index: Int, _ reason: String, _ hint: String) -> FormatError {
         var error = fault(values, index, reason, hint)
@@ -144,9 +145,9 @@ final class EntityEncoder {
         return error
     }
 
-    /// Replaces `key` by the encoded key of an entity.
+    /// Sets `key` to the encoded key of an entity.
     ///
-    /// - Throws: ``FormatError`` with `.badRow` if a column of it is NULL or of another type, or the key is too long.
+    /// - Throws: ``FormatError`` with `.badRow` if a column of the key is NULL or of another type, or if the key is too long.
     func encodeKey(_ values: UnsafeBufferPointer<ColumnValue>, into key: inout [UInt8]) throws {
         key.removeAll(keepingCapacity: true)
         if let index = plan.keyShape.misfit(of: values, encodingInto: &key) {

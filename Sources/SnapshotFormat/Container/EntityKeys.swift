@@ -1,6 +1,6 @@
 package import SnapshotModel
 
-/// Takes entities and keeps their keys, in their order.
+/// A sink that keeps the entities' keys, in order.
 package final class EntityKeys: EntitySink {
     package private(set) var keys: [EntityKey] = []
     private let keyShape: KeyShape

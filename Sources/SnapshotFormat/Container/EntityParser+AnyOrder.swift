@@ -2,7 +2,7 @@ internal import SnapshotModel
 internal import StrictText
 
 extension EntityParser {
-    /// Reads an entity whose keys may come in any order, with white space, and says exactly what is wrong with it.
+    /// Parses an entity with keys in any order and with white space. Reports exactly what is wrong with it.
     func parseAnyOrder(_ scanner: JSONScanner, at start: Int, into block: EntityBlock) throws(EntityFault) -> Int {
         let base = scanner.base
         guard start < scanner.end, base[start] == UInt8(ascii: "{") else { throw EntityFault("an entity is expected") }
@@ -48,7 +48,7 @@ extension EntityParser {
         }
     }
 
-    /// Reads the value behind the colon into a slot, unless it means that the column is absent; returns where the next thing is.
+    /// Parses the value after the colon into a slot, unless it means that the column is absent. Returns the position after it.
     private func value(
         _ scanner: JSONScanner, after colon: Int, _ index: Int, _ firstSlot: Int, _ block: EntityBlock
     ) throws(EntityFault) -> Int {
@@ -70,7 +70,7 @@ extension EntityParser {
             end = after
         case .json:
             let valueEnd = try grammar(index) { () throws(JSONFault) in try scanner.skipValue(start) }
-            // In an asset the column's bytes are all that stands between the colon and the comma.
+            // In an asset, the column's bytes are everything between the colon and the comma, including white space.
             let offset = isForeign ? start : colon + 1
             end = isForeign ? valueEnd : scanner.skipSpace(valueEnd)
             slot = EntitySlot(.json, column: index, beginsEntity: beginsEntity, offset: offset, count: end - offset)
@@ -83,7 +83,7 @@ extension EntityParser {
         return scanner.skipSpace(end)
     }
 
-    /// The position of the column with the name from `start` up to `end`, or nil. The one that followed last time is tried first.
+    /// The position of the column whose name is between `start` and `end`, or nil. Tries first the column that followed last time.
     private func column(_ scanner: JSONScanner, _ start: Int, _ end: Int, after last: Int) throws(JSONFault) -> Int? {
         let name = UnsafeRawBufferPointer(start: scanner.base + start, count: end - start)
         if name.contains(UInt8(ascii: "\\")) {

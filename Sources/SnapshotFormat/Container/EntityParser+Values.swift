@@ -2,19 +2,19 @@ internal import SnapshotModel
 internal import StrictText
 
 extension EntityParser {
-    /// Writes the string at `start` to `scratch` without its escapes; returns where it lies there and the position behind it.
+    /// Writes the string at `start` to `scratch` without its escapes. Returns its range there and the position after the string.
     func unescape(
         _ scanner: JSONScanner, _ start: Int, _ scratch: ByteBuffer
     ) throws(JSONFault) -> (offset: Int, count: Int, end: Int) {
         let end = try scanner.skipString(start)
         let close = end - 1
         let offset = scratch.count
-        // No escape is shorter than what it stands for.
+        // An escape is never shorter than the bytes that it stands for.
         scratch.reserve(close - start)
         var target = scratch.base + offset
         var position = start + 1
         while position < close {
-            // A string without further escapes ends with its quote, which is where plainEnd stops.
+            // plainEnd stops at an escape or at the closing quote.
             let plain = scanner.plainEnd(position)
             target.update(from: scanner.base + position, count: plain - position)
             target += plain - position
@@ -28,7 +28,7 @@ extension EntityParser {
         return (offset, scratch.count - offset, end)
     }
 
-    /// Reads an integer, a boolean, a real, a blob or a value of an `any` column. White space around it was skipped; `null` was dealt with.
+    /// Parses an integer, boolean, real, blob, or value of an `any` column. The caller has skipped white space and handled `null`.
     func scalar(
         _ scanner: JSONScanner, _ start: Int, _ index: Int, _ beginsEntity: Bool, _ scratch: ByteBuffer
     ) throws(EntityFault) -> (EntitySlot, end: Int) {
@@ -53,7 +53,7 @@ extension EntityParser {
         }
     }
 
-    /// Reads a string in base64 and writes its bytes to `scratch`; returns where they lie there and the position behind the string.
+    /// Decodes a base64 string to `scratch`. Returns its range there and the position after the string.
     private func bytes(
         _ scanner: JSONScanner, _ start: Int, _ index: Int, _ scratch: ByteBuffer
     ) throws(EntityFault) -> (offset: Int, count: Int, end: Int) {
@@ -67,7 +67,7 @@ extension EntityParser {
         return (offset, length, end)
     }
 
-    /// Reads a value whose storage class its JSON says.
+    /// Parses a value whose JSON form determines its storage class.
     private func anyValue(
         _ scanner: JSONScanner, _ start: Int, _ index: Int, _ beginsEntity: Bool, _ scratch: ByteBuffer
     ) throws(EntityFault) -> (EntitySlot, end: Int) {
@@ -90,7 +90,7 @@ extension EntityParser {
         }
     }
 
-    /// Reads an object that stands for a value for which JSON has no form.
+    /// Parses an object that stands for a value that JSON cannot express.
     private func anyObject(
         _ scanner: JSONScanner, _ start: Int, _ index: Int, _ beginsEntity: Bool, _ scratch: ByteBuffer
     ) throws(EntityFault) -> (EntitySlot, end: Int) {
@@ -123,7 +123,7 @@ extension EntityParser {
         case .blob, .text:
             let (offset, count, after) = try bytes(scanner, content, index, scratch)
             end = after
-            // A value has one form: text that is UTF-8 is a string.
+            // Each value has only one form: UTF-8 text must be a string.
             if member == .text, UTF8Check.firstFault(in: UnsafeRawBufferPointer(start: scratch.base + offset, count: count)) == nil {
                 throw EntityFault("the member textBase64 is text in UTF-8, which must be a string", column: index)
             }
@@ -136,9 +136,9 @@ extension EntityParser {
         _ token: UnsafePointer<UInt8>, _ count: Int, _ isInteger: Bool, _ index: Int, _ beginsEntity: Bool
     ) throws(EntityFault) -> EntitySlot {
         let kind = plan.columns[index].kind
-        // In a column of type any a number without fraction and exponent is an integer.
+        // In a column of type `any`, a number without fraction and exponent is an integer.
         let isReal = kind == .real || (kind == .any && !isInteger)
-        // -0 is a real number that no integer holds.
+        // -0 can only be a real number.
         let isNegativeZero = isReal && isInteger && count == 2 && token[0] == UInt8(ascii: "-") && token[1] == UInt8(ascii: "0")
         if isInteger, !isNegativeZero, let value = NumberText.integer(token, count: count) {
             return EntitySlot(.integer, column: index, beginsEntity: beginsEntity, bits: UInt64(bitPattern: value))
@@ -150,7 +150,7 @@ extension EntityParser {
         return EntitySlot(.real, column: index, beginsEntity: beginsEntity, bits: value.bitPattern)
     }
 
-    /// Lets a fault of the JSON be one of the entity.
+    /// Converts a JSON error to an error of the entity.
     @inline(__always)
     func grammar<T>(_ index: Int? = nil, _ body: () throws(JSONFault) -> T) throws(EntityFault) -> T {
         do throws(JSONFault) {

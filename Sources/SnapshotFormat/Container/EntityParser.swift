@@ -12,21 +12,22 @@ struct EntityFault: Error {
     }
 }
 
-/// Reads one entity after another out of JSON, into the slots of a block.
+/// Parses entities from JSON into the slots of a block.
 ///
-/// Canonical entities take the short way: labels are compared word by word in the schema's order. At the first surprise the
-/// entity is read again the long way, which takes any order and white space and knows every error. UTF-8 is checked by the
-/// caller, for the whole block.
+/// Canonical entities take a fast path, which compares labels word by word in the schema's order. If anything is unexpected, the entity is
+/// parsed again by the slow path, which allows any order and white space, and reports every error. The caller has checked UTF-8 for the whole
+/// block.
 final class EntityParser {
     let plan: SchemaPlan
-    /// Whether the JSON was made elsewhere: white space around a JSON column is layout then, and its `null` means absent.
+    /// Whether the JSON comes from another program. Then white space around a JSON column is layout, and its `null` means that the column is
+    /// absent.
     let isForeign: Bool
-    /// The slot of the simple key of the entity read last.
+    /// The slot of the simple key of the entity parsed last.
     private(set) var keySlot = 0
-    /// The first slot of the entity read last.
+    /// The first slot of the entity parsed last.
     private(set) var firstSlot = 0
 
-    // For the long way: which entity last had the column, and which column came after it.
+    // For the slow path: the last entity that had each column, and the column that came after it.
     var seen: [UInt32]
     var follower: [Int]
     var generation: UInt32 = 0
@@ -38,7 +39,7 @@ final class EntityParser {
         follower = Array(0..<plan.count).map { $0 + 1 < plan.count ? $0 + 1 : 0 }
     }
 
-    /// Reads the entity at `start` and returns the position behind it. The block's JSON is sealed, and scanned by `scanner`.
+    /// Parses the entity at `start` and returns the position after it. The block's JSON must be sealed, and `scanner` must scan it.
     @inline(__always)
     func parse(_ scanner: JSONScanner, at start: Int, into block: EntityBlock) throws(EntityFault) -> Int {
         block.reserveSlots(plan.count)
@@ -52,7 +53,7 @@ final class EntityParser {
 
     func note(keySlot: Int) { self.keySlot = keySlot }
 
-    /// Reads a canonical entity; nil if there is anything unexpected in it.
+    /// Parses a canonical entity; nil if anything is unexpected.
     private func parseCanonical(_ scanner: JSONScanner, at start: Int, into block: EntityBlock) -> Int? {
         let columns = plan.columns, count = plan.count, keyIndex = plan.keyIndex
         let base = scanner.base, end = scanner.end
@@ -63,7 +64,7 @@ final class EntityParser {
         var index = 0
         while index < count {
             let column = columns[index]
-            // SAFETY: the JSON is sealed with zeros, so the byte at the end may be looked at, and a label's last word read.
+            // SAFETY: the JSON is sealed with zeros, so the byte at the end and a label's last word may be read.
             guard base[position] == separator, position + column.labelLength < end, Self.matches(column, base + position + 1) else {
                 guard column.isOptional else { return nil }
                 index += 1

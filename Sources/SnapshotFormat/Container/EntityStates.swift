@@ -1,9 +1,9 @@
 package import SnapshotModel
 package import StrictText
 
-/// What last write wins looks at in one entity.
+/// The parts of an entity that last write wins compares.
 package struct EntityState: Sendable, Hashable {
-    /// The entity's own timestamp, if it has one that is an instant.
+    /// The entity's own timestamp, if it has one that is a valid instant.
     package let timestamp: Instant?
     /// SHA-256 of the entity's canonical JSON.
     package let hash: ContentHash
@@ -11,13 +11,13 @@ package struct EntityState: Sendable, Hashable {
     package let filledCount: Int
 }
 
-/// Takes entities and keeps the states of those that are asked for. A row that cannot be an entity has the hash of nothing.
+/// A sink that keeps the states of selected entities. A row that cannot be an entity gets the hash of no bytes.
 ///
 /// Memory: the states that are kept, and one entity.
 package final class EntityStates: EntitySink {
     /// The states, by key.
     package private(set) var states: [EntityKey: EntityState] = [:]
-    /// How many rows had a key of another type than the dataset's: no version can hold them.
+    /// How many rows have a key whose type is not the dataset's key type. No version can contain them.
     package private(set) var misfitCount = 0
     private let plan: SchemaPlan
     private let encoder: EntityEncoder
@@ -25,7 +25,7 @@ package final class EntityStates: EntitySink {
     private let buffer = ByteBuffer()
     private let isWanted: (EntityKey) -> Bool
 
-    /// Keeps the states of entities whose key `isWanted`.
+    /// Keeps the states of the entities whose keys satisfy `isWanted`.
     package init(schema: DatasetSchema, isWanted: @escaping (EntityKey) -> Bool = { _ in true }) {
         plan = SchemaPlan(schema)
         encoder = EntityEncoder(plan)
@@ -43,7 +43,7 @@ package final class EntityStates: EntitySink {
         do {
             try encoder.encode(values, into: buffer)
         } catch is FormatError {
-            // A row that no version can hold: like no entity, for what it has is not one.
+            // No version can contain such a row, so it gets the hash of no bytes, which equals no entity's.
             buffer.clear()
         }
         states[key] = EntityState(
@@ -52,6 +52,6 @@ package final class EntityStates: EntitySink {
 }
 
 extension ContentHash: Comparable {
-    /// The order of the hashes' bytes, which is the order of their hexadecimal digits.
+    /// The order of the hashes' bytes, which equals the order of their hexadecimal digits.
     package static func < (left: ContentHash, right: ContentHash) -> Bool { left.description < right.description }
 }

@@ -1,8 +1,8 @@
 package import SnapshotModel
 
-/// Takes entities and makes the text that stands between a container's brackets: canonical JSON, an entity a line.
+/// A sink that makes the text between a container's brackets: canonical JSON, one entity per line.
 ///
-/// Memory: what was not taken out with ``clear()``.
+/// Memory: the text since the last ``clear()``.
 package final class EntityText: EntitySink {
     private let encoder: EntityEncoder
     private let buffer = ByteBuffer()
@@ -11,7 +11,7 @@ package final class EntityText: EntitySink {
     /// Makes an empty text.
     package init(schema: DatasetSchema) { encoder = EntityEncoder(SchemaPlan(schema)) }
 
-    /// The text since the last ``clear()``, the separators included.
+    /// The text since the last ``clear()``, including separators.
     package var bytes: UnsafeRawBufferPointer { buffer.bytes }
 
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
@@ -19,7 +19,7 @@ package final class EntityText: EntitySink {
         try encoder.encode(values, into: buffer)
     }
 
-    /// Takes the JSON of a block of a snapshot as it stands, with the separator that it has in front.
+    /// Appends the JSON of a snapshot's block as it is, which begins with the block's separator.
     package func take(block number: Int, json: UnsafeRawBufferPointer) {
         let separator = number == 0 ? 1 : 2
         guard json.count > separator else { return }
@@ -27,7 +27,7 @@ package final class EntityText: EntitySink {
         buffer.append(UnsafeRawBufferPointer(rebasing: json[separator...]))
     }
 
-    /// Forgets the text; what comes next follows it.
+    /// Removes the text; what is added next continues it.
     package func clear() { buffer.clear() }
 
     private func separate() {

@@ -1,7 +1,7 @@
 package import SnapshotModel
 package import StrictText
 
-/// Finds the entities whose own timestamps are later than the version that has them.
+/// Finds the entities whose own timestamps are later than their version.
 ///
 /// Memory: the keys that were found.
 package final class LateTimestamps: EntitySink {
@@ -10,10 +10,11 @@ package final class LateTimestamps: EntitySink {
     private let plan: SchemaPlan
     private let rowInstant: RowInstant
     private let latest: Instant
-    /// The date two days before ``latest``; no offset makes a text that is less an instant after it.
+    /// The date two days before ``latest``. A timestamp whose date is not later than this is no later than ``latest``,
+    /// whatever its offset, so it need not be parsed.
     private let day: [UInt8]
 
-    /// Nil for a dataset without timestamps.
+    /// Returns nil for a dataset without timestamps.
     package init?(schema: DatasetSchema, after latest: Instant) {
         guard let rowInstant = RowInstant(schema) else { return nil }
         plan = SchemaPlan(schema)

@@ -1,19 +1,19 @@
 internal import SnapshotModel
 
-/// A schema made ready for the loops that write and read entities: each column's label as whole words, flat in memory.
+/// A schema prepared for encoding and parsing: each column's label as whole words, in flat memory.
 ///
-/// Memory: the labels, for the plan's life. Immutable after init.
+/// Memory: the labels, for the plan's lifetime. Immutable after init.
 final class SchemaPlan: @unchecked Sendable {
-    // SAFETY (of @unchecked Sendable): the pointers are written in init alone.
+    // SAFETY (of @unchecked Sendable): the pointers are written only in init.
     struct Column {
         /// `"name":`, padded with zeros to whole words.
         let label: UnsafePointer<UInt64>
         let labelLength: Int
-        /// The bytes of the label's last word that count.
+        /// Mask of the bytes of the last word that belong to the label.
         let lastMask: UInt64
         let kind: ColumnKind
         let isOptional: Bool
-        /// The name as UTF-8, not escaped.
+        /// The name as unescaped UTF-8.
         let name: UnsafeRawBufferPointer
     }
 
@@ -21,13 +21,13 @@ final class SchemaPlan: @unchecked Sendable {
     let count: Int
     let columns: UnsafeMutablePointer<Column>
     let keyShape: KeyShape
-    /// The position of a simple key's column, and else of the key's first column.
+    /// The position of a simple key's column, or of an encoded key's first column.
     let keyIndex: Int
-    /// Whether the key is one text column that is compared by its bytes.
+    /// Whether the key is one text column, compared by its bytes.
     let hasTextKey: Bool
     /// Whether the key is one integer column.
     let hasIntegerKey: Bool
-    /// Whether the key is neither: then its values are encoded.
+    /// Whether the key's values are encoded, because it is neither of the above.
     var hasEncodedKey: Bool { !hasTextKey && !hasIntegerKey }
 
     init(_ schema: DatasetSchema) {

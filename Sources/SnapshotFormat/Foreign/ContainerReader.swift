@@ -1,19 +1,19 @@
 package import SnapshotModel
 package import StrictText
 
-/// Reads a container that was made elsewhere: any key order, any white space, plain or gzip, in bounded memory.
+/// Reads a container that another program made: any key order, any white space, plain or gzip, in bounded memory.
 ///
 ///     let reader = ContainerReader(schemas: schemas) { try file.read(into: $0) }
 ///     while let block = try reader.next() { try block.give(to: applier) }
 ///     let timestamp = reader.syncTimestamp, count = reader.recordCount
 ///
-/// Shape: blocks of about 256 KiB of JSON, entities in the file's order, which need not be the keys'. A key that stands twice
-/// in the file is not noticed here. Unknown fields are skipped; JSON is checked as strictly as everywhere.
-/// Memory: a block, and the largest entity (at most 64 MiB). One thread at a time.
+/// It returns blocks of about 256 KiB of JSON, with the entities in the file's order, which need not be key order. It does not detect duplicate
+/// keys. Unknown fields are skipped, but all JSON is checked strictly. Memory: a block, and the largest entity (at most 64 MiB). One thread at a
+/// time.
 package final class ContainerReader: @unchecked Sendable {
     // SAFETY (of @unchecked Sendable): the owner uses it on one thread at a time.
 
-    /// How much JSON a block holds before the next one begins, in bytes.
+    /// The amount of JSON, in bytes, at which a block ends.
     package static let blockBytes = 256 << 10
 
     private enum State { case beforeObject, beforeMember, inDataset, ended }
@@ -26,14 +26,14 @@ package final class ContainerReader: @unchecked Sendable {
     private var names: Set<[UInt8]> = []
     private var isFirstElement = true
     private var encodedKey: [UInt8] = []
-    /// The schema of the dataset that the file holds; nil until its array has begun.
+    /// The schema of the file's dataset; nil until its array begins.
     package private(set) var schema: DatasetSchema?
-    /// The container's time; nil until it was read, and never nil after the last block.
+    /// The container's timestamp; nil until it was read, and never nil after the last block.
     package private(set) var syncTimestamp: Instant?
     /// The number of entities in the blocks so far.
     package private(set) var recordCount = 0
 
-    /// Makes a reader for a file of one of the datasets that `schemas` describe.
+    /// Makes a reader for a file of one of the datasets in `schemas`.
     ///
     /// `read` writes the file's next bytes to the buffer and returns their number, 0 at the end of the file.
     package init(schemas: [DatasetSchema], read: @escaping (UnsafeMutableRawBufferPointer) throws -> Int) {
@@ -42,9 +42,9 @@ package final class ContainerReader: @unchecked Sendable {
         values = ValueFinder(window: window, limit: FormatLimits.entityBytes)
     }
 
-    /// Returns the next block, or nil after the last one, when the whole file was read and found good.
+    /// Returns the next block; nil after the last one, if the whole file was read and is valid.
     ///
-    /// - Parameter reusing: a block that is no longer needed and lends its memory.
+    /// - Parameter reusing: a block that is no longer needed, whose memory is reused.
     /// - Throws: ``FormatError`` with `.truncated`, `.damaged`, `.badEntity`, `.tooLarge` or `.notAContainer`; what `read` throws.
     package func next(reusing spare: EntityBlock? = nil) throws -> EntityBlock? {
         while true {
@@ -158,7 +158,7 @@ package final class ContainerReader: @unchecked Sendable {
         guard let entities, let schema else { return }
         block.clear()
         block.begin(columnCount: schema.columns.count)
-        // The entities stand one behind the other in the block's JSON: each begins where the one before ends.
+        // The block's JSON is the entities without separators, each directly after the previous one.
         while block.raw.count < Self.blockBytes {
             guard let length = try nextElement() else {
                 try endMember()
@@ -195,7 +195,7 @@ package final class ContainerReader: @unchecked Sendable {
         }
     }
 
-    /// Makes the window begin with the array's next element and returns its length; nil, behind the bracket, after the last.
+    /// Moves the window to the array's next element and returns its length. After the last one, consumes the bracket and returns nil.
     private func nextElement() throws -> Int? {
         var next = try window.peek()
         if next == UInt8(ascii: "]") {
@@ -216,7 +216,7 @@ package final class ContainerReader: @unchecked Sendable {
 
     // MARK: Values
 
-    /// Checks that the window begins with a strict value of this length and returns the length.
+    /// Checks that the window begins with a valid value of this length, and returns the length.
     private func checkedValue(_ length: Int) throws -> Int {
         let bytes = UnsafeRawBufferPointer(rebasing: window.bytes[..<length])
         guard UTF8Check.firstFault(in: bytes) == nil else { throw damaged("a value is not UTF-8") }

@@ -1,14 +1,14 @@
 internal import CZlib
 
-/// The text of a file that is plain or gzip, whatever pieces the file comes in.
+/// The text of a plain or gzip file, for any size of the pieces in which the file is read.
 ///
-/// Source: RFC 1952 section 2.2, a gzip file is a series of members; whatever else follows one is refused.
+/// Source: RFC 1952 section 2.2: a gzip file is a series of members. Anything else after a member is refused.
 final class InputSource {
     private enum Kind { case unknown, plain, gzip }
 
     private let readFile: (UnsafeMutableRawBufferPointer) throws -> Int
     private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: InputWindow.pieceBytes, alignment: 16)
-    // zlib keeps the stream's address, so it lies in memory of its own; nil until the file has turned out to be gzip.
+    // zlib keeps the stream's address, so the stream is allocated separately. Nil unless the file is gzip.
     private var stream: UnsafeMutablePointer<z_stream>?
     private var position = 0
     private var count = 0
@@ -26,7 +26,7 @@ final class InputSource {
         input.deallocate()
     }
 
-    /// Writes the next piece of the text to `target` and returns its length; 0 at the end.
+    /// Writes the next piece of the text to `target` and returns its length, 0 at the end.
     func read(into target: UnsafeMutableRawBufferPointer) throws -> Int {
         if kind == .unknown { try recognise() }
         return kind == .gzip ? try inflate(into: target) : try copy(into: target)
@@ -39,7 +39,7 @@ final class InputSource {
         kind = .gzip
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         stream.initialize(to: z_stream())
-        // 16 on top of the window's bits: gzip alone, whose head and checksum zlib checks.
+        // Adding 16 to the window bits selects gzip only; zlib then checks the header and checksum.
         let status = inflateInit2_(stream, MAX_WBITS + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
         guard status == Z_OK else {
             stream.deallocate()
@@ -82,7 +82,7 @@ final class InputSource {
         }
     }
 
-    /// Makes ready for the next member; false if the file ends here.
+    /// Prepares for the next member; false if the file ends here.
     private func beginMember(_ stream: UnsafeMutablePointer<z_stream>) throws -> Bool {
         try fill(atLeast: 2)
         guard position < count else { return false }
@@ -94,7 +94,7 @@ final class InputSource {
         return true
     }
 
-    /// Reads the file until `wanted` bytes are at hand or it ends.
+    /// Reads the file until `wanted` bytes are available or the file ends.
     private func fill(atLeast wanted: Int) throws {
         guard count - position < wanted else { return }
         if position > 0 {

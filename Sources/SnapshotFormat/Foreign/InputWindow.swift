@@ -1,25 +1,25 @@
-/// A file's text, read piece by piece: what was not yet consumed, in one stretch of memory.
+/// A window on a file's text, which is read in pieces: all text that was read but not consumed, in contiguous memory.
 ///
-/// Takes plain text, and gzip of one or several members, told apart by the first two bytes. Memory: what lies between the
-/// consumed and the read, bounded by the caller, who alone asks for more.
+/// Accepts plain text and gzip with one or more members; the first two bytes tell which. Memory: the text in the window. The caller bounds it,
+/// because only the caller requests more.
 final class InputWindow {
-    /// The bytes that are asked for at once.
+    /// The number of bytes per read.
     static let pieceBytes = 64 << 10
 
     private let source: InputSource
     private let buffer = ByteBuffer(capacity: 4 * InputWindow.pieceBytes)
     private var start = 0
-    /// How much of the text was consumed.
+    /// The number of bytes of text consumed so far.
     private(set) var offset = 0
 
     init(read: @escaping (UnsafeMutableRawBufferPointer) throws -> Int) {
         source = InputSource(read: read)
     }
 
-    /// The text that was read and not consumed, lent until the next call.
+    /// The text in the window, valid until the next call.
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: buffer.base + start, count: buffer.count - start) }
 
-    /// Steps over text that is in the window.
+    /// Consumes text of the window.
     func consume(_ count: Int) {
         start += count
         offset += count
@@ -31,7 +31,7 @@ final class InputWindow {
             buffer.clear()
             start = 0
         } else if start > 0, buffer.capacity - buffer.count < Self.pieceBytes {
-            // SAFETY: both places lie in the buffer; update(from:) allows them to overlap.
+            // SAFETY: both ranges lie in the buffer; update(from:) allows them to overlap.
             buffer.base.update(from: buffer.base + start, count: buffer.count - start)
             buffer.count -= start
             start = 0

@@ -1,16 +1,16 @@
 internal import StrictText
 
-/// Finds where JSON values end in a text that is read piece by piece, so that each can be read strictly as a whole.
+/// Finds the ends of JSON values in a text that is read in pieces, so that each value can be parsed as a whole.
 ///
-/// Looks at strings and brackets alone; whoever reads the value checks everything else.
+/// Looks only at strings and brackets; the parser of the value checks everything else.
 struct ValueFinder {
     let window: InputWindow
-    /// The largest value that is gathered, in bytes.
+    /// The maximum size of a value, in bytes.
     let limit: Int
 
-    /// Makes the window begin with a whole value, white space before it consumed, and returns the value's length.
+    /// Moves the window to the next value, consumes the white space before it, reads the whole value, and returns its length.
     ///
-    /// - Throws: ``FormatError`` with `.truncated` if the file ends before it, `.tooLarge` beyond the limit.
+    /// - Throws: ``FormatError`` with `.truncated` if the file ends before the value does, `.tooLarge` beyond the limit.
     func gather() throws -> Int {
         switch try window.peek() {
         case nil: throw Self.truncated(at: window.offset)
@@ -20,13 +20,13 @@ struct ValueFinder {
         }
     }
 
-    /// Returns the position behind the string whose quote is at `start`.
+    /// Returns the position after the string whose opening quote is at `start`.
     private func gatherString(from start: Int) throws -> Int {
         var position = start + 1
         while true {
             let bytes = window.bytes
             position = JSONScanner(bytes).plainEnd(position)
-            // An escape is two bytes, at least; what follows of it is plain.
+            // Skip at least two bytes of an escape; the rest of it is plain text.
             if position == bytes.count || (bytes[position] == UInt8(ascii: "\\") && position + 1 == bytes.count) {
                 try more()
             } else if bytes[position] == UInt8(ascii: "\"") {
@@ -46,7 +46,7 @@ struct ValueFinder {
                 let byte = bytes[position]
                 if byte == UInt8(ascii: "\"") { break }
                 position += 1
-                // '[' and '{', then ']' and '}': alike but for one bit.
+                // '[' and '{' differ in one bit, and so do ']' and '}'.
                 if byte | 0x20 == UInt8(ascii: "{") { depth += 1 }
                 if byte | 0x20 == UInt8(ascii: "}") {
                     depth -= 1

@@ -1,16 +1,16 @@
 package import SnapshotModel
 
-/// What the index says of one gzip member: where it lies, how long it is, and the hashes of its bytes.
+/// The index entry of one gzip member: its position and length in the file, and the hashes of its bytes.
 package struct MemberEntry: Hashable, Sendable {
-    /// Where the member begins in the file, in bytes.
+    /// The member's offset in the file, in bytes.
     package let offset: Int
     /// The member's length in the file, in bytes.
     package let length: Int
-    /// The length of what it holds, decompressed, in bytes.
+    /// The length of the decompressed member, in bytes.
     package let rawLength: Int
     /// The hash of the member's bytes in the file.
     package let sha256: ContentHash
-    /// The hash of what it holds; of a block, without the separator in front of its first entity.
+    /// The hash of the decompressed member; for a block, without the separator before its first entity.
     package let rawSHA256: ContentHash
 
     /// Describes a member.
@@ -22,16 +22,16 @@ package struct MemberEntry: Hashable, Sendable {
         self.rawSHA256 = rawSHA256
     }
 
-    /// The first position behind the member in the file.
+    /// The offset of the first byte after the member.
     package var end: Int { offset + length }
 
-    /// The same member at another place.
+    /// The same member at another offset.
     func moved(to offset: Int) -> MemberEntry {
         MemberEntry(offset: offset, length: length, rawLength: rawLength, sha256: sha256, rawSHA256: rawSHA256)
     }
 }
 
-/// What the index says of one block.
+/// The index entry of one block.
 package struct BlockEntry: Hashable, Sendable {
     /// The key of the block's first entity.
     package let firstKey: EntityKey

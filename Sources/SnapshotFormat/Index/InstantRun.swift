@@ -1,16 +1,16 @@
 package import SnapshotModel
 package import StrictText
 
-/// Consecutive entities of a snapshot asset that have one and the same instant: as many as a statement that wrote a whole table has changed.
+/// A run of consecutive entities of a snapshot asset with the same instant, such as those that one statement changed in a whole table.
 package struct InstantRun: Hashable, Sendable {
     /// The key of the first entity.
     package let first: EntityKey
-    /// The key of the last one, which is another one.
+    /// The key of the last entity, which differs from the first.
     package let last: EntityKey
     package let at: Instant
 }
 
-/// Joins the instants of consecutive entities into runs.
+/// Joins consecutive entities with equal instants into runs.
 ///
 ///     var joiner = InstantRunJoiner()
 ///     try forEachEntity { joiner.take($0, at: $1, into: &tail) }     // every entity, in key order
@@ -22,7 +22,7 @@ package struct InstantRunJoiner {
 
     package init() {}
 
-    /// Takes the next entity, with its instant if that is not its own timestamp.
+    /// Takes the next entity, with its instant if that differs from its own timestamp.
     package mutating func take(_ key: EntityKey, at instant: Instant?, into tail: inout SnapshotTailBuilder) {
         if let run = open, run.at == instant {
             open?.last = key

@@ -2,13 +2,13 @@ package import Sealing
 package import SnapshotModel
 package import StrictText
 
-/// Puts a snapshot asset together in its order: head, blocks, tail; and makes the index.
+/// Assembles a snapshot asset in order (head, blocks, tail) and makes its index.
 ///
 ///     let assembly = try SnapshotAssembly(schema: schema, syncTimestamp: now, blockEntities: 400) { try file.write($0) }
 ///     for block in blocks { try assembly.append(block) }
 ///     let index = try assembly.end()
 ///
-/// Memory: the index. One thread at a time; the compression of blocks goes on elsewhere.
+/// Memory: the index. One thread at a time; the blocks are compressed elsewhere.
 package final class SnapshotAssembly: @unchecked Sendable {
     // SAFETY (of @unchecked Sendable): the owner uses it on one thread at a time.
 
@@ -25,9 +25,9 @@ package final class SnapshotAssembly: @unchecked Sendable {
     /// The number of entities in the blocks so far.
     package private(set) var recordCount = 0
 
-    /// Begins an asset and writes its head through `write`, which gets each member of the file once, in order.
+    /// Begins an asset and writes its head. `write` gets each member of the file once, in order.
     ///
-    /// - Parameter boxes: what seals head and tail of an asset in a sealed zone; its blocks come sealed.
+    /// - Parameter boxes: encrypts head and tail of an asset in a sealed zone; its blocks are already encrypted.
     package init(
         schema: DatasetSchema, syncTimestamp: Instant, blockEntities: Int, level: Int = 1, boxes: DatasetBoxes? = nil,
         write: @escaping (UnsafeRawBufferPointer) throws -> Void
@@ -46,19 +46,19 @@ package final class SnapshotAssembly: @unchecked Sendable {
 
     /// Adds the next block.
     ///
-    /// - Throws: ``FormatError`` with `.outOfOrder` if its keys do not all come after the last block's, `.misuse` if it was
-    ///   compressed for another place; what `write` throws.
+    /// - Throws: ``FormatError`` with `.outOfOrder` if its keys do not all come after the previous block's, `.misuse` if it was compressed for
+    ///   another position; what `write` throws.
     package func append(_ block: CompressedBlock) throws {
         try append(block.entry, block.bytes, isFirst: block.isFirst, lastKey: block.lastKey, through: write)
     }
 
-    /// Adds a block of the last snapshot asset that has not changed, as its bytes.
+    /// Adds an unchanged block of the last snapshot asset by copying its bytes.
     ///
     /// - Parameters:
-    ///   - number: the block's number in `previous`, from 0; a first block can only be copied to the first place.
-    ///   - bytes: the block's member as it lies in the last asset; checked against the index.
-    ///   - lastKey: the block's last key, if known; it makes the check of the order complete.
-    ///   - copy: takes the bytes in place of `write`, where there is a cheaper way for those that lie in the last asset.
+    ///   - number: the block's number in `previous`, from 0. A first block can only be copied to the first position.
+    ///   - bytes: the block's member in the last asset; checked against the index.
+    ///   - lastKey: the block's last key, if known; it completes the check of the order.
+    ///   - copy: takes the bytes instead of `write`, if there is a cheaper way to copy bytes of the last asset.
     /// - Throws: ``FormatError`` with `.hashMismatch`, `.outOfOrder` or `.misuse`; what `write` or `copy` throws.
     package func appendCopied(
         block number: Int, of previous: SnapshotIndex, bytes: UnsafeRawBufferPointer, lastKey: EntityKey? = nil,
@@ -73,7 +73,7 @@ package final class SnapshotAssembly: @unchecked Sendable {
         try append(entry, bytes, isFirst: number == 0, lastKey: lastKey, through: copy ?? write)
     }
 
-    /// Writes the tail, by default one without tombstones and instants, and returns the index.
+    /// Writes the tail (by default one without tombstones and instants) and returns the index.
     ///
     /// - Throws: ``FormatError`` with `.tooLarge`; what `write` throws.
     package func end(_ tail: SnapshotTailBuilder = SnapshotTailBuilder()) throws -> SnapshotIndex {

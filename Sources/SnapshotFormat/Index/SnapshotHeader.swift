@@ -16,7 +16,7 @@ package struct SnapshotHeader: Hashable, Sendable {
     /// The head's text.
     package var text: String { "{\"syncTimestamp\":\"\(syncTimestamp)\",\"\(dataset)\":[" }
 
-    /// Reads the head's text, to the byte as version 1 writes it.
+    /// Parses the head's text, which must be canonical to the byte.
     ///
     /// - Throws: ``FormatError`` with `.truncated` or `.damaged`.
     package static func parse(_ bytes: UnsafeRawBufferPointer) throws -> SnapshotHeader {
@@ -27,7 +27,7 @@ package struct SnapshotHeader: Hashable, Sendable {
         return header
     }
 
-    /// Reads a head with which a longer text begins.
+    /// Reads a head at the beginning of a longer text.
     static func read(_ reader: inout LiteralReader) throws -> SnapshotHeader {
         try reader.expect("{\"syncTimestamp\":")
         let instant = try reader.instant()

@@ -2,11 +2,11 @@ package import Foundation
 internal import SnapshotModel
 
 extension SnapshotIndex {
-    /// Reads an index and checks it.
+    /// Parses and checks an index.
     ///
-    /// Only the canonical text is taken: what is read must write the same bytes again. Memory: a small multiple of the text.
+    /// Only the canonical text is accepted: encoding the result must give the same bytes. Memory: a small multiple of the text.
     ///
-    /// - Parameter hash: the SHA-256 that the commit names; checked before anything is read.
+    /// - Parameter hash: the SHA-256 in the commit; checked before anything is parsed.
     /// - Throws: ``FormatError`` with `.hashMismatch`, `.unsupportedVersion`, `.truncated`, `.tooLarge`, `.outOfOrder` or `.damaged`.
     package static func decode(_ data: Data, expecting hash: ContentHash? = nil) throws -> SnapshotIndex {
         guard data.count <= FormatLimits.indexBytes else {
@@ -73,7 +73,7 @@ extension SnapshotIndex {
         } catch let error as SchemaError {
             throw fault("columns", error.reason)
         }
-        // Whether the tail has runs shows when it is read.
+        // Whether the tail has runs is checked when the tail is read.
         let index = try SnapshotIndex(
             schema: schema, blockEntities: blockEntities, header: header, blocks: blocks, tail: tail, hasRuns: version == 2 && schema.formatVersion < 2)
         guard index.formatVersion == version, index.formatVersion == index.describedVersion || !blocks.isEmpty else {

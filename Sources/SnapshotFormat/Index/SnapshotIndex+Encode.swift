@@ -2,14 +2,14 @@ package import Foundation
 internal import SnapshotModel
 
 extension SnapshotIndex {
-    /// The index as the JSON document that lies beside the asset: canonical, one column and one block a line.
+    /// The index as the JSON document beside the asset: canonical, with one column and one block per line.
     package func encode() -> Data {
         var data = Data(capacity: 4096 + blocks.count * 288)
         encode { data.append(contentsOf: $0) }
         return data
     }
 
-    /// Whether the bytes are those of ``encode()``.
+    /// Whether the bytes equal those of ``encode()``.
     func isEncoded(as bytes: UnsafeRawBufferPointer) -> Bool {
         var rest = bytes, isEqual = true
         encode { piece in
@@ -19,7 +19,7 @@ extension SnapshotIndex {
         return isEqual && rest.isEmpty
     }
 
-    /// Gives the document in pieces of some 64 KiB: that of a large dataset has megabytes.
+    /// Passes on the document in pieces of about 64 KiB, because that of a large dataset has megabytes.
     private func encode(_ take: (UnsafeRawBufferPointer) -> Void) {
         let buffer = ByteBuffer(capacity: 1 << 17)
         var cursor = ByteCursor(buffer)
@@ -125,7 +125,7 @@ extension ByteCursor {
         }
     }
 
-    /// Appends a member's fields and the brace behind them.
+    /// Appends a member's fields and the closing brace.
     fileprivate mutating func append(member: MemberEntry) {
         append("\"offset\":")
         append(decimal: Int64(member.offset))

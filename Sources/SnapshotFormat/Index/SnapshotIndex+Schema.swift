@@ -1,7 +1,7 @@
 package import SnapshotModel
 
 extension SnapshotIndex {
-    /// Whether the asset was written by this schema: the same dataset, key, timestamp, unit and columns, in the same order.
+    /// Whether the asset was written with this schema: the same dataset, key, timestamp, unit and columns, in the same order.
     package func describes(_ schema: DatasetSchema) -> Bool {
         dataset == schema.name && key == schema.keyColumns.map(\.name) && timestamp == schema.timestampIndex.map { schema.columns[$0].name }
             && timestampUnit == schema.timestampUnit
@@ -10,7 +10,7 @@ extension SnapshotIndex {
             }
     }
 
-    /// The schema with those columns alone that the asset describes, too, and of the same type; nil if one of the key is not among them.
+    /// The schema reduced to the columns that the asset also has, with the same type; nil if a column of the key is not among them.
     package func sharedSchema(with schema: DatasetSchema) throws -> DatasetSchema? {
         if describes(schema) { return schema }
         let kinds = Dictionary(columns.map { ($0.name, $0.kind) }, uniquingKeysWith: { first, _ in first })
@@ -19,13 +19,13 @@ extension SnapshotIndex {
         return try schema.with(columns: shared)
     }
 
-    /// The positions of a schema's columns that the asset does not describe: its entities have no values of them.
+    /// The positions of a schema's columns that the asset does not have.
     package func missingColumns(of schema: DatasetSchema) -> [Int] {
         let described = Set(columns.map(\.name))
         return schema.columns.indices.filter { !described.contains(schema.columns[$0].name) }
     }
 
-    /// The positions of a schema's columns that are of type `any` in it and of another type in the asset, out of which they are read as they were.
+    /// The positions of columns with type `any` in the schema and another type in the asset. They are parsed by the asset's type.
     package func widenedColumns(of schema: DatasetSchema) -> [Int] {
         guard schema.columns.contains(where: { $0.kind == .any }) else { return [] }
         let kinds = Dictionary(columns.map { ($0.name, $0.kind) }, uniquingKeysWith: { first, _ in first })
@@ -34,7 +34,7 @@ extension SnapshotIndex {
         }
     }
 
-    /// The schema as the asset's entities, and those of change assets that follow it, are written: with the asset's types in the place of `any`.
+    /// The schema with which the entities of the asset, and of change assets that follow it, were written: `any` columns have the asset's types.
     package func asWritten(_ schema: DatasetSchema) throws -> DatasetSchema {
         let widened = widenedColumns(of: schema)
         guard !widened.isEmpty else { return schema }
@@ -47,7 +47,7 @@ extension SnapshotIndex {
         return try schema.with(columns: all)
     }
 
-    /// Why a schema would read other values or instants out of the asset than were written; nil if it would not.
+    /// Why this schema would read other values or instants from the asset than were written; nil if it would not.
     package func contradiction(of schema: DatasetSchema) -> String? {
         if let index = schema.timestampIndex, schema.columns[index].name == timestamp, timestampUnit != schema.timestampUnit {
             func unit(_ unit: TimestampUnit?) -> String { unit.map { "the timestampUnit \($0.rawValue)" } ?? "no timestampUnit" }

@@ -1,32 +1,32 @@
 package import SnapshotModel
 
-/// The block index of a snapshot asset: what it holds, where its members lie, and their hashes.
+/// The block index of a snapshot asset: its schema, the positions of its members, and their hashes.
 ///
 ///     let index = try SnapshotIndex.decode(bytes, expecting: hashFromTheCommit)
 ///     for entry in index.blocks { … }
 ///
-/// An index that exists has passed its checks: members lie without gaps from offset 0, counts and sizes add up, first keys
-/// ascend strictly, and no declared size is beyond its limit. Source: docs/format.md, "The block index".
+/// Every index has passed its checks: members follow each other without gaps from offset 0, counts and sizes add up, first keys ascend strictly,
+/// and no declared size exceeds its limit. Source: docs/format.md, "The block index".
 package struct SnapshotIndex: Hashable, Sendable {
     /// The dataset's name.
     package let dataset: String
-    /// The format version: 1, or 2 for what version 1 cannot say.
+    /// The format version: 1, or 2 if the asset has something that version 1 cannot express.
     package let formatVersion: Int
-    /// The format version that the dataset itself needs; less than ``formatVersion`` only where the tail has runs of entities.
+    /// The format version that the dataset needs; less than ``formatVersion`` only if the tail has runs of entities.
     package let describedVersion: Int
     /// The JSON names of the key's columns, in the key's order.
     package let key: [String]
-    /// What the key is made of.
+    /// The types and collations of the key's columns.
     package let keyShape: KeyShape
-    /// The JSON name of the instant of the last change, if the dataset has one.
+    /// The JSON name of the timestamp column, if the dataset has one.
     package let timestamp: String?
-    /// What the numbers of that column count; nil where it holds RFC 3339 text.
+    /// The unit of the timestamp column's numbers; nil if it holds RFC 3339 text.
     package let timestampUnit: TimestampUnit?
     /// The columns in canonical order, under their JSON names.
     package let columns: [DatasetColumn]
     /// The number of entities.
     package let recordCount: Int
-    /// The mean number of entities in a block that the cuts aim at.
+    /// The mean number of entities per block for which the cut rule was set.
     package let blockEntities: Int
     /// The asset's length in bytes.
     package let size: Int
@@ -36,13 +36,13 @@ package struct SnapshotIndex: Hashable, Sendable {
     package let header: MemberEntry
     /// The blocks in key order.
     package let blocks: [BlockEntry]
-    /// The member behind the last block.
+    /// The member after the last block.
     package let tail: MemberEntry
 
-    /// Puts an index together and checks it.
+    /// Makes an index and checks it.
     ///
     /// - Parameter hasRuns: whether the tail has runs of entities, which need version 2.
-    /// - Throws: ``FormatError`` with `.damaged` or `.tooLarge`, saying what does not fit.
+    /// - Throws: ``FormatError`` with `.damaged` or `.tooLarge`, saying what is inconsistent.
     package init(
         schema: DatasetSchema, blockEntities: Int, header: MemberEntry, blocks: [BlockEntry], tail: MemberEntry, hasRuns: Bool = false
     ) throws {
@@ -71,7 +71,7 @@ package struct SnapshotIndex: Hashable, Sendable {
         try DatasetSchema(name: dataset, table: table, keys: key, timestamp: timestamp, columns: columns, timestampUnit: timestampUnit)
     }
 
-    // Lengths of hostile indexes may be of any size, so they are added with care.
+    // Lengths in a hostile index may have any size, so the sum is checked for overflow.
     private static func sum(_ values: some Sequence<Int>) throws -> Int {
         var total = 0
         for value in values {
@@ -85,7 +85,7 @@ package struct SnapshotIndex: Hashable, Sendable {
 }
 
 extension SnapshotIndex {
-    /// Checks everything that the index says against itself.
+    /// Checks that everything in the index is consistent.
     private func check() throws {
         guard (1...FormatLimits.blockEntities).contains(blockEntities) else {
             throw Self.fault("blockEntities", "it must be 1 to \(FormatLimits.blockEntities)")
@@ -95,7 +95,7 @@ extension SnapshotIndex {
         for (number, block) in blocks.enumerated() {
             let place = "block \(number)"
             try Self.check(block.member, place, at: offset, upTo: FormatLimits.blockRawBytes)
-            // The shortest entity is {"k":0}, behind a separator.
+            // The shortest entity is {"k":0} and a separator.
             guard block.count >= 1, block.count <= block.member.rawLength / 8 else {
                 throw Self.fault(place, "its number of entities does not fit its size")
             }

@@ -3,18 +3,18 @@ package import StrictText
 
 /// The tail of a snapshot asset: the array's end, tombstones and instants if there are any, and the container's end.
 ///
-/// Shape: `\n]`, `,"deletions":[{"id":…,"deletedAt":"…"},…]`, `,"instants":[{"id":…,"at":"…"},…]`, `}\n`; the two lists are left
-/// out when they are empty, and their keys ascend strictly. In version 2 an instant may be that of a run of entities,
-/// `{"from":…,"to":…,"at":"…"}`. Source: docs/format.md, "The tail".
+/// Layout: `\n]`, `,"deletions":[{"id":…,"deletedAt":"…"},…]`, `,"instants":[{"id":…,"at":"…"},…]`, `}\n`. A list is omitted if it is empty; the
+/// keys in a list ascend strictly. In version 2 an instant may belong to a run of entities, `{"from":…,"to":…,"at":"…"}`. Source:
+/// docs/format.md, "The tail".
 package struct SnapshotTail: Hashable, Sendable {
     /// The number of tombstones.
     package let deletionCount: Int
-    /// The number of entities whose instant differs from their own timestamp, those of runs left out.
+    /// The number of entities whose instant differs from their own timestamp, without those in runs.
     package let instantCount: Int
-    /// The number of runs of entities that have one instant.
+    /// The number of runs of entities with the same instant.
     package let runCount: Int
 
-    /// Takes what a tail holds, in key order within each list.
+    /// Receives the contents of a tail, in key order within each list.
     package struct Visitor {
         let deletion: (EntityKey, Instant) throws -> Void
         let instant: (EntityKey, Instant) throws -> Void
@@ -33,14 +33,14 @@ package struct SnapshotTail: Hashable, Sendable {
     /// The text of a tail without lists.
     package static let emptyText = "\n]}\n"
 
-    /// Walks the text of an index's tail from end to end, to the byte as the format has it, and counts what it holds. Memory: one key.
+    /// Parses the whole tail of an index's asset, which must be canonical to the byte, and counts its contents. Memory: one key.
     ///
     /// - Throws: ``FormatError`` with `.truncated`, `.damaged` or `.outOfOrder`.
     package static func check(_ bytes: UnsafeRawBufferPointer, of index: SnapshotIndex) throws -> SnapshotTail {
         try read(bytes, of: index, Visitor(deletion: { _, _ in }, instant: { _, _ in }, run: { _ in }))
     }
 
-    /// Walks the text of an index's tail as ``check(_:of:)`` does, and hands over what it holds.
+    /// Parses the tail of an index's asset like ``check(_:of:)``, and passes its contents to the visitor.
     package static func read(_ bytes: UnsafeRawBufferPointer, of index: SnapshotIndex, _ visitor: Visitor) throws -> SnapshotTail {
         let tail = try read(bytes, keyShape: index.keyShape, hasRuns: index.formatVersion >= 2, visitor)
         guard tail.runCount > 0 || index.formatVersion == index.describedVersion else {
@@ -49,9 +49,9 @@ package struct SnapshotTail: Hashable, Sendable {
         return tail
     }
 
-    /// Walks a tail's text.
+    /// Parses a tail's text.
     ///
-    /// - Parameter hasRuns: whether the format version has runs; a change asset never does.
+    /// - Parameter hasRuns: whether the format version allows runs; a change asset never has any.
     package static func read(_ bytes: UnsafeRawBufferPointer, keyShape: KeyShape, hasRuns: Bool, _ visitor: Visitor) throws -> SnapshotTail {
         var reader = LiteralReader(bytes, place: "tail")
         try reader.expect("\n]")

@@ -1,7 +1,7 @@
 package import SnapshotModel
 package import StrictText
 
-/// Collects the tombstones and instants of a snapshot and makes its tail of them.
+/// Collects the tombstones and instants of a snapshot and makes its tail.
 ///
 ///     var tail = SnapshotTailBuilder()
 ///     try tail.addDeletion(of: key, at: instant)       // in key order
@@ -9,14 +9,15 @@ package import StrictText
 ///
 /// Memory: the tail's text, at most ``FormatLimits/tailRawBytes``. Source: docs/format.md, "The tail".
 package struct SnapshotTailBuilder {
-    /// The size of the list of instants beyond which a writer joins consecutive entities with one instant, so that older readers read what is smaller.
+    /// The size of the list of instants, in bytes, above which a writer makes runs of entities. Older programs can read tails without runs, so
+    /// smaller lists have none.
     package static let plainByteLimit = 4 << 20
 
     private var deletions: [UInt8] = []
     private var instants: [UInt8] = []
-    /// Whether it has runs of entities, which only format version 2 can say.
+    /// Whether the tail has runs of entities, which need format version 2.
     package private(set) var hasRuns = false
-    /// The bytes of the list of instants.
+    /// The length of the list of instants, in bytes.
     package var instantByteCount: Int { instants.count }
 
     /// Makes an empty tail.
@@ -27,7 +28,7 @@ package struct SnapshotTailBuilder {
         Self.add(key, ",\"deletedAt\":\"", instant, to: &deletions)
     }
 
-    /// Adds the instant of an entity whose own timestamp says another. Keys must come in ascending order.
+    /// Adds the instant of an entity whose own timestamp differs from it. Keys must come in ascending order.
     package mutating func addInstant(_ instant: Instant, of key: EntityKey) {
         Self.add(key, ",\"at\":\"", instant, to: &instants)
     }
@@ -42,10 +43,10 @@ package struct SnapshotTailBuilder {
         Self.end(",\"at\":\"", run.at, &instants)
     }
 
-    /// Drops all instants, to add them again in another form.
+    /// Removes all instants, so that they can be added again as runs.
     package mutating func removeInstants() { (instants, hasRuns) = ([], false) }
 
-    /// The bytes of the tail's text.
+    /// The length of the tail's text, in bytes.
     package var byteCount: Int { parts.reduce(2 + 2) { $0 + $1.0.utf8.count + $1.1.count + 6 } }
 
     private var parts: [(String, [UInt8])] { [("deletions", deletions), ("instants", instants)].filter { !$0.1.isEmpty } }
@@ -60,7 +61,7 @@ package struct SnapshotTailBuilder {
                 .tooLarge, at: "tail", "the tombstones and instants are larger than \(FormatLimits.tailRawBytes >> 20) MiB",
                 hint: "sync more often while rows are deleted, or have the application set the timestamp column whenever it changes a row")
         }
-        // One copy of what may be megabytes.
+        // Allocate the full size at once, so that megabytes are copied only once.
         let buffer = ByteBuffer(capacity: count)
         func append(_ text: StaticString) { text.withUTF8Buffer { buffer.append(UnsafeRawBufferPointer($0)) } }
         append("\n]")

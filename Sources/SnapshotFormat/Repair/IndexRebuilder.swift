@@ -2,20 +2,22 @@ package import Foundation
 package import Sealing
 package import SnapshotModel
 
-/// Makes the block index of a sound asset again: the members tell everything but the columns' types and the mean of the cut rule,
-/// which come from a description of the dataset, and the hash in the commit decides whether it was the right one.
+/// Rebuilds the block index of an undamaged asset.
+///
+/// The members determine everything except the columns' types and the mean of the cut rule. The types come from a description of the dataset,
+/// the mean is guessed, and the hash in the commit decides whether the result is right.
 package struct IndexRebuilder {
     private let members: [MemberEntry]
     private let blocks: [BlockEntry]
     private let schema: DatasetSchema
     private let hasRuns: Bool
-    /// What seals the index, for each epoch; nil alone where it is not sealed.
+    /// The boxes that may have sealed the index, one for each epoch; a single nil if it is not sealed.
     private let epochs: [DatasetBoxes?]
 
-    /// Reads the asset from end to end by a description of its dataset. Memory: the index, and one block.
+    /// Reads the asset from end to end with a description of its dataset. Memory: the index, and one block.
     ///
-    /// - Parameter boxes: what opens the asset and seals its index in a sealed zone.
-    /// - Throws: ``FormatError`` if the asset is not one of such a dataset; what `read` throws.
+    /// - Parameter boxes: decrypts the asset and encrypts its index in a sealed zone.
+    /// - Throws: ``FormatError`` if the asset does not fit the description; what `read` throws.
     package init(
         byteCount: Int, schema: DatasetSchema, boxes: DatasetBoxes? = nil, read: @escaping (Int, UnsafeMutableRawBufferPointer) throws -> Void
     ) throws {
@@ -26,7 +28,7 @@ package struct IndexRebuilder {
         var blocks: [BlockEntry] = []
         while let entry = try walk.next() {
             members.append(entry)
-            // The first member is the head, and the last one the tail, which begins as no block does.
+            // The first member is the head, and the last one the tail.
             guard members.count > 1, entry.end < byteCount else {
                 hasRuns = members.count > 1 && Self.hasRuns(walk.text.bytes, schema)
                 continue
@@ -52,15 +54,15 @@ package struct IndexRebuilder {
         epochs = boxes?.allEpochs ?? [nil]
     }
 
-    /// Whether a tail has runs of entities, so that the index is of version 2.
+    /// Whether a tail has runs of entities, so that the index has version 2.
     private static func hasRuns(_ tail: UnsafeRawBufferPointer, _ schema: DatasetSchema) -> Bool {
         let visitor = SnapshotTail.Visitor(deletion: { _, _ in }, instant: { _, _ in }, run: { _ in })
         return ((try? SnapshotTail.read(tail, keyShape: schema.keyShape, hasRuns: true, visitor))?.runCount ?? 0) > 0
     }
 
-    /// The bytes of the index's file; nil if no mean of the cut rule gives bytes of this hash.
+    /// The bytes of the index's file; nil if no mean of the cut rule gives this hash.
     ///
-    /// - Parameter guesses: means that are likely; all others are tried after them where the index is small.
+    /// - Parameter guesses: likely means. If the index is small, all others are tried after them.
     package func index(sha256: ContentHash, guesses: [Int]) throws -> Data? {
         func encoded(_ blockEntities: Int) throws -> Data {
             try SnapshotIndex(
@@ -79,7 +81,7 @@ package struct IndexRebuilder {
         for guess in guesses where (1...FormatLimits.blockEntities).contains(guess) {
             if let data = try right(encoded(guess)) { return data }
         }
-        // Only one number differs: it is put into the bytes of one index.
+        // Only one number differs, so replace it in the bytes of one index.
         let pattern = try encoded(1)
         let label = Data("\"blockEntities\":1,".utf8)
         guard pattern.count <= Self.smallBytes, let place = pattern.firstRange(of: label) else { return nil }
@@ -91,6 +93,6 @@ package struct IndexRebuilder {
         return nil
     }
 
-    /// The largest index for which every mean is tried.
+    /// The maximum size of an index, in bytes, for which every mean is tried.
     private static let smallBytes = 64 << 10
 }

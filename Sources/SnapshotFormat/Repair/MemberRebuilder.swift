@@ -1,17 +1,17 @@
 package import Sealing
 
-/// Makes a member's bytes again out of what it holds, whatever library and level made them: the hash decides.
+/// Rebuilds a member's bytes from its contents by trying libraries and levels. The hash decides which one is right.
 ///
 ///     let rebuilder = MemberRebuilder()
 ///     if let bytes = try rebuilder.block(json, isFirst: number == 0, as: entry) { … }
 ///
-/// A library that this system lacks, or another version of one, gives nil. One thread at a time.
+/// Returns nil if a library made the member that this system lacks or has in another version. One thread at a time.
 package final class MemberRebuilder {
     private var compressors: [Method: MemberCompressor] = [:]
-    /// What served last, which is tried first.
+    /// The method that last succeeded, which is tried first.
     private var usual: Method
     private let member = CompressedMember()
-    /// What seals members, for each epoch; nil alone where they are not sealed.
+    /// The boxes that may have sealed members, one for each epoch; a single nil if they are not sealed.
     private let epochs: [DatasetBoxes?]
 
     private struct Method: Hashable {
@@ -23,27 +23,27 @@ package final class MemberRebuilder {
 
     /// Makes a rebuilder.
     ///
-    /// - Parameter boxes: what seals the members of a sealed zone.
+    /// - Parameter boxes: encrypts the members of a sealed zone.
     package init(boxes: DatasetBoxes? = nil) {
         epochs = boxes?.allEpochs ?? [nil]
         usual = Method(engine: .fastest, level: 1, epoch: 0)
     }
 
-    /// The member of a block; nil if nothing gives the bytes that the entry names.
+    /// The member of a block; nil if no method gives the bytes that the entry states.
     ///
-    /// - Parameter entities: the block's JSON without the separator in front of its first entity.
+    /// - Parameter entities: the block's JSON without the separator before its first entity.
     package func block(_ entities: UnsafeRawBufferPointer, isFirst: Bool, as entry: MemberEntry) throws -> [UInt8]? {
         guard ContentHash(of: entities) == entry.rawSHA256 else { return nil }
         return try rebuild(entry) { try $0.compress(entities: entities, rawSHA256: entry.rawSHA256, isFirst: isFirst, into: self.member) }
     }
 
-    /// The member of a head or a tail; nil if nothing gives the bytes that the entry names.
+    /// The member of a head or a tail; nil if no method gives the bytes that the entry states.
     package func text(_ bytes: UnsafeRawBufferPointer, as entry: MemberEntry) throws -> [UInt8]? {
         guard ContentHash(of: bytes) == entry.rawSHA256 else { return nil }
         return try rebuild(entry) { _ = try $0.compress(bytes, reusing: self.member) }
     }
 
-    /// The one member of a change asset, of which only the file's hash is known.
+    /// The member of a change asset. The commit states only the hash of the whole file.
     package func changes(_ bytes: UnsafeRawBufferPointer, sha256: ContentHash) throws -> [UInt8]? {
         for method in methods {
             _ = try compressor(method).compress(bytes, reusing: member)

@@ -2,20 +2,20 @@ internal import CZlib
 internal import Foundation
 package import Sealing
 
-/// Walks through a file's gzip members without an index, one after another: what each holds, where it lies, its hashes.
+/// Reads a file's gzip members in sequence without an index: the contents, position and hashes of each.
 ///
-/// Only for a file whose bytes are known to be right: the framing is checked, but what is declared nowhere cannot be.
-/// Memory: one member, compressed and not, at most ``FormatLimits/blockRawBytes`` each.
+/// Use it only for a file whose bytes are known to be right: it checks the framing, but there are no declared lengths or hashes to check
+/// against. Memory: one member, compressed and decompressed, each at most ``FormatLimits/blockRawBytes``.
 package final class MemberWalk {
     private let byteCount: Int
     private let boxes: DatasetBoxes?
     private let read: (Int, UnsafeMutableRawBufferPointer) throws -> Void
     private var offset = 0
-    /// What the last member holds.
+    /// The contents of the last member.
     package let text = ByteBuffer()
 
     /// - Parameters:
-    ///   - boxes: what opens the members of a sealed zone.
+    ///   - boxes: decrypts the members of a sealed zone.
     ///   - read: fills the buffer with the file's bytes from an offset on, or throws.
     package init(byteCount: Int, boxes: DatasetBoxes? = nil, read: @escaping (Int, UnsafeMutableRawBufferPointer) throws -> Void) {
         self.byteCount = byteCount
@@ -23,9 +23,9 @@ package final class MemberWalk {
         self.read = read
     }
 
-    /// Inflates the next member into ``text``; nil at the file's end.
+    /// Decompresses the next member into ``text``; nil at the end of the file.
     ///
-    /// - Returns: where the member lies and its hashes; the hash of what it holds is that of all of ``text``.
+    /// - Returns: the member's position and hashes. `rawSHA256` is the hash of all of ``text``.
     /// - Throws: ``FormatError`` with `.truncated` or `.damaged`; what `read` throws.
     package func next() throws -> MemberEntry? {
         guard offset < byteCount else { return nil }
@@ -40,16 +40,16 @@ package final class MemberWalk {
                     MemberEntry(offset: offset, length: used, rawLength: text.count, sha256: ContentHash(of: bytes), rawSHA256: ContentHash(of: text.bytes))
                 }
             }
-            // More of the file is needed to see the member's end; it is inflated again, with twice as much.
+            // The member's end is not in the bytes read so far, so read twice as much and decompress again.
             guard length < byteCount - offset, length <= FormatLimits.blockRawBytes else { throw fault(.truncated, "a member does not end") }
             length = min(byteCount - offset, length * 2)
         }
     }
 
-    /// Opens and inflates what begins with a box; nil if it goes on behind the end. Returns the box's length.
+    /// Decrypts and decompresses a box at the beginning of `stored`. Returns the box's length; nil if its end is not in `stored`.
     ///
-    /// A box does not say how long it is. It ends where the file does, or where the next one begins, with the number of an epoch;
-    /// that it opens proves it.
+    /// A box does not state its length. It ends at the end of the file or where the next box begins, with the number of an epoch. That it can be
+    /// decrypted proves the right end.
     private func inflateBox(_ stored: ByteBuffer, _ boxes: DatasetBoxes) throws -> Int? {
         let bytes = stored.bytes
         let isAll = offset + stored.count == byteCount
@@ -63,7 +63,7 @@ package final class MemberWalk {
         return nil
     }
 
-    /// Inflates what begins with a member; nil if it goes on behind the end. Returns the member's length.
+    /// Decompresses a member at the beginning of `compressed`. Returns its length; nil if its end is not in `compressed`.
     private func inflate(_ compressed: UnsafeRawBufferPointer) throws -> Int? {
         guard let base = compressed.baseAddress, compressed.count >= FormatLimits.memberBytes, GzipMember.hasHeader(base) else {
             throw fault(.damaged, "a member does not begin as one of version 1 does")
@@ -74,8 +74,8 @@ package final class MemberWalk {
         }
         defer { inflateEnd(&stream) }
         text.clear()
-        // SAFETY: zlib reads at most avail_in bytes of the input, which it does not write, and writes at most avail_out bytes behind
-        // what the text holds, which were reserved.
+        // SAFETY: zlib reads at most avail_in bytes of the input and does not write it. It writes at most avail_out bytes after the contents of
+        // `text`, which has room for them.
         stream.next_in = UnsafeMutablePointer(mutating: base.assumingMemoryBound(to: UInt8.self) + GzipMember.headerLength)
         stream.avail_in = UInt32(compressed.count - GzipMember.headerLength)
         while true {
