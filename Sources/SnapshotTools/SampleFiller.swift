@@ -12,9 +12,9 @@ public struct SampleReport: Sendable, Encodable {
     public let seed: UInt64
 }
 
-/// Adds made-up entities to the built-in tables.
+/// Adds generated entities to the built-in tables.
 public enum SampleFiller {
-    /// Adds that many buckets and notifications in one transaction; makes database and tables where they are missing.
+    /// Adds this many buckets and notifications in one transaction. Creates the database and the tables if they do not exist.
     public static func fill(database path: String, notifications: Int, buckets: Int, seed: UInt64) async throws -> SampleReport {
         try await WorkerThreads.host {
             try SyncError.at(.apply) {
@@ -37,9 +37,9 @@ public enum SampleFiller {
         return SampleReport(database: path, notifications: notifications, buckets: buckets, seed: seed)
     }
 
-    /// Marks notifications as read, as an application would: `readAt` and `updatedAt` are set to the present time.
+    /// Marks notifications as read, as an application would: it sets `readAt` and `updatedAt` to `instant`.
     ///
-    /// Which ones follows from the seed and from what is there.
+    /// The seed and the rows that exist determine which notifications are marked.
     public static func markRead(database path: String, count: Int, seed: UInt64, at instant: Instant = .now) async throws -> MarkReport {
         try await WorkerThreads.host {
             try SyncError.at(.apply) {
@@ -57,7 +57,7 @@ public enum SampleFiller {
 /// What `generate --mark-read` changed.
 public struct MarkReport: Sendable, Encodable {
     public let database: String
-    /// How many notifications were marked; fewer than asked for if there are fewer.
+    /// How many notifications were marked; fewer than requested if the table has fewer.
     public let marked: Int
     public let at: String
 }

@@ -4,26 +4,26 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Brings an edit that lost back as a new edit, noted by the triggers like an application's.
+/// Restores an edit that lost a conflict as a new edit. The triggers log it like an application's.
 ///
-/// Works inside one write transaction; what it throws leaves everything as it was.
+/// Runs in the caller's write transaction, which rolls back if this throws.
 struct ConflictTaker {
     let transaction: LocalTransaction
     let settings: SyncSettings
     let now: Instant
     let path: String
 
-    /// Where the losing edit goes.
+    /// The key under which the losing edit is restored.
     enum Place: Sendable {
-        /// To its own key; a row that two devices inserted under one integer key gets a new key.
+        /// Its own key. If two devices inserted rows under the same integer key, the restored row gets a new key.
         case usual
-        /// To its own key, in place of the row that is there.
+        /// Its own key; the edit replaces the row that has it.
         case sameKey
-        /// To a key that the table has not used.
+        /// A key that the table has not used.
         case newKey
     }
 
-    /// Makes the edit. Returns the key that it has now.
+    /// Makes the edit. Returns the key under which it is stored.
     func take(_ entry: ConflictEntry, to place: Place) throws -> EntityKey {
         let conflict = entry.conflict
         guard let schema = settings.datasets.first(where: { $0.name == conflict.dataset }) else {
@@ -63,7 +63,7 @@ struct ConflictTaker {
     private func insert(_ entity: String, _ key: EntityKey, _ schema: DatasetSchema, asNew: Bool) throws -> EntityKey {
         let key = asNew ? try transaction.tables.unusedKey(in: schema) : key
         let applier = try transaction.rows.updating(schema)
-        // A new edit has a new time; with its old one it would be earlier than what it replaces.
+        // The edit gets the present time: with its old time it would lose again to what it replaces.
         try EntityDocument.give(entity, of: schema, to: ReplacingSink(applier, key: asNew ? key : nil, schema, now: now))
         return key
     }
@@ -86,10 +86,10 @@ struct ConflictTaker {
     }
 }
 
-/// Gives an entity on with another key and another timestamp.
+/// Passes an entity on with another key and another timestamp.
 private final class ReplacingSink: EntitySink {
     private let sink: any EntitySink
-    /// The new key of a table whose key is an integer; nil leaves the entity its own.
+    /// The new key of a table whose key is an integer; nil keeps the entity's key.
     private let key: EntityKey?
     private let keyIndex: Int
     private let timestamp: RowInstant?

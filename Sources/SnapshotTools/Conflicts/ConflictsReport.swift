@@ -4,30 +4,30 @@ import SnapshotModel
 public import SnapshotVersions
 import StrictText
 
-/// What the conflict journal of a database holds.
+/// The contents of a database's conflict journal.
 public struct ConflictsReport: Sendable, Encodable {
     /// One side of a conflict.
     public struct Side: Sendable, Encodable {
         /// Whether this side deleted the entity.
         public let isDeletion: Bool
-        /// When it was made; nil where that is not known.
+        /// When the edit was made; nil if that is not known.
         public let at: String?
-        /// The device that made it, or published it; nil where that is not known.
+        /// The device that made or published the edit; nil if that is not known.
         public let device: String?
         /// The entity as canonical JSON; nil for a deletion.
         public let entity: String?
     }
 
-    /// One column of both sides.
+    /// One column with its values on both sides.
     public struct Column: Sendable, Encodable {
         public let name: String
-        /// The value that lost, for people; nil where that side is a deletion.
+        /// The value that lost, formatted for people; nil if the losing side is a deletion.
         public let lost: String?
-        /// The value that was kept, for people; nil where that side is a deletion.
+        /// The value that won, formatted for people; nil if the winning side is a deletion.
         public let kept: String?
     }
 
-    /// An edit that lost.
+    /// An edit that lost a conflict.
     public struct Entry: Sendable, Encodable, Identifiable {
         public let id: Int64
         public let dataset: String
@@ -35,9 +35,9 @@ public struct ConflictsReport: Sendable, Encodable {
         public let key: ReportedKey
         /// `laterEdit`, `laterDeletion`, `sameKey`, `valueTaken`, `refused` or `replaced`.
         public let reason: String
-        /// More about the reason, in words; nil where there is nothing to add.
+        /// Details of the reason, as a sentence; nil if there are none.
         public let detail: String?
-        /// In a list the columns in which the sides differ, in `conflicts show` all of them.
+        /// In a list, the columns in which the sides differ; in `conflicts show`, all columns.
         public let columns: [Column]
         public let lost: Side
         public let kept: Side
@@ -57,7 +57,7 @@ public struct ConflictsReport: Sendable, Encodable {
 }
 
 extension ConflictsReport.Entry {
-    /// - Parameter isWhole: whether to give all columns, and not those alone that differ.
+    /// - Parameter isWhole: whether to list all columns instead of only those that differ.
     init(_ entry: ConflictEntry, _ schema: DatasetSchema?, isWhole: Bool) throws {
         let conflict = entry.conflict
         let lost = try Self.values(conflict.loser.entity, schema), kept = try Self.values(conflict.winner.entity, schema)
@@ -73,7 +73,7 @@ extension ConflictsReport.Entry {
             lost: side(conflict.loser), kept: side(conflict.winner), recordedAt: entry.recordedAt.description, state: entry.state.rawValue)
     }
 
-    /// The values of an entity that the journal holds; nil for a deletion, and for an entity of a dataset that is not known any longer.
+    /// The values of an entity in the journal; nil for a deletion, and for an entity whose dataset is no longer described.
     private static func values(_ entity: String?, _ schema: DatasetSchema?) throws -> [OwnedValue]? {
         guard let entity, let schema else { return nil }
         let sink = OwnedEntities(schema: schema)

@@ -3,11 +3,11 @@ public import SnapshotEngine
 import SnapshotModel
 public import SnapshotVersions
 
-/// What `conflicts take` did.
+/// Result of `conflicts take`.
 public struct ConflictTakeReport: Sendable, Encodable {
     public let id: Int64
     public let dataset: String
-    /// The key that the edit has now.
+    /// The key under which the edit is stored now.
     public let key: ReportedKey
     /// Whether the edit became a row under a new key.
     public let hasNewKey: Bool
@@ -15,26 +15,26 @@ public struct ConflictTakeReport: Sendable, Encodable {
     public let isDeletion: Bool
 }
 
-/// What `conflicts clear` did.
+/// Result of `conflicts clear`.
 public struct ConflictClearReport: Sendable, Encodable {
-    /// How many entries are not open any longer.
+    /// How many open entries were closed.
     public let cleared: Int
 }
 
 extension SyncEngine {
-    /// Where an edit that is brought back goes.
+    /// The key under which a losing edit is restored.
     public enum ConflictPlace: Sendable {
-        /// To its own key; a row that two devices inserted under one integer key gets a new key.
+        /// Its own key. If two devices inserted rows under the same integer key, the restored row gets a new key.
         case usual
-        /// To its own key, in place of the row that is there.
+        /// Its own key; the edit replaces the row that has it.
         case sameKey
         /// To a new key.
         case newKey
     }
 
-    /// The edits that lost to others and are kept in this database.
+    /// The edits that lost conflicts and are stored in this database.
     ///
-    /// - Parameter all: whether to list those, too, that were taken or cleared.
+    /// - Parameter all: whether to include the edits that were taken or cleared.
     public func conflicts(all: Bool = false) throws -> ConflictsReport {
         try database.read(at: .read) { transaction in
             let datasets = try transaction.settings.read().datasets
@@ -46,9 +46,9 @@ extension SyncEngine {
         }
     }
 
-    /// One of them, with all columns of both sides.
+    /// One edit that lost, with all columns of both sides.
     ///
-    /// - Throws: ``SyncError`` with `.nothingThere` if there is none with that id.
+    /// - Throws: ``SyncError`` with `.nothingThere` if the journal has no entry with this id.
     public func conflict(_ id: Int64) throws -> ConflictsReport.Entry {
         try database.read(at: .read) { transaction in
             let datasets = try transaction.settings.read().datasets, entry = try entry(id, in: transaction)
@@ -56,9 +56,9 @@ extension SyncEngine {
         }
     }
 
-    /// Brings an edit that lost back, as a new edit that the next sync publishes or sends.
+    /// Restores an edit that lost, as a new edit that the next sync publishes or sends.
     ///
-    /// - Throws: ``SyncError`` with `.refused` if the table's rules forbid it or it was taken already; nothing was changed then.
+    /// - Throws: ``SyncError`` with `.refused` if the table's constraints forbid the edit or it was already taken. Nothing is changed then.
     public func takeConflict(_ id: Int64, to place: ConflictPlace = .usual) throws -> ConflictTakeReport {
         try lockedHere {
             try database.write(at: .apply) { transaction in
@@ -82,7 +82,7 @@ extension SyncEngine {
         }
     }
 
-    /// Takes an entry, or every one that is open, off the list; it stays in the journal until it is too old.
+    /// Closes one entry, or all open entries. They stay in the journal until they are too old.
     public func clearConflicts(_ id: Int64? = nil) throws -> ConflictClearReport {
         try lockedHere {
             try database.write(at: .apply) { transaction in

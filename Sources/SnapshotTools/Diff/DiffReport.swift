@@ -3,7 +3,7 @@ public import SnapshotVersions
 
 /// One side of a comparison.
 public enum DiffSide: Sendable, Hashable, CustomStringConvertible {
-    /// A kept or pinned version.
+    /// A kept or pinned version of the zone.
     case version(Int)
     /// The rows of this database.
     case local
@@ -18,12 +18,12 @@ public enum DiffSide: Sendable, Hashable, CustomStringConvertible {
 
 /// One entity that differs between two versions.
 public struct EntityDifference: Sendable, Encodable {
-    /// What happened to it from the first side to the second.
+    /// How the entity changed from the first side to the second.
     public enum Kind: String, Sendable, Encodable {
         case added, changed, removed
     }
 
-    /// One column that differs, with its values for people.
+    /// One column that differs, with its values formatted for people.
     public struct Column: Sendable {
         public let name: String
         public let before: String
@@ -34,9 +34,9 @@ public struct EntityDifference: Sendable, Encodable {
     public let change: Kind
     /// The entity's key.
     public let key: ReportedKey
-    /// The names of the columns that differ; of an entity that one side lacks, none.
+    /// The names of the columns that differ; empty if one side lacks the entity.
     public let columns: [String]
-    /// What the columns hold on the first side and on the second; nil unless values were asked for.
+    /// The values of these columns on both sides; nil unless values were requested.
     public let values: [Column]?
     let before: [String: OwnedValue]?
     let after: [String: OwnedValue]?
@@ -46,7 +46,7 @@ public struct EntityDifference: Sendable, Encodable {
     }
 }
 
-/// How much differs between two versions.
+/// The number of differences between two versions.
 public struct DiffReport: Sendable, Encodable {
     public struct Dataset: Sendable, Encodable {
         public let dataset: String
@@ -58,6 +58,6 @@ public struct DiffReport: Sendable, Encodable {
 
     public let datasets: [Dataset]
 
-    /// Whether nothing differs.
+    /// Whether the two sides are equal.
     public var isSame: Bool { datasets.allSatisfy { $0.added + $0.changed + $0.removed == 0 } }
 }

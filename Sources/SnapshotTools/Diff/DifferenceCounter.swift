@@ -1,7 +1,7 @@
 import SnapshotModel
 import SnapshotVersions
 
-/// Counts the differences of one dataset and puts each into words.
+/// Counts the differences of one dataset and reports each as an ``EntityDifference``.
 final class DifferenceCounter {
     private let schema: DatasetSchema
     private let isFlipped: Bool
@@ -9,7 +9,7 @@ final class DifferenceCounter {
     private let give: (EntityDifference) throws -> Void
     private var counts: [EntityDifference.Kind: Int] = [:]
 
-    /// - Parameter isFlipped: whether what is called the left side here comes second for the user.
+    /// - Parameter isFlipped: whether the left side here is the second side for the user.
     init(_ schema: DatasetSchema, isFlipped: Bool, hasValues: Bool, _ give: @escaping (EntityDifference) throws -> Void) {
         self.schema = schema
         self.isFlipped = isFlipped
@@ -17,7 +17,7 @@ final class DifferenceCounter {
         self.give = give
     }
 
-    /// Takes one difference.
+    /// Counts and reports one difference.
     func take(_ key: EntityKey, _ left: [OwnedValue]?, _ right: [OwnedValue]?) throws {
         let (before, after) = isFlipped ? (right, left) : (left, right)
         let kind: EntityDifference.Kind = before == nil ? .added : after == nil ? .removed : .changed
@@ -37,7 +37,7 @@ final class DifferenceCounter {
                 before: values(before), after: values(after)))
     }
 
-    /// What was counted.
+    /// The counts.
     func count(unchanged: Int) -> DiffReport.Dataset {
         DiffReport.Dataset(
             dataset: schema.name, added: counts[.added] ?? 0, changed: counts[.changed] ?? 0, removed: counts[.removed] ?? 0, unchanged: unchanged)

@@ -7,16 +7,16 @@ import SnapshotVersions
 
 /// Compares two versions, or a version with this database's rows, entity by entity.
 ///
-/// Runs that both have are skipped by their hash and never read; the rest is merged in key order. Memory: a few runs.
+/// Runs with the same hash on both sides are skipped without reading them; all others are merged in key order. Memory: a few runs.
 struct VersionDiff: Sendable {
     let inspector: SnapshotInspector
     let dataset: String?
     let hasValues: Bool
 
-    /// Where differences go: the caller waits while the worker's thread calls it, one call at a time.
+    /// Receives the differences. The worker's thread calls it, one call at a time, while the caller waits.
     private typealias Take = (EntityDifference) throws -> Void
 
-    /// Compares, and hands over each difference in the order of datasets and keys.
+    /// Compares the two sides and reports each difference, in the order of datasets and keys.
     func run(_ left: DiffSide, _ right: DiffSide, _ take: @escaping (EntityDifference) throws -> Void) async throws -> DiffReport {
         switch (left, right) {
         case (.local, .local): throw SyncError(.refused, step: .read, at: "diff", "the local tables are always the same as themselves", hint: "name a version")
@@ -108,7 +108,7 @@ struct VersionDiff: Sendable {
             hint: "the records are \(state.records.filter { !$0.isOfVersions }.map(\.name).joined(separator: ", "))")
     }
 
-    /// A schema that both versions' entities can be given as: every column of either, none required but the key.
+    /// A schema that can decode the entities of both versions: it has every column of either, all optional but the key.
     private static func common(_ left: DatasetSchema?, _ right: DatasetSchema?) throws -> DatasetSchema {
         guard let right = right ?? left, let left = left ?? right as DatasetSchema? else {
             throw SyncError(.nothingThere, step: .read, at: "diff", "neither version has the dataset")
@@ -132,7 +132,7 @@ struct VersionDiff: Sendable {
 }
 
 extension DatasetSchema {
-    /// The same dataset with every column but the key optional, so that entities of versions that lack some can be read.
+    /// The same dataset with all columns optional but the key, so that it decodes entities of versions that lack some columns.
     func relaxed(adding others: [DatasetColumn] = []) throws -> DatasetSchema {
         try DatasetSchema(
             name: name, table: table, keys: keyColumns.map(\.name), timestamp: timestampIndex.map { columns[$0].name },
@@ -144,11 +144,11 @@ extension DatasetSchema {
 }
 
 extension SnapshotInspector {
-    /// Compares two versions, or one with this database's rows, and hands over each entity that differs, in key order.
+    /// Compares two versions, or one with this database's rows, and reports each entity that differs, in key order.
     ///
     /// - Parameters:
-    ///   - dataset: only that dataset.
-    ///   - hasValues: whether the values that differ are handed over, too.
+    ///   - dataset: the only dataset to compare; nil for all.
+    ///   - hasValues: whether to report the differing values, too.
     public func diff(
         _ left: DiffSide, _ right: DiffSide, dataset: String? = nil, hasValues: Bool = false, take: @escaping (EntityDifference) throws -> Void
     ) async throws -> DiffReport {

@@ -1,13 +1,13 @@
 import ObjectCloud
 import SnapshotVersions
 
-/// What a bucket keeps of what a cloud needs, and what that means.
+/// Whether a bucket is suitable as a cloud: facts and findings.
 struct BucketFacts: Sendable {
     let location: String
-    /// What was tried out; nil where nothing was to be written.
+    /// The result of the probe; nil if nothing may be written.
     let probe: DoctorFacts.Look<BucketProbe>?
 
-    /// - Parameter triesOut: whether to try out what the store keeps. A reader need not be allowed to write.
+    /// - Parameter triesOut: whether to probe by writing objects. A reader may lack the permission to write.
     init(_ cloud: ObjectCloud, triesOut: Bool) async {
         location = cloud.location
         probe = triesOut ? await DoctorFacts.look(.open) { try await cloud.probe() } : nil

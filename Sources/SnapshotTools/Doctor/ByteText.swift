@@ -1,4 +1,4 @@
-/// Sizes as people say them.
+/// Sizes for people.
 enum ByteText {
     /// `812 B`, `14 kB`, `204 MB`: whole units, powers of 1000.
     static func words(_ byteCount: Int) -> String {

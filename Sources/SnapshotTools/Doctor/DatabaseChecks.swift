@@ -4,7 +4,7 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// What a database's own facts mean: the file, the tables, their triggers.
+/// Findings about a database: its file, its tables and their triggers.
 enum DatabaseChecks {
     static func findings(_ database: DatabaseFacts) -> [DoctorReport.Finding] {
         integrity(database) + [permission(database)] + journal(database)
@@ -77,7 +77,7 @@ enum DatabaseChecks {
         case .success(let shape):
             guard !shape.undescribedColumns.isEmpty else { return [.ok("table", "the table \(one.schema.table) is as the dataset file describes it")] }
             let found = "the table \(one.schema.table) has columns that the dataset file does not describe: \(shape.undescribedColumns.joined(separator: ", "))"
-            // A writer never imports into rows that it has; every other device does.
+            // A writer never imports into rows that exist; every other device does.
             if database.settings.role != .writer, let column = shape.unfillableColumns.first {
                 return [
                     .error(

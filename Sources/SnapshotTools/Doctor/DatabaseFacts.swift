@@ -3,31 +3,31 @@ import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions
 
-/// What a database is like, besides what `status` says of it.
+/// The facts about a database that `status` does not report.
 struct DatabaseFacts: Sendable {
     let path: String
     let settings: SyncSettings
-    /// What SQLite finds wrong with the file; nil where it was not read through.
+    /// What SQLite's integrity check reports; nil if the check was not run.
     let damage: DoctorFacts.Look<[String]>?
-    /// Why this user may not write it; nil if nothing is in the way.
+    /// Why this user cannot write the file; nil if it is writable.
     let obstacle: SyncError?
     let journalMode: DoctorFacts.Look<String>
     let datasets: [Dataset]
     let applied: AppliedVersion?
-    /// Rows of the synced tables that refer to rows that are not there; nil where they were not looked for.
+    /// Rows of the synced tables whose foreign keys refer to rows that do not exist; nil if they were not searched.
     let dangling: DoctorFacts.Look<DanglingReport>?
 
     struct Dataset: Sendable {
         let schema: DatasetSchema
         let shape: DoctorFacts.Look<TableShape>
-        /// Whether the triggers are there and as they should be.
+        /// Whether the triggers exist and are up to date.
         let isTracking: DoctorFacts.Look<Bool>
-        /// How many entities were set aside, by the reason's name.
+        /// How many entities were set aside, by the name of the reason.
         let setAside: DoctorFacts.Look<[String: Int]>
         let unknownFields: [String]
         /// The application's triggers of the table.
         let applicationTriggers: DoctorFacts.Look<[TriggerReport]>
-        /// Why the table cannot be written without the application; nil if it can.
+        /// Why only the application can write the table; nil if any program can.
         let unwritable: String?
     }
 

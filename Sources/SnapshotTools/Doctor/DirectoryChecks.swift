@@ -4,7 +4,7 @@ import SnapshotEngine
 import SnapshotVersions
 import StrictText
 
-/// What the directory's facts mean: its file system, its clock, its room, its strangers.
+/// Findings about the directory: its file system, its clock, its free space and its foreign files.
 enum DirectoryChecks {
     static func findings(_ directory: DirectoryFacts, _ zone: ZoneSurvey?, now: Instant) -> [DoctorReport.Finding] {
         fileSystem(directory) + space(directory, zone) + permission(directory) + probe(directory, now: now) + [events(directory)] + foreign(directory, zone)
@@ -132,7 +132,7 @@ enum DirectoryChecks {
             if case .failure(let error) = directory.foreign { return [.error("foreignFiles", error, means: "the directory cannot be listed")] }
             return []
         }
-        // Commits that lost their number are told of as forks.
+        // Commit files that lost their number are reported as forks instead.
         let forks = Set(((try? zone?.forks.get()) ?? []).compactMap(\.file))
         let files = all.filter { file in !forks.contains { file.path.hasSuffix("/commits/\($0)") } }
         guard !files.isEmpty else { return [.ok("foreignFiles", "no file is there that is not the cloud's")] }

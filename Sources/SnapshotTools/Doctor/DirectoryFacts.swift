@@ -3,30 +3,30 @@ import DirectoryCloud
 import SnapshotEngine
 import SnapshotVersions
 
-/// What a cloud's directory is like.
+/// The facts about a cloud's directory.
 struct DirectoryFacts: Sendable {
     let path: String
     let fileSystem: DoctorFacts.Look<FileSystemFacts>
-    /// The tool that replicates the folder, and what shows it; nil if none does.
+    /// The tool that replicates the folder, and what shows that; nil if there is none.
     let tool: (name: String, sign: String)?
-    /// Whether `init` was told that a tool replicates the directory.
+    /// Whether the user said at `init` that a tool replicates the directory.
     var isSaidReplicated = false
-    /// Why events of the file system do not tell everything; nil if they do.
+    /// Why file events are not reliable here, so that the directory is polled; nil if they are.
     let polling: String?
-    /// What the file system can do; nil where nothing is to be written, for the device does not publish.
+    /// What the file system can do; nil if that is not probed, for example because the device does not publish.
     var probe: DoctorFacts.Look<DirectoryProbe>?
-    /// The directories of the zone in which this device makes files and may not, beneath the cloud.
+    /// The directories of the zone to which this device needs to write and cannot; relative to the cloud's directory.
     var forbidden: [String] = []
-    /// Whether the device publishes; a reader makes messages and reports.
+    /// Whether the device publishes. A reader writes only messages and reports.
     let publishes: Bool
     var foreign: DoctorFacts.Look<[ForeignFile]> = .success([])
 
-    /// Looks at a directory.
+    /// Collects the facts about a directory.
     ///
     /// - Parameters:
     ///   - publishes: whether the device publishes.
-    ///   - triesOut: whether to try out what the file system can do, in a folder that is removed again.
-    ///   - device: the device's name; nil where no database is looked at.
+    ///   - triesOut: whether to probe the file system in a folder that is removed afterwards.
+    ///   - device: the device's name; nil without a database.
     init(_ cloud: DirectoryCloud, zone: ZoneID, publishes: Bool, triesOut: Bool, device: String?) async {
         path = cloud.path
         self.publishes = publishes
@@ -38,7 +38,7 @@ struct DirectoryFacts: Sendable {
         guard let device else { return }
         func isForbidden(_ folder: String) -> Bool { !FileSystemFacts.isWritable("\(cloud.path)/\(folder)") }
         guard publishes else {
-            // A folder of the device's own is made in the one above, if it is not there yet.
+            // If the device's own folder does not exist yet, it is created in the folder above, so that one must be writable.
             forbidden = [CloudNames.messages, CloudNames.devices].map { kind -> String in
                 let own = "\(zone)/\(kind)/\(device)", all = "\(zone)/\(kind)"
                 return [own, all].first { FileSystemFacts.isThere("\(cloud.path)/\($0)") } ?? "\(zone)"
@@ -47,7 +47,7 @@ struct DirectoryFacts: Sendable {
         }
         let folders = ["", CloudNames.commits, CloudNames.checkpoints, CloudNames.assets, CloudNames.devices].map { "\(zone)" + ($0.isEmpty ? "" : "/\($0)") }
         forbidden = folders.filter(isForbidden)
-        // What may not be written is not tried out either.
+        // The probe writes, so it is skipped if a folder is not writable.
         if forbidden.isEmpty, triesOut { probe = await DoctorFacts.look(.store) { try await cloud.probe(zone) } }
     }
 }

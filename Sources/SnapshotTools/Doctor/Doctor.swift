@@ -7,13 +7,13 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Collects the facts and lets every check look at them.
+/// Collects the facts and runs every check on them.
 struct Doctor: Sendable {
     let database: String?
     let cloud: String
     let zone: ZoneID
 
-    /// The findings, in the order of the way from the cloud to the database.
+    /// The findings, ordered from the cloud to the database.
     func report(_ facts: DoctorFacts, own device: String?) -> DoctorReport {
         var findings: [DoctorReport.Finding] = []
         let survey = try? facts.zone?.get()
@@ -38,7 +38,7 @@ struct Doctor: Sendable {
         switch facts.status {
         case .success(let status):
             findings += SyncChecks.findings(status, at: facts.place)
-            // What only a sync's own look at the cloud meets.
+            // Errors that only a sync's own access to the cloud shows.
             if let problem = status.cloudProblem, !findings.contains(where: { $0.severity == .error }) {
                 findings.append(.error("sync", problem.error, means: "the next sync fails in the same way"))
             }
@@ -49,26 +49,26 @@ struct Doctor: Sendable {
     }
 }
 
-/// A database and its cloud, or a cloud alone, that was looked at: the findings, and what they rest on.
+/// The result of examining a database and its cloud, or a cloud alone: the findings, and the facts behind them.
 struct Examination: Sendable {
     let report: DoctorReport
     let facts: DoctorFacts
-    /// Looks further into the zone; nil where the zone could not be opened, or the gate is closed.
+    /// An inspector for further questions to the zone; nil if the zone could not be opened or the gate is closed.
     let inspector: SnapshotInspector?
 
-    /// How closely to look.
+    /// How much to examine.
     enum Depth {
-        /// Everything: reads the whole database, and tries out what the cloud's file system can do.
+        /// Everything: reads the whole database and probes the cloud's file system.
         case thorough
-        /// What can be read in a moment; writes nothing.
+        /// Only what can be read quickly. Writes nothing.
         case brief
     }
 }
 
 extension SyncEngine {
-    /// Looks at the database, the cloud directory and the zone, and says what is wrong and what mends it. Changes nothing.
+    /// Examines the database, the cloud directory and the zone, and reports problems with their remedies. It repairs nothing.
     ///
-    /// Where the device publishes and may write, what the file system can do is tried out in a folder that is removed again.
+    /// If the device publishes and can write, the file system is probed in a folder that is removed afterwards.
     ///
     /// - Throws: ``SyncError`` if the database was not set up.
     public func doctor() async throws -> DoctorReport { try await WorkerThreads.host { try await examine(.thorough).report } }
@@ -84,7 +84,7 @@ extension SyncEngine {
         facts.status = await DoctorFacts.look(.read) { try await status() }
         var path = settings.cloud
         var inspector: SnapshotInspector?
-        // Where the gate is closed the cloud is not touched.
+        // While the gate is closed, the cloud is not accessed.
         if (try? await gate.decision()) == .open {
             let applied = try database.read(at: .read) { try $0.state.appliedHere() }
             facts.zone = await DoctorFacts.look(.open) {
@@ -112,7 +112,7 @@ extension SyncEngine {
 }
 
 extension SnapshotInspector {
-    /// Looks at a cloud directory and a zone without any database, and says what is wrong and what mends it. Writes nothing.
+    /// Examines a cloud directory and a zone without a database, and reports problems with their remedies. Writes nothing.
     public static func doctor(cloud path: String, zone name: String = "ZentikSyncZone") async -> DoctorReport {
         await examine(cloud: path, zone: name).report
     }

@@ -1,34 +1,34 @@
 import SnapshotVersions
 import StrictText
 
-/// Everything that the checks look at, collected before the first of them: each part by itself, so that one that cannot be had
-/// hides no other.
+/// The facts that the checks use. All are collected before the first check; each part is collected separately, so that one failure hides no
+/// other part.
 struct DoctorFacts: Sendable {
-    /// What a look gave, or why it failed.
+    /// The result of collecting one part, or the reason why that failed.
     typealias Look<T> = Result<T, SyncError>
 
-    /// How the database, or the cloud alone, is named on the command line.
+    /// The option that names the database, or the cloud alone, on the command line.
     let place: String
     let now: Instant
-    /// nil where there is no database, or the gate is closed and the cloud is not to be touched.
+    /// The facts about the cloud's directory; nil if the cloud is no directory, or the gate is closed.
     var directory: DirectoryFacts?
-    /// The same for a cloud in a bucket.
+    /// The facts about the cloud's bucket; nil if the cloud is no bucket, or the gate is closed.
     var bucket: BucketFacts?
     var zone: Look<ZoneSurvey>?
     var database: DatabaseFacts?
-    /// What lies in the zones that this database has left.
+    /// The facts about the zones that this database has left.
     var leftZones: [LeftZoneFacts] = []
-    /// What `status` says; nil without a database.
+    /// The report of `status`; nil without a database.
     var status: Look<StatusReport>?
 
-    /// Where others than the devices can read the cloud, and what they read; nil where nothing shows that.
+    /// Where others than the zone's devices can read the cloud's files, and what they read; nil if nothing indicates that.
     var readers: (place: String, what: String)? {
         if bucket != nil { return ("its cloud is a bucket", "the bucket") }
         guard let directory, directory.tool != nil || directory.isSaidReplicated else { return nil }
         return ("\(directory.tool?.name ?? "a tool") replicates its folder", "a copy of the folder")
     }
 
-    /// Looks, and keeps what it gave or why it failed.
+    /// Runs `body` and keeps its result or its error.
     static func look<T>(_ step: SyncStep, _ body: () async throws -> T) async -> Look<T> {
         do { return .success(try await body()) } catch { return .failure(SyncError(error, step: step)) }
     }

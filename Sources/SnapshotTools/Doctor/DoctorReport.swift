@@ -1,44 +1,44 @@
 public import SnapshotVersions
 
-/// What `doctor` found of a database and its cloud, or of a cloud alone: each finding with what it means and what mends it.
+/// The findings of `doctor` about a database and its cloud, or a cloud alone, each with its meaning and remedy.
 public struct DoctorReport: Sendable, Encodable {
-    /// One thing that was looked at.
+    /// The result of one check.
     public struct Finding: Sendable, Encodable, Hashable {
         /// How much a finding matters.
         public enum Severity: String, Sendable, Encodable, CaseIterable, Comparable {
-            /// As it should be.
+            /// Everything is in order.
             case ok
-            /// Worth knowing; nothing is to be done, or it passes by itself.
+            /// Worth knowing; no action is needed, or it resolves itself.
             case notice
-            /// Something waits, or will not go on as it is.
+            /// Something is pending, or will not continue without action.
             case warning
-            /// Syncing fails, or would lose something.
+            /// Syncing fails or would lose data.
             case error
 
             public static func < (one: Severity, other: Severity) -> Bool { rank(one) < rank(other) }
             private static func rank(_ severity: Severity) -> Int { allCases.firstIndex(of: severity) ?? 0 }
         }
 
-        /// What was looked at: `triggers`, `clock`. The same thing has the same name always; several findings may have one.
+        /// The name of the check, such as `triggers` or `clock`. It is stable; several findings may share one name.
         public let id: String
         public let severity: Severity
-        /// What was found, in words.
+        /// What was found, as a sentence.
         public let found: String
-        /// What that means; nil where all is well.
+        /// What that means; nil if all is well.
         public let meaning: String?
-        /// What mends it, a command where one does; nil where nothing is to be done.
+        /// What to do, as a command where there is one; nil if no action is needed.
         public let remedy: String?
         /// The name of a ``SyncError/Code``, for a warning or an error; nil otherwise.
         public let code: String?
     }
 
-    /// The database; nil if a cloud was looked at alone.
+    /// The database; nil if only a cloud was examined.
     public let database: String?
     public let cloud: String
     public let zone: String
-    /// In the order in which things were looked at: the directory, the zone, its devices, the database, its syncing.
+    /// In the order of the checks: the directory, the zone, its devices, the database, its syncing.
     public let findings: [Finding]
-    /// The name of the ``SyncError/Code`` of the finding that matters most; nil if no finding is a warning or an error.
+    /// The name of the ``SyncError/Code`` of the most important finding; nil if no finding is a warning or an error.
     public let worst: String?
 
     init(database: String?, cloud: String, zone: String, findings: [Finding]) {
@@ -49,10 +49,10 @@ public struct DoctorReport: Sendable, Encodable {
         worst = Self.order.map(\.name).first { name in findings.contains { $0.code == name } }
     }
 
-    /// The code of the finding that matters most.
+    /// The code of the most important finding.
     public var worstCode: SyncError.Code? { worst.map(SyncError.Code.init) }
 
-    /// From what matters most to what matters least.
+    /// From the most important code to the least important.
     private static let order: [SyncError.Code] = [.dataRefused, .cloudUnavailable, .nothingThere, .permissionDenied, .inputOutput, .refused, .tryAgainLater]
 }
 
@@ -71,7 +71,7 @@ extension DoctorReport.Finding {
         Self(id: id, severity: .error, found: found, meaning: meaning, remedy: remedy, code: code.name)
     }
 
-    /// An error that a look ended with.
+    /// A finding for an error with which a check ended.
     static func error(_ id: String, _ error: SyncError, means meaning: String) -> Self {
         let passes = error.code == .tryAgainLater
         return Self(
@@ -79,7 +79,7 @@ extension DoctorReport.Finding {
             code: error.code.name)
     }
 
-    /// What an error advises, for who has come to the doctor already.
+    /// The error's hint as a remedy. A hint to run `snapsync doctor` is replaced, because the user is running it.
     static func remedy(_ hint: String?) -> String? {
         guard let hint, hint.contains("snapsync doctor") else { return hint }
         return "bring the file back from a copy of the directory; snapsync verify --all names all that is damaged"

@@ -3,17 +3,17 @@ import SnapshotEngine
 import SnapshotVersions
 import StrictText
 
-/// What lies in a zone that a database has left because it was signed or sealed.
+/// The remaining data of a zone that a database has left because it was signed or sealed.
 struct LeftZoneFacts: Sendable {
     private let zone: ZoneID
     private let next: ZoneID
-    /// The assets that are there, and their size; nil where they cannot be listed.
+    /// The number and total size of the assets that remain; nil if they cannot be listed.
     private let data: (count: Int, byteCount: Int)?
-    /// Where the zone says that it goes on; nil if it does not say so.
+    /// The zone's successor, as the zone states it; nil if it states none.
     private let successor: ZoneSuccessor?
     private let isThere: Bool
 
-    /// Looks at a zone. Changes nothing.
+    /// Reads a zone. Changes nothing.
     init(_ zone: ZoneID, before next: ZoneID, in cloud: any CloudDatabase) async {
         (self.zone, self.next) = (zone, next)
         let files = try? await cloud.storedFiles(in: zone).filter { $0.assetPath != nil }
@@ -28,7 +28,7 @@ struct LeftZoneFacts: Sendable {
         }
     }
 
-    /// What that means.
+    /// The facts as a finding.
     func finding(isSealed: Bool) -> DoctorReport.Finding {
         let id = "earlier"
         guard isThere else { return .ok(id, "zone \(zone.name), which this one goes on from, is gone") }

@@ -1,6 +1,6 @@
 import StrictText
 
-/// Names in a sentence: the first of them, and how many there are.
+/// Lists of names for a sentence, limited to the first few.
 enum NameList {
     /// `2 conflict copies: a, b`; of more than five names the first five and `…`.
     static func words(_ names: [String], _ one: String, _ many: String) -> String {

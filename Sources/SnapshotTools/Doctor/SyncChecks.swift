@@ -2,7 +2,7 @@ import SnapshotEngine
 import SnapshotVersions
 import StrictText
 
-/// What a database's syncing is like: the gate, what waits, what failed, what is overdue.
+/// Findings about a database's syncing: the gate, pending changes, failures and overdue runs.
 enum SyncChecks {
     static func findings(_ status: StatusReport, at place: String) -> [DoctorReport.Finding] {
         gate(status.gate) + [version(status, at: place)] + freshness(status) + changes(status, at: place) + messages(status, at: place) + [
@@ -62,7 +62,7 @@ enum SyncChecks {
 
     private static func changes(_ status: StatusReport, at place: String) -> [DoctorReport.Finding] {
         status.datasets.compactMap { dataset in
-            // Before the first version nothing can be known of changes since.
+            // Before the first version there is nothing to compare with.
             guard status.version != nil, status.view == nil else { return nil }
             guard dataset.isTracked else {
                 return .notice(

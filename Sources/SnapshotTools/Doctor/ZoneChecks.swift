@@ -4,7 +4,7 @@ import SnapshotEngine
 import SnapshotVersions
 import StrictText
 
-/// What a zone's facts mean: its commits, forks, assets, leftovers and devices.
+/// Findings about a zone: its commits, forks, assets, leftover files and devices.
 enum ZoneChecks {
     static func findings(_ zone: ZoneSurvey, own device: String?, at place: String, now: Instant) -> [DoctorReport.Finding] {
         let many = zone.info.publishers == .many
@@ -17,7 +17,8 @@ enum ZoneChecks {
         return findings + members(zone, at: place) + histories(zone) + devices(zone, own: device, now: now)
     }
 
-    /// What the signed reports of members say of versions that are others here, or are not here: whoever has the store can show each device another history.
+    /// Compares the signed reports of members with the versions in this store. If a reported version is different or missing here, the store may
+    /// show devices different histories.
     private static func histories(_ zone: ZoneSurvey) -> [DoctorReport.Finding] {
         guard zone.info.isSigned, case .success(let reports) = zone.devices, case .success(let commits) = zone.commits, let newest = zone.newest else {
             return []
@@ -133,7 +134,7 @@ enum ZoneChecks {
         switch zone.forks {
         case .failure(let error): return [.error("forks", error, means: "whether two devices published one version is not known")]
         case .success(let forks):
-            // Of commits that stand mixed the one finding about all of them says what to do.
+            // If commits are mixed, the single finding about that says what to do about all of them.
             let told = forks.filter { fork in fork.isHealed || zone.mixed.map { fork.version < $0.number - 1 } ?? true }
             guard !forks.isEmpty else { return [.ok("forks", "no two devices published one version")] }
             return told.map { fork in
@@ -273,6 +274,6 @@ enum ZoneChecks {
         }
     }
 
-    /// For how long a device that is behind may say nothing, in seconds: 7 days.
+    /// How long a device that is behind may send no report before that is a finding, in seconds: 7 days.
     static let silence = 7 * 86_400
 }

@@ -7,7 +7,7 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// What a zone has and what is wrong with it, looked at in parts, for a zone that needs a doctor does not give all of them.
+/// The facts about a zone. Each part is read separately, because a damaged zone does not give all of them.
 struct ZoneSurvey: Sendable {
     let info: ZoneInfo
     /// The newest version.
@@ -17,30 +17,31 @@ struct ZoneSurvey: Sendable {
     let files: DoctorFacts.Look<[StoredFile]>
     let forks: DoctorFacts.Look<[ForkReport]>
     let devices: DoctorFacts.Look<[DeviceReport]>
-    /// What makes the zone a signed one; nil if it is none, or the list of members cannot be read.
+    /// The signature of the zone; nil if it is not signed or the list of members cannot be read.
     let signature: SignatureReport?
-    /// Whether the private keys of this device can be used; nil without a device, and in a zone that is not signed.
+    /// Whether this device's private keys can be used; nil without a device, and in a zone that is not signed.
     let keys: DoctorFacts.Look<String>?
-    /// What the pins keep; nil where the newest version cannot be read.
+    /// The versions that pins keep; nil if the newest version cannot be read.
     let pins: DoctorFacts.Look<PinnedVersions>?
-    /// Which versions the devices that are behind lack.
+    /// Which versions changed data, to count what a device lacks.
     let versions: DataVersions
-    /// What no kept version needs; nil where that cannot be said.
+    /// The files that no kept version needs; nil if that cannot be determined.
     let unneeded: RetentionPlan.Removal?
-    /// Why the zone does not go on from the version that is here; nil if it does, or none is here.
+    /// Why the zone does not continue from the applied version; nil if it does, or if no version was applied.
     let rollback: SyncError?
-    /// What to do where that may be a fork that is not decided yet; nil if it is a rollback.
+    /// What to do if this may be a fork that is not resolved yet; nil if it is a rollback.
     let undecided: String?
-    /// What is wrong where two devices' commits stand mixed under the plain names; nil if they do not.
+    /// Describes the problem if the commits of two devices are mixed under the plain names; nil if they are not.
     let mixed: MixedFork?
 
-    /// Looks at a zone.
+    /// Reads the facts about a zone.
     ///
-    /// - Throws: ``SyncError`` where there is no such zone, or it cannot be opened.
+    /// - Throws: ``SyncError`` if the zone does not exist or cannot be opened.
     init(_ cloud: any CloudDatabase, _ zone: ZoneID, device: SyncContext?, applied: AppliedVersion?, now: Instant) async throws {
         info = try await cloud.at(.open).zone(zone)
         let inspector = SnapshotInspector(cloud: cloud, zone: zone, applied: applied, device: device)
-        // The listing first: what is published while this looks is in no listing, and missed nowhere.
+        // List the files first. A file that is published during the survey is then not in the listing, so it cannot be taken for an unneeded
+        // one.
         files = await DoctorFacts.look(.fetch) { try await cloud.storedFiles(in: zone) }
         state = await DoctorFacts.look(.fetch) { try await cloud.records(in: zone) }
         commits = await DoctorFacts.look(.fetch) { try await cloud.history(in: zone) }
@@ -56,7 +57,7 @@ struct ZoneSurvey: Sendable {
         } else {
             keys = nil
         }
-        // The pins of a sealed zone are sealed, too.
+        // The pins of a sealed zone are sealed as well, so reading them needs a device.
         if let newest = try? state.get(), !info.isSealed || device != nil {
             pins = await DoctorFacts.look(.fetch) { try await PinnedVersions(newest.pins, in: cloud, zone) }
         } else {
@@ -70,7 +71,7 @@ struct ZoneSurvey: Sendable {
             if let applied { _ = try await cloud.changes(since: applied.token, in: zone) }
         } catch let error as CloudError where error.code == .rolledBack {
             do {
-                // A version that lost its number to another is no rollback: the next sync heals it.
+                // If the applied version lost its number to another commit, that is a fork and no rollback: the next sync resolves it.
                 if let news = try await device?.fetchUpstreamChanges(), news.fork != nil {
                     healable = news
                 } else {
@@ -80,7 +81,7 @@ struct ZoneSurvey: Sendable {
                 (rollback, undecided) = (found, found.reason == error.reason ? nil : found.hint)
             }
         } catch {
-            // Whatever else is wrong shows in the newest version's own look.
+            // Any other error also shows when the newest version is read.
         }
         (self.rollback, self.undecided) = (rollback, undecided)
         forks = await DoctorFacts.look(.fetch) { [healable] in
@@ -89,20 +90,20 @@ struct ZoneSurvey: Sendable {
         if case .failure = state, let directory = backend as? DirectoryCloud { mixed = try? await directory.mixedFork(in: zone) } else { mixed = nil }
     }
 
-    /// The number of the newest version; nil if there is none, or it is not known.
+    /// The number of the newest version; nil if there is none or it is not known.
     var newest: Int? { (try? state.get())?.token?.number }
 
-    /// The numbers that are missing between the first and the last commit that lie there.
+    /// The numbers that are missing between the first and the last commit file.
     var gaps: [Int] {
         let numbers = Set(((try? files.get()) ?? []).compactMap { file in if case .commit(let number) = file.kind { number } else { nil } })
         guard let first = numbers.min(), let last = numbers.max(), last - first < numbers.count + 1_000_000 else { return [] }
         return (first...last).filter { !numbers.contains($0) }
     }
 
-    /// The size of what the newest version needs, in bytes.
+    /// The total size of the files of the newest version, in bytes.
     var newestByteCount: Int { ((try? state.get())?.records ?? []).flatMap(\.assets).reduce(0) { $0 + $1.byteCount + ($1.index?.byteCount ?? 0) } }
 
-    /// The files that nothing would need if every kept commit stayed.
+    /// The files that nothing would need even if every kept commit stayed.
     private static func unneeded(
         _ cloud: any CloudDatabase, _ zone: ZoneID, _ files: [StoredFile], _ commits: [Commit], _ pins: PinnedVersions?, _ now: Instant
     ) async throws -> RetentionPlan.Removal? {

@@ -1,6 +1,6 @@
 public import SnapshotVersions
 
-/// Why the cloud could not be looked at, in a report whose local part is known.
+/// Why the cloud could not be read, in a report whose local part is known.
 public struct CloudProblem: Sendable, Encodable {
     /// The error's code.
     public let code: String

@@ -4,29 +4,30 @@ public import SnapshotVersions
 import StrictText
 
 extension VerifyReport {
-    /// A row of a synced table that refers to a row that is not there.
+    /// A row of a synced table whose foreign key refers to a row that does not exist.
     public struct Dangling: Sendable, Encodable {
         public let table: String
-        /// The row's key; nil for a row that has none.
+        /// The row's key; nil if it has none.
         public let key: ReportedKey?
-        /// The table that it refers to.
+        /// The table that the foreign key refers to.
         public let parentTable: String
-        /// What it refers to there, as SQL writes it.
+        /// The value that the foreign key refers to, as SQL writes it.
         public let parentKey: String
-        /// Whether an import left it without its parent, which this device keeps in `snapsync_set_aside`. Else an application did, here or elsewhere.
+        /// Whether an import set the parent aside (`snapsync_set_aside`). Otherwise an application left the row without its parent, on this
+        /// device or another.
         public let isDamage: Bool
     }
 }
 
-/// What foreign keys that dangle in the synced tables mean, in words.
+/// Describes foreign keys of the synced tables that refer to missing rows.
 struct DanglingReport: Sendable {
-    /// How many rows of each foreign key are named.
+    /// How many rows are named for each foreign key.
     static let limit = 5
 
     let rows: [VerifyReport.Dangling]
-    /// A sentence for each foreign key of which an import has left rows without parents.
+    /// A sentence for each foreign key that an import left without parents.
     private(set) var damage: [String] = []
-    /// A sentence for each foreign key of which an application has.
+    /// A sentence for each foreign key that an application left without parents.
     private(set) var warnings: [String] = []
 
     init(_ found: [DanglingRows], in database: String) {

@@ -2,22 +2,22 @@ import CloudStore
 import SnapshotEngine
 import SnapshotVersions
 
-/// Which of a zone's newest versions changed data: what a device lacks that is behind. Pins, and what was pruned, are versions, too, and
-/// nobody misses anything without them.
+/// The zone's newest versions that changed data, to tell how far a device is behind. A version that only pins or prunes does not count, because
+/// a device lacks nothing without it.
 struct DataVersions: Sendable {
     /// The zone's newest version; 0 if it has none.
     private let newest: Int
-    /// The first version that was looked at; those before it count as versions with data.
+    /// The first version that was read; all versions before it count as versions with data.
     private let first: Int
-    /// The versions from the first on that changed data.
+    /// The versions that changed data, among those that were read.
     private let numbers: [Int]
-    /// The newest of the versions that were looked at which each device has published: a publisher need not report them.
+    /// For each device, the newest version among those read that it published. A publisher may have no newer report.
     private var published: [String: Int] = [:]
 
-    /// At most so many versions are looked at.
+    /// The maximum number of versions that are read.
     private static let limit = 200
 
-    /// Looks at the versions after the oldest of `held`.
+    /// Reads the versions after the oldest of `held`.
     init(after held: [Int], upTo newest: ChangeToken?, in cloud: any CloudDatabase, _ zone: ZoneID) async throws {
         guard let newest, let oldest = held.filter({ $0 < newest.number }).min() else {
             (self.newest, first, numbers) = (newest?.number ?? 0, (newest?.number ?? 0) + 1, [])
@@ -30,12 +30,12 @@ struct DataVersions: Sendable {
         for commit in commits where commit.changesData { published[commit.device] = commit.token.number }
     }
 
-    /// The version that a device has: the one that it has reported, or published since.
+    /// The version that a device has: the one that it reported, or a later one that it published.
     func held(by device: String, reported: Int?) -> Int? { published[device].map { max($0, reported ?? 0) } ?? reported }
 
-    /// Every version as one with data, where they cannot be looked at.
+    /// Counts every version as one with data; for use when the commits cannot be read.
     init(allUpTo newest: ChangeToken?) { (self.newest, first, numbers) = (newest?.number ?? 0, (newest?.number ?? 0) + 1, []) }
 
-    /// How many versions with data came after that one.
+    /// The number of versions with data after this version.
     func count(after version: Int) -> Int { max(0, min(first - 1, newest) - version) + numbers.count { $0 > version } }
 }

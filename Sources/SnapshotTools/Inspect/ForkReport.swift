@@ -4,20 +4,20 @@ import SnapshotEngine
 import SnapshotVersions
 import StrictText
 
-/// A commit that lost its number to another device's, for a tool that replicates folders let both be published.
+/// A commit that lost its number to another device's commit. A folder-replicating tool allows two devices to publish the same number.
 public struct ForkReport: Sendable, Encodable, Hashable {
-    /// The number that two commits have.
+    /// The number of both commits.
     public let version: Int
-    /// Who made the commit that lost.
+    /// The device that made the losing commit.
     public let device: String
-    /// The file that holds it, in the zone's `commits`; nil if it is gone.
+    /// The name of the losing commit's file in the zone's `commits`; nil if it is gone.
     public let file: String?
-    /// The commit's timestamp; nil if it is gone.
+    /// The losing commit's timestamp; nil if it is gone.
     public let timestamp: String?
-    /// Whether its author has gone on with the commit that stands, and has published again what only it had.
+    /// Whether its author has followed the winning commit and published its own changes again.
     public let isHealed: Bool
 
-    /// The fork in a sentence with what to do.
+    /// The fork in a sentence that says what to do.
     public var sentence: String {
         let what = "fork: two devices published version \(version), and the one by \(device)\(timestamp.map { " of \($0)" } ?? "") does not count"
         let whereabouts = file.map { "commits/\($0)" }
@@ -27,7 +27,7 @@ public struct ForkReport: Sendable, Encodable, Hashable {
 }
 
 extension SnapshotInspector {
-    /// The forks that show in the zone's directory, oldest first.
+    /// The forks that files in the zone's directory show, oldest first.
     func forks() async throws -> [ForkReport] {
         try await SyncError.at(.fetch) {
             let copies = try await cloud.conflictCopies(in: zone)
@@ -45,12 +45,12 @@ extension SnapshotInspector {
         }
     }
 
-    /// Whether a device that has applied `token` goes on with the commits that stand, from `number` on.
+    /// Whether `token`, a device's applied version, is on the winning history at or after `number`.
     private func stands(_ token: ChangeToken?, from number: Int) async throws -> Bool {
         guard let token, token.number >= number else { return false }
         do {
             _ = try await cloud.changes(since: token, in: zone)
-            // Folding follows every link: a later commit of its own may stand on one that does not.
+            // Reading the records follows every parent link: the token's own commit may be in place while its parent is a losing one.
             _ = try await cloud.records(in: zone)
             return true
         } catch let error as CloudError where [.rolledBack, .damaged, .changeTokenExpired].contains(error.code) {
@@ -60,7 +60,7 @@ extension SnapshotInspector {
 }
 
 extension ForkReport {
-    /// The forks that show in the directory, and the one that a device alone knows of.
+    /// The forks that the directory shows, plus the one that only this device knows of.
     static func all(_ news: UpstreamChanges, at device: SyncContext) async throws -> [ForkReport] {
         let inspector = SnapshotInspector(cloud: device.cloud, zone: device.zone, applied: news.applied, device: device)
         let forks = try await inspector.forks()

@@ -4,7 +4,7 @@ import LocalStore
 import SnapshotModel
 import StrictText
 
-/// What a database says of itself, without any cloud.
+/// What the database knows about its syncing, without access to a cloud.
 struct LocalStatus: Sendable {
     let settings: SyncSettings
     let operators: OperatorSettings
@@ -18,26 +18,26 @@ struct LocalStatus: Sendable {
     let states: [DatasetState]
     /// The tracked changes of each dataset, in the order of the settings.
     let changes: [Changes]
-    /// When versions were last removed by themselves.
+    /// When automatic retention last ran, whether or not it removed anything.
     let lastRetention: Instant?
-    /// The last trial restore.
+    /// The last restore check.
     let lastRestoreCheck: RestoreCheckRecord?
-    /// What `undo` would bring back.
+    /// The state that `undo` would restore.
     let undo: UndoPoint?
     /// How many entries of the conflict journal are open.
     let conflicts: Int
-    /// At least how often the zone has a new version.
+    /// The promised maximum interval between new versions of the zone.
     let freshness: FreshnessNote?
-    /// The zones that this database has left, and the one that it waits to go on in.
+    /// The zones that this database has left. `nextZone` is the one in which it waits for approval.
     let earlierZones: [EarlierZone]
     let nextZone: String?
-    /// When it was looked at.
+    /// The time of this reading.
     let now: Instant
 
-    /// What was changed here since the applied version.
+    /// The changes since the applied version.
     struct Changes: Sendable {
         let count: Int
-        /// Whether every change is noted.
+        /// Whether every change is logged.
         let isTracked: Bool
     }
 
@@ -66,9 +66,9 @@ struct LocalStatus: Sendable {
         let next: String?
         (freshness, earlierZones, next) = try database.read { (try $0.state.freshness(), try $0.state.earlierZones(), try $0.state.nextZone()) }
         nextZone = try next.map { try StrictJSON.decode(ZoneSuccessor.self, from: Data($0.utf8)).zone }
-        // A run with nothing to do leaves its note beside the database.
+        // A run with nothing to do writes its record to a file beside the database.
         let imported = [noted.success, idle?.at].compactMap { $0 }.max()
-        // A reader's work is to send, too: an import alone is half of it.
+        // A reader must also send its changes. While sending fails, the last success is not later than the first failure.
         lastSuccess = imported.map { min($0, noted.unsentSince ?? $0) }
         let own = RunKind(of: settings.role)
         lastExport = own == .export ? Self.later(noted.export, idle) : noted.export
@@ -80,11 +80,11 @@ struct LocalStatus: Sendable {
         return RunRecord(at: idle.at, microseconds: idle.microseconds ?? noted?.microseconds ?? 0)
     }
 
-    /// How old the last success is, in seconds; nil if there was none.
+    /// The time since the last success, in seconds; nil if there was none.
     var successAge: Int? { lastSuccess?.age(at: now) }
 }
 
 extension Instant {
-    /// How many seconds ago this was; 0 where a clock was set back since.
+    /// The time since this instant, in seconds; 0 if the clock was set back since.
     func age(at now: Instant) -> Int { max(0, Int((now.microseconds - microseconds) / 1_000_000)) }
 }

@@ -5,7 +5,7 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// What waits in a zone's mailbox, and what this device told of its own changes.
+/// The messages in a zone's mailbox, and the messages that this device sent.
 public struct MessagesReport: Sendable, Encodable {
     /// A message in the mailbox.
     public struct Waiting: Sendable, Encodable {
@@ -17,30 +17,30 @@ public struct MessagesReport: Sendable, Encodable {
         /// The key of the row: a text as it is, several values as a JSON array; nil for `fullSync`.
         public let entityId: String?
         public let timestamp: String
-        /// `applied` or `refused` at this device, a publisher; nil where it was not looked at.
+        /// `applied` or `refused` if this device, a publisher, has processed the message; nil if it has not.
         public let outcome: String?
         /// Why it was refused.
         public let reason: String?
     }
 
-    /// Something in the mailbox that is no message for this device.
+    /// A file in the mailbox that is no valid message for this device.
     public struct SetAside: Sendable, Encodable {
         public let file: String
         public let reason: String
     }
 
-    /// What became of one change that was made here.
+    /// The state of one change that was made on this device.
     public struct Told: Sendable, Encodable {
-        /// `stored`, `sent`, `doubtful`, `applied`, `refused`, or `local` where no message type carries the change.
+        /// `stored`, `sent`, `doubtful`, `applied`, `refused`, or `local` if no message type can carry the change.
         public let state: String
         public let id: String?
         public let type: String?
         public let dataset: String?
         public let entityId: String?
         public let timestamp: String?
-        /// Why it stays here.
+        /// Why the change stays on this device.
         public let reason: String?
-        /// Whether its file should be in the mailbox and is not there as it was sent; the next sync puts it back.
+        /// Whether its file is missing from the mailbox or differs from what was sent; the next sync writes it again.
         public let isMissing: Bool
     }
 
@@ -53,14 +53,14 @@ public struct MessagesReport: Sendable, Encodable {
 }
 
 extension SnapshotInspector {
-    /// What waits in the mailbox, and, with a database, what it told and heard.
+    /// The messages in the mailbox and, with a database, those that it sent and received.
     public func messages() async throws -> MessagesReport {
         try await WorkerThreads.host {
             let (told, heard) = try SyncError.at(.read) {
                 try device?.database.read { (try $0.outbox.entries(), try $0.inbox.entries()) } ?? ([], [])
             }
             let mailbox = try await cloud.at(.fetch).mailbox(MailboxRequest(limit: .max), in: zone)
-            // Only a reader sends.
+            // Only a reader sends messages.
             let sent = try device.flatMap { device in
                 try device.settings.role.publishes ? nil : SyncError.at(.read) { try UnansweredMessages(told, of: device) }
             }
@@ -87,7 +87,7 @@ extension SnapshotInspector {
 }
 
 extension MessagesReport.Told {
-    /// An entry of the outbox; nil for a row that is as its version.
+    /// Makes an entry of an outbox row; nil if the row equals the applied version.
     fileprivate init?(_ entry: OutboxEntry, missing: Set<String>) {
         guard entry.state != .same else { return nil }
         let message = entry.body.flatMap { try? StrictJSON.decode(SyncUpdateMessage.self, from: $0) }

@@ -3,15 +3,17 @@ import LocalStore
 import SnapshotModel
 import StrictText
 
-/// The text formats of figures for a monitor.
+/// Text formats of metrics for monitoring systems.
 public enum MetricsFormat: String, Sendable, CaseIterable {
-    /// Prometheus' text format 0.0.4, as node_exporter's textfile collector reads it. That collector refuses samples with timestamps, so they have none.
+    /// Prometheus' text format 0.0.4, as node_exporter's textfile collector reads it. Samples have no timestamps, because that collector refuses
+    /// them.
     case prometheus
-    /// OpenMetrics 1.0: each sample has the time at which it was taken, so that a file which nobody renews goes stale instead of looking fine.
+    /// OpenMetrics 1.0. Each sample has a timestamp, so that a file that is no longer updated becomes stale.
     case openMetrics
 }
 
-/// Figures in a text format for monitors. Every sample names its database, so that the files of several can lie side by side.
+/// Metrics in a text format for monitoring systems. Every sample has a label with its database, so that the files of several databases can be
+/// collected together.
 ///
 /// Source: Prometheus, "Text-based format", version 0.0.4; OpenMetrics 1.0.0, sections "Overall Structure" and "Metric Types".
 struct PrometheusText {
@@ -29,13 +31,13 @@ struct PrometheusText {
         time = Self.number(Double(instant.microseconds) / 1_000_000)
     }
 
-    /// One sample: its labels beside the database's, and its value.
+    /// One sample: its labels in addition to the database's, and its value.
     typealias Sample = (labels: [(name: String, value: String)], value: Double)
 
-    /// Adds a gauge; one without samples is left out.
+    /// Adds a gauge; omitted if it has no samples.
     mutating func add(_ name: String, _ help: String, _ samples: [Sample]) {
         guard !samples.isEmpty else { return }
-        // OpenMetrics has a type of its own for facts that are labels, and its name goes without the ending of the samples.
+        // OpenMetrics has the type `info` for metrics whose labels are the facts. The family's name lacks the suffix `_info` of the samples.
         let isInfo = format == .openMetrics && name == "info"
         let family = isInfo ? "snapsync" : "snapsync_\(name)"
         let help = Self.escape(help, quotes: format == .openMetrics)
@@ -46,7 +48,7 @@ struct PrometheusText {
         }
     }
 
-    /// Adds a gauge of one sample; none if there is no value.
+    /// Adds a gauge of one sample; omitted if the value is nil.
     mutating func add(_ name: String, _ help: String, _ value: Double?) {
         add(name, help, value.map { [([], $0)] } ?? [])
     }
@@ -56,14 +58,14 @@ struct PrometheusText {
         return quotes ? escaped.replacing("\"", with: "\\\"") : escaped
     }
 
-    /// Whole numbers as such: a time in seconds must not be rounded to six digits.
+    /// Prints whole numbers in full: a time in seconds must not be rounded to six digits.
     private static func number(_ value: Double) -> String {
         Int64(exactly: value).map(String.init) ?? "\(value)"
     }
 }
 
 extension PrometheusText {
-    /// The facts of a database, and of its zone where that could be read.
+    /// The metrics of a database, and of its zone if that could be read.
     init(_ path: String, _ local: LocalStatus, _ zone: ZoneFacts?, format: MetricsFormat) {
         self.init(database: path, format: format, at: local.now)
         func seconds(_ instant: Instant) -> Double { Double(instant.microseconds) / 1_000_000 }

@@ -2,14 +2,14 @@ import Foundation
 import Platform
 import SnapshotVersions
 
-/// A text file for other programs, replaced whole.
+/// Writes a text file for other programs by replacing it as a whole.
 enum ReplacedFile {
-    /// Writes a text beside the file and gives it the file's name.
+    /// Writes the text to a temporary file beside `path` and renames it to `path`.
     ///
     /// - Parameters:
-    ///   - mode: the permissions, less what the process masks.
-    ///   - keepsMode: whether a file that is there keeps its permissions and its owner instead.
-    /// - Throws: ``SyncError`` with `.permissionDenied` or `.inputOutput`; the old file is as it was, and nothing lies beside it.
+    ///   - mode: the permissions, reduced by the process's umask.
+    ///   - keepsMode: whether an existing file keeps its permissions and owner.
+    /// - Throws: ``SyncError`` with `.permissionDenied` or `.inputOutput`. The old file is then unchanged and no temporary file is left.
     static func write(_ text: String, to path: String, mode: UInt16, keepsMode: Bool = false) throws {
         let url = URL(fileURLWithPath: path)
         let temporary = url.deletingLastPathComponent().path + "/.\(url.lastPathComponent).\(String(UInt64.random(in: .min ... .max), radix: 16)).tmp"

@@ -2,17 +2,17 @@ import CloudStore
 import SnapshotEngine
 import SnapshotVersions
 
-/// Every record of every version that a zone keeps, once for each time that it was saved.
+/// All records of all versions that a zone keeps, one for each time a record was saved.
 enum RetainedRecords {
-    /// The records, each with a version that has it, how many versions are kept, and the pinned versions that cannot be read.
+    /// The records, each with a version that has it; the number of kept versions; and the pinned versions.
     ///
-    /// - Parameter state: the zone as of a version that is kept or pinned.
+    /// - Parameter state: reads the zone at a kept or pinned version.
     static func all(
         _ newest: ZoneState, in cloud: any CloudDatabase, _ zone: ZoneID, state: (Int) async throws -> ZoneState
     ) async throws -> (records: [(CloudRecord, Int)], versionCount: Int, pins: PinnedVersions) {
         let commits = try await cloud.at(.fetch).history(in: zone)
         var records = commits.flatMap { commit in commit.saved.map { ($0, commit.token.number) } }
-        // What an older, pruned commit saved and a kept one still shows: the oldest kept version and the pinned ones have it.
+        // A record that a pruned commit saved may still be part of kept versions: the oldest kept version and the pinned ones contain it.
         let pins = try await PinnedVersions(newest.pins, in: cloud, zone)
         var inherited = pins.records
         if let oldest = commits.first?.token.number { inherited += try await state(oldest).records.map { ($0, oldest) } }

@@ -1,9 +1,9 @@
-/// Which versions a publisher keeps by itself, and when it last removed others.
+/// Which versions a publisher keeps automatically, and when it last searched for others.
 public struct RetentionReport: Sendable, Encodable {
-    /// How many states of the data are kept; nil asks for no number.
+    /// How many states of the data are kept; nil if there is no limit by number.
     public let keepLast: Int?
-    /// How old a version may be to be kept, in seconds; nil asks for no age.
+    /// The maximum age of kept versions, in seconds; nil if there is no limit by age.
     public let keepWithin: Int?
-    /// When older ones were last looked for; nil before the first time.
+    /// When old versions were last searched for; nil before the first time.
     public let lastRun: String?
 }

@@ -4,25 +4,25 @@ import SnapshotEngine
 import SnapshotVersions
 import StrictText
 
-/// What makes a zone a signed one, as `status` shows it.
+/// The signature of a zone, as `status` shows it.
 public struct SignatureReport: Sendable, Encodable {
-    /// The eight words of the zone's creator; nil where nothing has been published yet.
+    /// The creator's fingerprint, eight words; nil if nothing has been published yet.
     public let creator: String?
     /// How many members the zone has.
     public let members: Int
     /// How many devices ask to be members.
     public let requests: Int
-    /// The eight words of this device; nil where no database was named.
+    /// The fingerprint of this device, eight words; nil without a database.
     public let fingerprint: String?
-    /// What this device may do as a member; nil if it is none, or no database was named.
+    /// The role of this device as a member; nil if it is no member or without a database.
     public let role: String?
-    /// Whether the zone is sealed: the store cannot read what it holds.
+    /// Whether the zone is sealed, so that the store cannot read its data.
     public let isSealed: Bool
-    /// The member whose keys are the oldest, and since when it has them; nil where nothing was published yet.
+    /// The member with the oldest keys, and their date; nil if nothing has been published yet.
     public let oldestKey: MemberKey?
-    /// The number of the newest keys of a sealed zone, from 1; nil elsewhere, and before the first version.
+    /// The epoch of a sealed zone's newest keys, from 1; nil in other zones and before the first version.
     public let epoch: Int?
-    /// Whether these keys are for this device; nil where no database was named, and in a zone that is not sealed.
+    /// Whether this device has these keys; nil without a database, and in a zone that is not sealed.
     public let hasKeys: Bool?
 
     /// The age of a member's keys.
@@ -32,9 +32,9 @@ public struct SignatureReport: Sendable, Encodable {
         public let since: String
     }
 
-    /// Looks at a zone; nil if it is not signed.
+    /// Reads a zone's signature; nil if the zone is not signed.
     ///
-    /// - Parameter cloud: the backend itself.
+    /// - Parameter cloud: the backend itself, not a decorator of it.
     init?(_ cloud: any CloudDatabase, _ zone: ZoneID, own: DevicePublicKeys?) async throws {
         guard let signing = cloud as? any SigningCloud, let list = try await signing.members(in: zone) else { return nil }
         isSealed = try await signing.zone(zone).isSealed

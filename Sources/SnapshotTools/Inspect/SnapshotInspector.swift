@@ -9,7 +9,7 @@ public import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Looks into a zone and changes nothing: its history, the contents of any kept version, and whether all of it is sound.
+/// Reads a zone without changing anything: its history, the contents of any kept version, and whether all of it is undamaged.
 public struct SnapshotInspector: Sendable {
     let cloud: any CloudDatabase
     let zone: ZoneID
@@ -23,12 +23,12 @@ public struct SnapshotInspector: Sendable {
         self.device = device
     }
 
-    /// Looks into a cloud directory without any database.
+    /// Opens a cloud without a database.
     public init(cloud path: String, zone: String = "ZentikSyncZone") throws {
         self.init(cloud: try SyncError.at(.open) { try CloudLocation.open(path) }, zone: ZoneID(zone), applied: nil, device: nil)
     }
 
-    /// The zone's kept versions, newest first.
+    /// The zone's kept versions, pins and forks, newest first.
     public func history(limit: Int? = nil) async throws -> HistoryReport {
         let commits = try await cloud.at(.fetch).history(in: zone)
         let newestFirst = commits.reversed().prefix(limit ?? .max)
@@ -39,7 +39,7 @@ public struct SnapshotInspector: Sendable {
             forks: try await forks())
     }
 
-    /// Writes the JSON container of a dataset, whole, as of a version (the newest, if nil); every byte is checked first.
+    /// Writes the JSON container of a dataset whole, as of a version (the newest, if nil). Every byte is checked before it is written.
     public func writeContainer(of dataset: String, version: Int? = nil, to write: @escaping (UnsafeRawBufferPointer) throws -> Void) async throws {
         try await WorkerThreads.host {
             let state = try await records(at: version)
@@ -49,14 +49,14 @@ public struct SnapshotInspector: Sendable {
         }
     }
 
-    /// Reads a dataset as of a version (the newest, if nil) into Swift values; every byte is checked first.
+    /// Decodes a dataset as of a version (the newest, if nil) into Swift values. Every byte is checked first.
     ///
     ///     let container = try await engine.inspector().container(of: NotificationsDataContainer.self, version: 7)
     ///
     /// Memory: the whole dataset, as text and as values.
     ///
-    /// - Throws: ``SyncError`` with `.nothingThere` if the version has no such dataset, `.dataRefused` if it is damaged or its entities are not what
-    ///   the type says.
+    /// - Throws: ``SyncError`` with `.nothingThere` if the version has no such dataset, `.dataRefused` if it is damaged or the type cannot
+    ///   decode its entities.
     public func container<Container: DatasetContainer>(of type: Container.Type, version: Int? = nil) async throws -> Container {
         var text = Data()
         try await writeContainer(of: Container.dataset, version: version) { text.append(contentsOf: $0) }
@@ -69,11 +69,11 @@ public struct SnapshotInspector: Sendable {
         }
     }
 
-    /// Reads and checks versions from the commit to the last byte.
+    /// Reads and checks versions completely, from the commit to the last byte of the assets.
     ///
     /// - Parameters:
-    ///   - all: every kept version; else the newest.
-    ///   - local: also compares the device's tables, row by row, with the version that was applied.
+    ///   - all: whether to check every kept version instead of only the newest.
+    ///   - local: whether to compare the device's tables with the applied version, too, row by row.
     public func verify(all: Bool = false, local: Bool = false, progress: ProgressHandler? = nil) async throws -> VerifyReport {
         try await WorkerThreads.host {
             try await SnapshotVerifier(inspector: self, progress: progress).run(all: all, local: local)
@@ -85,7 +85,7 @@ public struct SnapshotInspector: Sendable {
         do {
             state = try await VersionFinder(cloud: cloud, zone: zone, token: applied?.token).state(of: version)
         } catch let error as SyncError where error.code == .dataRefused {
-            // After a fork the zone is looked at as it stands; what is wrong with it is said where forks are.
+            // After a fork, the zone is read as it is. The reports of forks say what is wrong with it.
             guard let common = try await device?.fetchUpstreamChanges().fork else { throw error }
             state = try await VersionFinder(cloud: cloud, zone: zone, token: common.token).state(of: version)
         }
@@ -99,7 +99,7 @@ public struct SnapshotInspector: Sendable {
         try await SnapshotAsset(of: record, dataset: nil, in: cloud, zone: zone)
     }
 
-    /// Refuses to say anything about data that cannot be read.
+    /// Refuses the operation if the data is sealed and cannot be read.
     func refuseSealed(_ state: ZoneState) throws {
         guard state.records.contains(where: \.isSealed) else { return }
         throw SyncError(
@@ -107,7 +107,7 @@ public struct SnapshotInspector: Sendable {
             hint: "give the database of a member with --db; where all are lost: snapsync init --recover")
     }
 
-    /// What describes a record's dataset: the index of its snapshot asset, else the device's dataset file.
+    /// The schema of a record's dataset: from the index of its snapshot asset, or else from the device's dataset file.
     func schema(of record: CloudRecord, _ fields: DatasetRecord) async throws -> DatasetSchema? {
         if let reader = try? await cloud.openAsset(fields.dataFile, in: zone), let data = try? reader.index(), let index = try? SnapshotIndex.decode(data) {
             return try? index.schema(table: index.dataset)
@@ -117,7 +117,7 @@ public struct SnapshotInspector: Sendable {
 
     private func find(_ dataset: String, in state: ZoneState) throws -> CloudRecord {
         try refuseSealed(state)
-        // Without a dataset file nobody knows a record's dataset but by the usual name, or by the record's own.
+        // Without a dataset file, the dataset's record is found only by its usual name or by the record's own name.
         let described = device?.settings.datasets.first { $0.name == dataset }?.recordName
         let names = described.map { [$0] } ?? [dataset + "_data", dataset]
         guard let record = names.lazy.compactMap({ state.record($0) }).first else {
@@ -140,9 +140,9 @@ public struct HistoryReport: Sendable, Encodable {
             public let file: String
             /// Its size in bytes.
             public let size: Int
-            /// The change assets since, oldest first; with them it is the version.
+            /// The change assets after the snapshot asset, oldest first. Snapshot and changes together make up the version.
             public let changeFiles: [String]
-            /// The size of all of them in bytes.
+            /// The total size of the change assets, in bytes.
             public let changeSize: Int
 
             init?(_ record: CloudRecord) {
@@ -163,7 +163,7 @@ public struct HistoryReport: Sendable, Encodable {
         public let hash: String
         /// In a signed zone: the Ed25519 public key that signed the version, as 64 hexadecimal digits.
         public let key: String?
-        /// What the version changed.
+        /// The datasets that the version changed.
         public let saved: [Dataset]
         public let deleted: [String]
 
@@ -178,14 +178,14 @@ public struct HistoryReport: Sendable, Encodable {
         }
     }
 
-    /// A version that is kept whatever is pruned.
+    /// A version that pruning keeps.
     public struct Pin: Sendable, Encodable {
         public let version: Int
         public let name: String?
-        /// The version's own.
+        /// The timestamp of the pinned version.
         public let timestamp: String
         public let pinnedAt: String
-        /// Whether the versions of its age are gone: it can be read all the same, and stands in no other list.
+        /// Whether the commit of the version was pruned. The version can still be read, but appears in no other list.
         public let isPruned: Bool
 
         init(_ pin: VersionPin, isPruned: Bool) {
@@ -203,11 +203,11 @@ public struct HistoryReport: Sendable, Encodable {
     public let versions: [Version]
     /// The pinned versions, newest first.
     public let pins: [Pin]
-    /// Commits that lost their number to another device's.
+    /// Commits that lost their number to another device's commit.
     public let forks: [ForkReport]
 }
 
-/// What a zone has, for who looks at a cloud directory without a database.
+/// The contents of a zone, for users of a cloud without a database.
 public struct ZoneStatusReport: Sendable, Encodable {
     public let cloudUUID: String
     public let container: String
@@ -218,12 +218,12 @@ public struct ZoneStatusReport: Sendable, Encodable {
     public let newestTimestamp: String?
     public let records: [HistoryReport.Version.Dataset]
     public let devices: [StatusReport.OtherDevice]
-    /// What makes the zone a signed one; nil if it is none.
+    /// The signature of the zone; nil if it is not signed.
     public let signature: SignatureReport?
 }
 
 extension SnapshotInspector {
-    /// What the zone has.
+    /// The contents of the zone.
     public func zoneStatus() async throws -> ZoneStatusReport {
         try await SyncError.at(.fetch) {
             let identity = try await cloud.identity()

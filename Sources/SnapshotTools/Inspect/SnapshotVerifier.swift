@@ -9,7 +9,7 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// What `verify` found; every problem is named, and the first one does not end the search.
+/// The result of `verify`. It names every problem; the check does not stop at the first one.
 public struct VerifyReport: Sendable, Encodable {
     public struct Asset: Sendable, Encodable {
         /// `notifications@42`.
@@ -18,43 +18,43 @@ public struct VerifyReport: Sendable, Encodable {
         public let recordCount: Int
         public let size: Int
         public let blocks: Int
-        /// Whether the rows were read, too; not in a sealed zone without the keys of a member, where a file is compared with its hash.
+        /// Whether the file was opened and its entities read. In a sealed zone without a member's keys, only its hash is compared.
         public var isOpened = true
     }
 
     /// A file that is damaged or missing.
     public struct Damaged: Sendable, Encodable {
-        /// Beneath the zone's directory.
+        /// The path relative to the zone's directory.
         public let file: String
-        /// The first version that was found to need it.
+        /// The first version found that needs the file.
         public let version: Int
-        /// The blocks of a snapshot asset that are damaged, from 0; empty where it is not a matter of blocks.
+        /// The damaged blocks of a snapshot asset, from 0; empty if the damage is not limited to blocks.
         public let blocks: [Int]
     }
 
     /// The zone's newest version.
     public let newestVersion: Int
-    /// How many versions were looked at.
+    /// How many versions were checked.
     public let versions: Int
-    /// The assets that are sound from the first byte to the last.
+    /// The assets that are undamaged from the first byte to the last.
     public let sound: [Asset]
-    /// What is wrong, each in one sentence with what to do.
+    /// The problems, each in one sentence that says what to do.
     public let problems: [String]
-    /// The files that are there in part because a sync tool is still writing them, each in one sentence; they are no problems.
+    /// The files that are incomplete because a sync tool is still writing them, each in one sentence. They do not count as problems.
     public let arriving: [String]
-    /// The files that are damaged or missing, in the order in which they were found.
+    /// The files that are damaged or missing, in the order of the check.
     public let damaged: [Damaged]
-    /// What deserves attention and is not damage, each in one sentence with what to do.
+    /// Findings that deserve attention but are no damage, each in one sentence that says what to do.
     public let warnings: [String]
-    /// Whether the local tables are the applied version; nil if that was not asked.
+    /// Whether the local tables equal the applied version with the tracked changes; nil if that was not requested.
     public let localMatches: Bool?
-    /// Rows of the local tables that refer to rows that are not there, the first of each foreign key; nil if that was not asked.
+    /// Rows of the local tables that refer to rows that do not exist, the first few for each foreign key; nil if that was not requested.
     public let dangling: [Dangling]?
-    /// Commits that lost their number to another device's; those that are not healed are problems.
+    /// Commits that lost their number to another device's commit. Unresolved forks are problems, too.
     public let forks: [ForkReport]
 }
 
-/// Reads versions from the commit to the last byte: chain, sizes, hashes, JSON, order, counts.
+/// Checks versions from the commit to the last byte: parent links, sizes, hashes, JSON, order and counts.
 struct SnapshotVerifier: Sendable {
     let inspector: SnapshotInspector
     let progress: ProgressHandler?
@@ -89,11 +89,11 @@ struct SnapshotVerifier: Sendable {
             warnings: (dangling?.warnings ?? []) + (isSealed ? [Self.sealedWarning] : []), localMatches: localMatches, dangling: dangling?.rows, forks: forks)
     }
 
-    /// Checks the assets of a record that were not looked at yet: the snapshot asset, and every change asset that it names.
+    /// Checks those assets of a record that were not checked yet: the snapshot asset and every change asset.
     private func check(_ record: CloudRecord, _ version: Int, _ findings: inout VerifyFindings) async throws {
         if record.isSealed { return try await checkSealed(record, version, &findings) }
         guard let fields = DatasetRecord(record) else {
-            // The same sentence as a reader's.
+            // Opening the record throws the same error as a reader's import.
             return try await findings.attempt("no file", record, version) {
                 _ = try await inspector.open(record)
                 return nil
@@ -108,7 +108,7 @@ struct SnapshotVerifier: Sendable {
                     blocks: asset.index.blocks.count)
             }
         } else if findings.isSound(fields.dataFile.path) {
-            // The file is; whether this record fits it is another matter.
+            // The file is undamaged, but this record may not fit it.
             try await findings.attempt(fields.dataFile.path, record, version) {
                 _ = try await inspector.open(record)
                 return nil
@@ -134,7 +134,7 @@ struct SnapshotVerifier: Sendable {
     private static let sealedWarning =
         "the zone is sealed, and no device's keys are at hand: each file was compared with its hash, and not opened; verify --db on a member opens them"
 
-    /// Checks the files of a record that cannot be read by their hashes alone.
+    /// Checks the hashes of a sealed record's files, which cannot be opened.
     private func checkSealed(_ record: CloudRecord, _ version: Int, _ findings: inout VerifyFindings) async throws {
         for file in record.assets where findings.begin(file.path) {
             try await findings.attempt(file.path, record, version) {
@@ -159,7 +159,7 @@ struct SnapshotVerifier: Sendable {
             }
             try asset.checkTail()
         } catch let error as SyncError where error.code == .dataRefused {
-            // The first fault is found by the fast way; all of them are named.
+            // The fast check stops at the first fault, so check every block to name all damaged ones.
             throw DamagedBlocks(try DamagedBlocks.find(in: asset, schema), error: error)
         }
     }
@@ -181,7 +181,7 @@ struct SnapshotVerifier: Sendable {
         }
     }
 
-    /// Looks through the local tables for foreign keys that dangle.
+    /// Searches the local tables for foreign keys that refer to missing rows.
     private func findDangling() async throws -> DanglingReport? {
         guard let device = inspector.device else { return nil }
         return try device.database.read(at: .verify) {
@@ -189,7 +189,7 @@ struct SnapshotVerifier: Sendable {
         }
     }
 
-    /// Encodes the local rows and compares them, block by block, with the version that was applied.
+    /// Compares the local rows, block by block, with the applied version and the tracked changes.
     private func compareLocal() async throws -> [String] {
         guard let device = inspector.device else {
             throw SyncError(.refused, step: .verify, at: "verify", "--local needs a database", hint: "give it with --db")
@@ -208,7 +208,7 @@ struct SnapshotVerifier: Sendable {
             let difference = try version.firstUntrackedDifference(in: device.database)
             guard let difference else { continue }
             problems.append(difference)
-            // From here on the tracked changes are not to be relied on: the next sync compares all rows.
+            // The tracked changes are not reliable any more, so the next sync compares all rows.
             try device.database.write(at: .verify) { try $0.tracking.setIncomplete(of: schema) }
         }
         return problems

@@ -6,17 +6,17 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// What a database has, what the zone has, and how far they are apart.
+/// The state of a database and of its zone, and how far the database is behind.
 public struct StatusReport: Sendable, Encodable {
     public struct Dataset: Sendable, Encodable {
         public let name: String
-        /// How many entities the last version that was imported or exported has; nil before the first.
+        /// The entity count of the version that was last imported or exported; nil before the first.
         public let recordCount: Int?
-        /// The `syncTimestamp` of the container that was imported or exported last; nil before the first.
+        /// The `syncTimestamp` of the container that was last imported or exported; nil before the first.
         public let syncTimestamp: String?
-        /// How many entities were touched here since.
+        /// How many entities were changed here since.
         public let changes: Int
-        /// Whether every change since is noted; if not, the next sync compares all rows.
+        /// Whether every change since is logged; if not, the next sync compares all rows.
         public let isTracked: Bool
         /// The size of the zone's newest snapshot asset, in bytes; nil if it has none.
         public let assetSize: Int?
@@ -25,14 +25,14 @@ public struct StatusReport: Sendable, Encodable {
     public struct OtherDevice: Sendable, Encodable {
         public let device: String
         public let role: String
-        /// The version that it had when it reported, or has published since; nil before its first.
+        /// The version that it last reported or has published since; nil before its first.
         public let version: Int?
         public let reportedAt: String
-        /// How many versions with data came after that one.
+        /// How many versions with data it lacks.
         public let behind: Int
-        /// How old the report is, in seconds. A device reports when it has something new, and daily.
+        /// The age of the report, in seconds. A device reports when it has a new version, and at least daily.
         public let reportAge: Int
-        /// In a signed zone: whether a member has signed the report; nil elsewhere.
+        /// In a signed zone, whether a member signed the report; nil in other zones.
         public let isMember: Bool?
 
         init(_ report: DeviceReport, _ versions: DataVersions, now: Instant) {
@@ -46,7 +46,7 @@ public struct StatusReport: Sendable, Encodable {
         }
     }
 
-    /// What went wrong in the last run.
+    /// The error of the last run.
     public struct Failure: Sendable, Encodable {
         public let at: String
         /// The name of a ``SyncError/Code``.
@@ -57,7 +57,7 @@ public struct StatusReport: Sendable, Encodable {
         public let hint: String?
     }
 
-    /// A trial restore of a version.
+    /// A restore check of a version.
     public struct RestoreCheck: Sendable, Encodable {
         public let at: String
         public let version: Int
@@ -65,26 +65,26 @@ public struct StatusReport: Sendable, Encodable {
         public let problems: Int
     }
 
-    /// How often a signed zone has a new version, and what came here.
+    /// The promised interval between new versions of a signed zone, and the newest one received.
     public struct Freshness: Sendable, Encodable {
         /// In seconds.
         public let interval: Int
-        /// The publisher's clock in the newest version that came here; nil before the first.
+        /// The publisher's clock in the newest version received; nil before the first.
         public let newest: String?
-        /// Whether that is more than three intervals ago, by this device's clock.
+        /// Whether that is more than three intervals ago by this device's clock.
         public let isLate: Bool
     }
 
     /// A zone that this database has left.
     public struct LeftZone: Sendable, Encodable {
         public let zone: String
-        /// The last version of it that was here; nil if there was none.
+        /// The last version of it that this database had; nil if there was none.
         public let version: Int?
-        /// Whether this database has removed what lay there; if not, it may be readable still (`doctor` looks).
+        /// Whether this database has removed the zone's data. If not, it may still be readable; `doctor` checks that.
         public let isRemoved: Bool
     }
 
-    /// A run that ended well.
+    /// A successful run.
     public struct Run: Sendable, Encodable {
         public let at: String
         public let milliseconds: Int
@@ -96,68 +96,68 @@ public struct StatusReport: Sendable, Encodable {
     public let role: String
     public let device: String
     public let journalMode: String
-    /// The version that was applied or published last here; nil before the first.
+    /// The version that was last applied or published here; nil before the first.
     public let version: Int?
     /// The zone's newest version; nil if it has none.
     public let newestVersion: Int?
-    /// How many versions with data this database lacks; nil if the cloud was not looked at.
+    /// How many versions with data this database lacks; nil if the cloud was not read.
     public let behind: Int?
-    /// What the database shows instead of the newest version, in words; nil if it follows the cloud.
+    /// What the database shows instead of the newest version, as a sentence; nil if it follows the cloud.
     public let view: String?
-    /// When the role's work last ended well; nil before the first time.
+    /// When a run last completed the work of the role; nil before the first time.
     public let lastSuccess: String?
-    /// How long ago that was, in seconds.
+    /// How long ago that was, in seconds; nil before the first time.
     public let lastSuccessAge: Int?
-    /// What went wrong since; nil if nothing did.
+    /// The error of the last run if it failed after the last success; nil otherwise.
     public let lastError: Failure?
-    /// The last export that ended well, whether it published anything or not.
+    /// The last successful export, whether or not it published anything.
     public let lastExport: Run?
-    /// The last import that ended well, whether anything was new or not.
+    /// The last successful import, whether or not anything was new.
     public let lastImport: Run?
-    /// How often a scheduler runs a sync, in seconds, as `schedule` was told; nil if it was not.
+    /// The interval of scheduled syncs in seconds, as given to `schedule`; nil if none was given.
     public let interval: Int?
-    /// How large an asset may be, in bytes.
+    /// The maximum size of an asset, in bytes.
     public let assetLimit: Int
-    /// Which versions this device keeps by itself; nil if it removes none unasked.
+    /// Which versions this device keeps automatically; nil if it removes none on its own.
     public let retention: RetentionReport?
-    /// The last trial restore (``SnapshotInspector/checkRestore(version:progress:)``); nil before the first.
+    /// The last restore check (``SnapshotInspector/checkRestore(version:progress:)``); nil before the first.
     public let lastRestoreCheck: RestoreCheck?
     public let datasets: [Dataset]
-    /// Commits that lost their number to another device's.
+    /// Commits that lost their number to another device's commit.
     public let forks: [ForkReport]
-    /// What the zone's devices say of themselves, this one among them.
+    /// The reports of the zone's devices, including this one.
     public let devices: [OtherDevice]
-    /// What makes the zone a signed one; nil if it is none, or the cloud was not looked at.
+    /// The signature of the zone; nil if it is not signed or the cloud was not read.
     public let signature: SignatureReport?
-    /// Whether this database is synced, and why not.
+    /// Whether this database is synced and, if not, why.
     public let gate: GateReport
-    /// Why the cloud could not be looked at; nil if it was, or if the gate is closed.
+    /// Why the cloud could not be read; nil if it was read or if the gate is closed.
     public let cloudProblem: CloudProblem?
-    /// At least how often the signed zone has a new version, and how old the newest is that came here; nil if nobody has promised that.
+    /// The promised interval between new versions of the signed zone, and the age of the newest one received; nil if none was promised.
     public let freshness: Freshness?
     /// The zones that this database has left because they were signed or sealed, oldest first.
     public let earlierZones: [LeftZone]
-    /// The zone in which this one goes on, while the device waits to be approved there; nil if it waits for nothing.
+    /// The successor zone in which this device waits for approval; nil if it waits for none.
     public let nextZone: String?
-    /// What `undo` would bring back, in words; nil if nothing was replaced on purpose.
+    /// What `undo` would restore, as a sentence; nil if nothing was replaced on purpose.
     public let undo: String?
-    /// The copies of earlier data that lie beside the database, newest first.
+    /// The backups of earlier data beside the database, newest first.
     public let copies: [LocalBackupReport]
-    /// How many edits that lost to others nobody has taken back or cleared (``SyncEngine/conflicts(all:)``).
+    /// How many losing edits are open, that is neither taken nor cleared (``SyncEngine/conflicts(all:)``).
     public let conflicts: Int
-    /// Messages to the publisher, and what no message carries.
+    /// The numbers of messages to the publisher, and of changes that no message type carries.
     public internal(set) var messages = MessageCounts()
-    /// The requests that this look has sent to the bucket, and their bytes; nil with a directory.
+    /// The number of requests and bytes that this report has cost at the bucket; nil with a directory.
     public package(set) var requests: RequestUsage?
 }
 
 extension StatusReport: RequestCounting {}
 
 extension StatusReport {
-    /// Sees that the last success is not too old.
+    /// Checks that the last success is recent enough.
     ///
-    /// - Parameter maximumAge: how old it may be; nil means three of the scheduler's intervals.
-    /// - Throws: ``SyncError`` with `.tryAgainLater` if it is too old or there was none, `.refused` if nobody has said what is too old.
+    /// - Parameter maximumAge: its maximum age; nil means three of the scheduler's intervals.
+    /// - Throws: ``SyncError`` with `.tryAgainLater` if it is too old or there was none, `.refused` if neither an age nor an interval is known.
     public func verifyFresh(within maximumAge: Duration? = nil) throws {
         guard let limit = maximumAge.map({ Int($0.components.seconds) }) ?? interval.map({ $0 * 3 }) else {
             throw SyncError(

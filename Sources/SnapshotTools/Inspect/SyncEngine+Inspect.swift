@@ -3,7 +3,7 @@ public import SnapshotEngine
 import SnapshotVersions
 
 extension SyncEngine {
-    /// What this database has, and what the zone has.
+    /// The state of this database and of its zone.
     public func status() async throws -> StatusReport {
         try await WorkerThreads.host {
             let gate = try await gate.report()
@@ -11,7 +11,7 @@ extension SyncEngine {
         }
     }
 
-    /// Looks into the zone.
+    /// An inspector of this database's zone.
     public func inspector() async throws -> SnapshotInspector {
         try await WorkerThreads.host {
             try await gate.enter()

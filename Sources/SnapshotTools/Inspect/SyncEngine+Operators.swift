@@ -4,11 +4,12 @@ public import SnapshotEngine
 import SnapshotVersions
 
 extension SyncEngine {
-    /// Writes what is known here as a text file for a monitor, replaced whole.
+    /// Writes metrics to a text file for a monitoring system, replacing the file as a whole.
     ///
-    /// The file is written even if the cloud cannot be read, or is not to be, and says so (`snapsync_cloud_up 0`).
+    /// The file is also written if the cloud cannot be read or the gate is closed, with `snapsync_cloud_up 0`.
     ///
-    /// - Throws: ``SyncError`` if the database cannot be read or the file cannot be written; then why the cloud could not be read.
+    /// - Throws: ``SyncError`` if the database cannot be read or the file cannot be written; otherwise the error with which reading the cloud
+    ///   failed.
     public func writeMetrics(to path: String, format: MetricsFormat = .prometheus) async throws {
         try await WorkerThreads.host {
             let local = try SyncError.at(.read) { try LocalStatus(database, now: now()) }
@@ -16,19 +17,20 @@ extension SyncEngine {
             let zone: Result<ZoneFacts, SyncError>
             do { zone = .success(try await ZoneFacts(device())) } catch { zone = .failure(SyncError(error, step: .fetch)) }
             let name = URL(fileURLWithPath: database.path).standardizedFileURL.path
-            // Readable by all: the program that collects such files runs as another user.
+            // World-readable, because the program that collects such files runs as another user.
             try ReplacedFile.write(PrometheusText(name, local, try? zone.get(), format: format).text, to: path, mode: 0o644)
             if isOpen { _ = try zone.get() }
         }
     }
 
-    /// What a scheduler needs to sync this database every so often, or to watch it; an interval is kept, so that `status` knows what is too old.
+    /// The configuration with which a scheduler syncs this database at an interval, or keeps a watch running. The interval is stored, so that
+    /// `status` knows when a success is too old.
     ///
     /// - Parameters:
     ///   - interval: whole seconds; nil for a watch, which only systemd can keep running.
     ///   - program: the absolute path of the command.
-    ///   - options: further words of the command.
-    ///   - restoreCheck: further words of a weekly `verify --restore`; nil for none.
+    ///   - options: additional arguments of the command.
+    ///   - restoreCheck: additional arguments of a weekly `verify --restore`; nil for none.
     /// - Throws: ``SyncError`` with `.refused` for an interval that the scheduler cannot keep evenly.
     public func schedule(
         every interval: Duration?, with scheduler: Scheduler, program: String, options: [String] = [], restoreCheck: [String]? = nil

@@ -3,9 +3,9 @@ public import SnapshotEngine
 import SnapshotVersions
 public import StrictText
 
-/// What a database says of its syncing without any look at the cloud.
+/// What a database knows about its syncing, without access to the cloud.
 public struct LocalSummary: Hashable, Sendable {
-    /// When a run last ended well; nil before the first.
+    /// When a run last succeeded; nil before the first.
     public let lastSuccess: Instant?
     /// How many changes wait to be published or sent.
     public let waitingChanges: Int
@@ -14,7 +14,7 @@ public struct LocalSummary: Hashable, Sendable {
 }
 
 extension SyncEngine {
-    /// What the database says of its syncing, for a user interface. Nothing is read from the cloud, and the gate may be closed.
+    /// A summary for a user interface. It reads only the database, so it also works while the gate is closed.
     public func localSummary() async throws -> LocalSummary {
         try await WorkerThreads.host {
             let status = try SyncError.at(.read) { try LocalStatus(database, now: now()) }

@@ -4,22 +4,22 @@ import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
 
-/// What a `verify` has found so far, file by file.
+/// The findings of a `verify` so far, file by file.
 struct VerifyFindings {
     private(set) var sound: [VerifyReport.Asset] = []
     private(set) var problems: [String] = []
-    /// What is not there whole yet, each in one sentence.
+    /// The files that have not arrived completely, each in one sentence.
     private(set) var arriving: [String] = []
     private(set) var damaged: [VerifyReport.Damaged] = []
     private var begun: Set<String> = []
 
-    /// Whether a file was not looked at yet; it counts as looked at from here on.
+    /// Whether a file was not checked yet; marks it as checked.
     mutating func begin(_ file: String) -> Bool { begun.insert(file).inserted }
 
-    /// Whether a file was looked at and found sound.
+    /// Whether a file was checked and is undamaged.
     func isSound(_ file: String) -> Bool { sound.contains { $0.file == file } }
 
-    /// Looks at a file. That it is damaged or missing is noted; any other failure ends the search.
+    /// Checks a file. Damage and absence are recorded; any other error ends the check.
     mutating func attempt(_ file: String, _ record: CloudRecord, _ version: Int, _ body: () async throws -> VerifyReport.Asset?) async throws {
         do {
             if let asset = try await body() { sound.append(asset) }
@@ -32,7 +32,7 @@ struct VerifyFindings {
         }
     }
 
-    /// Takes the pins whose checkpoints are missing or damaged.
+    /// Records the pins whose checkpoints are missing or damaged.
     mutating func note(_ pins: PinnedVersions) {
         let faults = pins.unreadable.map { ($0.pin, $0.error) } + pins.withoutCheckpoint.map { ($0, $0.checkpointIsMissing) }
         for (pin, error) in faults.sorted(by: { $0.0.version < $1.0.version }) {
@@ -47,14 +47,14 @@ struct VerifyFindings {
     }
 }
 
-/// A snapshot asset with damaged blocks, all of which are known.
+/// A snapshot asset with a complete list of its damaged blocks.
 struct DamagedBlocks: Error {
-    /// Their numbers, from 0; none if something else is wrong.
+    /// The numbers of the damaged blocks, from 0; empty if something else is wrong.
     let blocks: [Int]
-    /// What is wrong with the first, and what is to be done.
+    /// The first fault, and what to do.
     let described: SyncError
 
-    /// - Parameter error: the first fault that was met.
+    /// - Parameter error: the error that the first check met.
     init(_ faults: [(block: Int, error: SyncError)], error: SyncError) {
         blocks = faults.map(\.block)
         guard let first = faults.first else {
@@ -66,7 +66,7 @@ struct DamagedBlocks: Error {
             .dataRefused, step: first.error.step, at: place, (blocks.count > 1 ? "the first: " : "") + first.error.reason, hint: SnapshotAsset.hint)
     }
 
-    /// Looks at every block of an asset by itself.
+    /// Checks every block of an asset by itself.
     static func find(in asset: SnapshotAsset, _ schema: DatasetSchema) throws -> [(block: Int, error: SyncError)] {
         var found: [(block: Int, error: SyncError)] = []
         for number in asset.index.blocks.indices {

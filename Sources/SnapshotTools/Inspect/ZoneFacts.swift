@@ -4,16 +4,16 @@ import LocalStore
 import SnapshotEngine
 import SnapshotVersions
 
-/// What a zone says: its newest version, its records and its devices.
+/// The state of a zone: its newest version, its records and its devices.
 struct ZoneFacts: Sendable {
     let newest: ChangeToken?
     let state: ZoneState
     let reports: [DeviceReport]
     let versions: DataVersions
-    /// Commits that lost their number to another device's.
+    /// Commits that lost their number to another device's commit.
     let forks: [ForkReport]
 
-    /// What makes the zone a signed one; nil if it is none.
+    /// The signature of the zone; nil if it is not signed.
     let signature: SignatureReport?
 
     init(_ device: SyncContext) async throws {

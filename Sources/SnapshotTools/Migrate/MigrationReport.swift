@@ -1,43 +1,43 @@
 public import SnapshotVersions
 import StrictText
 
-/// What `migrate` brought over, or would.
+/// The result of `migrate`, or its expected result in a dry run.
 public struct MigrationReport: Sendable, Encodable {
-    /// What became of one dataset's files.
+    /// The result for one dataset.
     public struct Dataset: Sendable, Encodable {
         public let name: String
-        /// How many files held an entity of it.
+        /// How many files held an entity of the dataset.
         public let files: Int
         /// How many entities are new here.
         public let added: Int
-        /// How many replaced one that was here, for they are later.
+        /// How many replaced a row here because they are later.
         public let replaced: Int
-        /// How many were left out, for the one here is as late or later.
+        /// How many were skipped because the row here is as late or later.
         public let older: Int
-        /// How many were left out, for another file has the same key and is as late or later.
+        /// How many were skipped because another file has the same key and is as late or later.
         public let duplicates: Int
-        /// Fields that the dataset does not know and that were left out.
+        /// Fields that the dataset's schema does not have. They were left out.
         public let unknownFields: [String]
     }
 
-    /// A file that could not be brought over.
+    /// A file that could not be migrated.
     public struct BadFile: Sendable, Encodable {
-        /// The path beneath the directory.
+        /// The path relative to the directory.
         public let file: String
         public let reason: String
     }
 
     public let database: String
     public let directory: String
-    /// Whether nothing was changed, for only the answer was wanted.
+    /// Whether this was a dry run, which changes nothing.
     public let isDryRun: Bool
     public let datasets: [Dataset]
-    /// Files that could not be brought over: skipped, where that was asked for.
+    /// Files that could not be migrated. They were skipped if the caller asked for that.
     public let badFiles: [BadFile]
-    /// Files that are no records: their names do not end in `.json`.
+    /// Files that are no records, because their names do not end in `.json`.
     public let otherFiles: [String]
 
-    /// The refusal that bad files are, where they are not to be skipped.
+    /// The error for bad files; nil if there are none.
     public var refusal: SyncError? { badFiles.isEmpty ? nil : Self.refusal(badFiles, at: directory) }
 
     static func refusal(_ bad: [BadFile], at directory: String) -> SyncError {

@@ -4,24 +4,24 @@ import SnapshotFormat
 import SnapshotModel
 import StrictText
 
-/// One entity of the old layout, read from its file and checked.
+/// One entity in the old layout, read from its file and checked.
 struct OldRecord: Sendable {
-    /// The path beneath the directory.
+    /// The path relative to the directory.
     let file: String
     let schema: DatasetSchema
     let key: EntityKey
-    /// When it was changed last; nil where the dataset has no timestamp.
+    /// When the entity was last changed; nil if the dataset has no timestamp.
     let instant: Instant?
-    /// The JSON object.
+    /// The entity's JSON object.
     let json: Data
     let unknownFields: Set<String>
 
-    /// Fields that say what the record is, not what the entity is.
+    /// Fields that describe the record and are no fields of the entity.
     static let envelopeFields: Set<String> = ["recordType", "recordName"]
 
-    /// Reads a file's bytes as an entity of one dataset.
+    /// Decodes a file's bytes as an entity of one dataset.
     ///
-    /// - Throws: ``BadRecord`` with the reason, which never holds the entity's values.
+    /// - Throws: ``BadRecord`` with the reason, which never contains the entity's values.
     init(_ data: Data, file: String, schema: DatasetSchema) throws {
         let sink = KeyTaker(schema)
         let block = EntityBlock()
@@ -45,7 +45,7 @@ struct OldRecord: Sendable {
         unknownFields = block.unknownFieldNames.subtracting(Self.envelopeFields)
     }
 
-    /// A container of these entities, piece by piece.
+    /// Makes a container of these entities and returns a function that reads it in pieces.
     static func source(of entities: [Data], _ schema: DatasetSchema) -> (UnsafeMutableRawBufferPointer) throws -> Int {
         var pieces = [Data("{\"syncTimestamp\":\"1970-01-01T00:00:00Z\",\"\(schema.name)\":[".utf8)]
         for (number, entity) in entities.enumerated() {
@@ -64,7 +64,8 @@ struct OldRecord: Sendable {
         }
     }
 
-    /// The built-in datasets' nested JSON must be whole: records used to hold it as text. ``Notification`` itself takes any JSON there.
+    /// Checks that the nested JSON of the built-in datasets is complete, because old records stored it as text. ``Notification`` itself accepts
+    /// any JSON there.
     private static func checkNested(_ data: Data, _ schema: DatasetSchema) throws {
         do {
             if schema == .buckets { _ = try JSONDecoder().decode(Bucket.self, from: data) }
@@ -74,7 +75,7 @@ struct OldRecord: Sendable {
         }
     }
 
-    /// The nested values of a notification, as an application writes them.
+    /// The nested values of a notification, in the form that applications write.
     private struct Nested: Decodable {
         struct Attachment: Decodable {
             let mediaType: String
@@ -95,13 +96,13 @@ struct OldRecord: Sendable {
         let tapAction: Action?
     }
 
-    /// Takes an entity's key and timestamp.
+    /// A sink that keeps an entity's key and timestamp.
     private final class KeyTaker: EntitySink {
         let schema: DatasetSchema
         var key: EntityKey?
-        /// The timestamp's text.
+        /// The timestamp's text, if the column holds text.
         var timestamp: String?
-        /// The instant that a timestamp of a unit names.
+        /// The timestamp's instant, if the dataset has a timestamp unit.
         var instant: Instant?
 
         init(_ schema: DatasetSchema) { self.schema = schema }
@@ -114,7 +115,7 @@ struct OldRecord: Sendable {
     }
 }
 
-/// Why a file cannot be brought over.
+/// Why a file cannot be migrated.
 struct BadRecord: Error {
     let reason: String
 }

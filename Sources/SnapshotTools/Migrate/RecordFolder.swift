@@ -3,22 +3,22 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// The old layout: one JSON file a record, in folders named for the datasets, or in one folder with a `recordType` in each.
+/// The old layout: one JSON file per record, in folders named after the datasets, or in one folder with a `recordType` in each file.
 struct RecordFolder: Sendable {
     let directory: String
     let schemas: [DatasetSchema]
 
-    /// What was found.
+    /// The contents of the folder.
     struct Contents: Sendable {
         var records: [OldRecord] = []
         var bad: [MigrationReport.BadFile] = []
         var others: [String] = []
     }
 
-    /// A record's file is held in memory whole.
+    /// The maximum size of a record's file in bytes, because it is held in memory whole.
     static let sizeLimit = 64 << 20
 
-    /// Reads every file, in the order of their names.
+    /// Reads every file, in the order of the names.
     func read() throws -> Contents {
         var contents = Contents()
         for name in try names(in: directory) {
@@ -84,7 +84,7 @@ struct RecordFolder: Sendable {
         return try OldRecord(data, file: file, schema: schema(type: type, folder: folder))
     }
 
-    /// The dataset that a folder or a record type names; where both do, they must agree.
+    /// The dataset that a folder or a record type names. If both name one, they must agree.
     private func schema(type: String?, folder: String?) throws -> DatasetSchema {
         let named = try [type, folder].compactMap { $0 }.map { name in
             guard let schema = schemas.first(where: { Self.names($0).contains(name.lowercased()) }) else {
@@ -97,7 +97,7 @@ struct RecordFolder: Sendable {
         return first
     }
 
-    /// What a dataset may be called here, in lower case: `buckets`, `bucket`.
+    /// The accepted names of a dataset, in lower case: `buckets`, `bucket`.
     private static func names(_ schema: DatasetSchema) -> Set<String> {
         let name = schema.name.lowercased()
         return name.hasSuffix("s") ? [name, String(name.dropLast())] : [name]

@@ -4,10 +4,10 @@ import SnapshotFormat
 import SnapshotModel
 import StrictText
 
-/// Brings the old layout into the tables, in one transaction, as changes that are noted like any other.
+/// Migrates records of the old layout into the tables, in one transaction. The triggers log the changes like any other.
 ///
-/// For each key the later `updatedAt` wins, among files and against the row that is here; where they are equal, the row, then the
-/// file whose name comes first.
+/// For each key the latest `updatedAt` wins, among the files and against the existing row. If they are equal, the row wins, then the file whose
+/// name comes first.
 struct RecordMigrator: Sendable {
     let database: LocalDatabase
     let schemas: [DatasetSchema]
@@ -18,7 +18,7 @@ struct RecordMigrator: Sendable {
     func run() throws -> MigrationReport {
         var contents = try RecordFolder(directory: directory, schemas: schemas).read()
         while true {
-            // A dry run goes as far as it can, so that all that is wrong is named at once.
+            // A dry run continues despite bad files, so that it names everything that is wrong.
             guard contents.bad.isEmpty || skipsBad || isDryRun else { throw MigrationReport.refusal(contents.bad, at: directory) }
             do {
                 let datasets = try isDryRun ? database.holdingWriteLock { try apply(contents.records, $0) } : database.write { try apply(contents.records, $0) }
@@ -31,7 +31,7 @@ struct RecordMigrator: Sendable {
         }
     }
 
-    /// Entities that refer to what is not there; thrown so that the transaction is rolled back.
+    /// Thrown to roll the transaction back if entities refer to rows that do not exist.
     private struct Dangling: Error {
         let files: Set<String>
     }
@@ -60,7 +60,7 @@ struct RecordMigrator: Sendable {
                     name: schema.name, files: own.count, added: added.count, replaced: replaced.count, older: latest.count - chosen.count,
                     duplicates: own.count - latest.count, unknownFields: own.reduce(into: Set()) { $0.formUnion($1.unknownFields) }.sorted()))
         }
-        // After all datasets: a child's file may have been read before its parent's.
+        // Foreign keys are checked after all datasets, because a child's file may be read before its parent's.
         let dangling = try written.flatMap { schema, files in try transaction.references.danglingKeys(of: schema).compactMap { files[$0] } }
         guard dangling.isEmpty else { throw Dangling(files: Set(dangling)) }
         return reports
@@ -70,7 +70,7 @@ struct RecordMigrator: Sendable {
     private static func latest(_ records: [OldRecord]) -> [OldRecord] {
         var latest: [EntityKey: OldRecord] = [:]
         for record in records {
-            // Records come in the order of their files' names, so the first of equals stays.
+            // Records come in the order of their files' names, so of equal ones the first stays.
             if let other = latest[record.key], (other.instant ?? .distantPast) >= (record.instant ?? .distantPast) { continue }
             latest[record.key] = record
         }

@@ -4,13 +4,13 @@ import Foundation
 public import SnapshotEngine
 import SnapshotVersions
 
-/// What ``CloudMirror/run(progress:)`` copied.
+/// The result of ``CloudMirror/run(progress:)``.
 public struct MirrorReport: Sendable, Encodable {
     /// One zone.
     public struct Zone: Sendable, Encodable {
         /// Scope and name: `private/ZentikSyncZone`.
         public let zone: String
-        /// How many versions, and how many assets of what size in bytes, the copy lacked.
+        /// How many versions the copy lacked, and how many assets of what total size in bytes.
         public let versions: Int
         public let assets: Int
         public let bytes: Int
@@ -21,18 +21,18 @@ public struct MirrorReport: Sendable, Encodable {
     public let from: String
     public let to: String
     public let cloudUUID: String
-    /// Whether the copy was made now.
+    /// Whether this run created the copy.
     public let isNew: Bool
     public let zones: [Zone]
 }
 
-/// Copies a cloud to another place, or what the copy there lacks: a directory to a bucket, a bucket to a directory, or one to another of its kind.
+/// Copies a cloud to another place, or updates an earlier copy. Source and copy can each be a directory or a bucket.
 ///
 ///     let report = try await CloudMirror(from: "/mnt/share/cloud", to: "s3://team-data/app").run()
 ///
-/// The copy is the same cloud, with the same files, names and bytes. Commits are copied last, so a copy that was interrupted is a cloud that ends at an
-/// earlier version, and the next call goes on. The copy of a cloud serves readers, restores, and a move (``SyncEngine/relocate(to:)``). Devices that publish
-/// must all use one place: a copy in which a device has published something of its own is refused.
+/// The copy is the same cloud, with the same files, names and bytes. Commits are copied last, so an interrupted copy is a valid cloud that ends
+/// at an earlier version, and the next run continues it. A copy serves readers, restores, and a move (``SyncEngine/relocate(to:)``). Devices
+/// that publish must all use one place, so a copy in which a device has published is refused.
 public struct CloudMirror: Sendable {
     let from: String
     let to: String
@@ -47,9 +47,9 @@ public struct CloudMirror: Sendable {
 
     /// Copies every zone.
     ///
-    /// - Parameter progress: gets the number of assets of each zone that were copied, in place of entities.
-    /// - Throws: ``SyncError`` with `.refused` if another cloud is at `to`, or one with versions of its own; `.dataRefused` for files of `from` that
-    ///   are damaged; as clouds that cannot be opened, read or written do.
+    /// - Parameter progress: gets the number of copied assets of each zone, in place of entities.
+    /// - Throws: ``SyncError`` with `.refused` if `to` holds another cloud or has versions of its own; `.dataRefused` if files of `from`
+    ///   are damaged; and the errors of clouds that cannot be opened, read or written.
     public func run(progress: ProgressHandler? = nil) async throws -> MirrorReport { try await WorkerThreads.host { try await copy(progress) } }
 
     private func copy(_ progress: ProgressHandler?) async throws -> MirrorReport {
@@ -86,7 +86,7 @@ public struct CloudMirror: Sendable {
         return MirrorReport(from: source.location, to: target.location, cloudUUID: identity.uuid, isNew: isNew, zones: zones)
     }
 
-    /// Makes the copy of a zone, with its rules.
+    /// Creates the zone in the copy, with the rules of the original.
     private func createZone(like info: ZoneInfo, in target: any MirroredCloud) async throws -> ZoneInfo {
         guard info.isSigned, let signing = target as? any SigningCloud else {
             return try await target.createZone(info.id, creator: info.creator, publishers: info.publishers)

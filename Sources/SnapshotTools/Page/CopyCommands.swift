@@ -3,23 +3,23 @@ import SnapshotEngine
 import SnapshotVersions
 import StrictText
 
-/// A command that a page offers to copy.
+/// A command that a page offers for copying.
 struct CopyCommand: Sendable {
-    /// What it is for.
+    /// The purpose, for the page's label.
     let purpose: String
-    /// The line for a shell.
+    /// The command line, quoted for a shell.
     let line: String
 
-    /// - Parameter words: the words after `snapsync`; nil in place of a word that a shell could not be given as it is.
+    /// - Parameter words: the words after `snapsync`; nil for a word that is unsafe for a shell.
     init?(_ purpose: String, _ words: [String?]) {
         let known = words.compactMap(\.self)
-        // A name from a cloud may hold what a terminal obeys, or look like an option.
+        // A name from a cloud may contain terminal control characters or look like an option.
         guard known.count == words.count, !known.contains(where: { $0.unicodeScalars.contains(where: VisibleText.isControl) }) else { return nil }
         self.purpose = purpose
         line = (["snapsync"] + known).map(ShellWord.quote).joined(separator: " ")
     }
 
-    /// The commands for a zone: to look, to go back, to repair, to admit.
+    /// The commands for a zone: checking, restoring, repairing and approving members.
     static func all(_ zone: ZoneOverview) -> [CopyCommand] {
         let database = zone.database ?? "FILE", here = zone.database.map { ["--db", $0] } ?? ["--cloud", zone.cloud, "--zone", zone.zone]
         var commands: [CopyCommand?] = []

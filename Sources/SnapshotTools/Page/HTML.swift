@@ -1,19 +1,19 @@
 import StrictText
 
-/// A piece of an HTML document, well-formed by construction.
+/// A fragment of an HTML document, well-formed by construction.
 ///
 ///     HTML.element(.p, .class("note")) { "5 < 6" }        // <p class="note">5 &lt; 6</p>
 ///
-/// Text enters only escaped, and its control characters written out. The elements and attributes are the ones listed here: there is no script, no
-/// frame and no handler among them, and a link can only lead to a place in the same document. So whatever a cloud says of itself stays text.
+/// Text is always escaped, and control characters are made visible. Only the elements and attributes listed here exist: there are no scripts,
+/// frames or event handlers, and a link can only lead to an element of the same document. So text from a cloud can never become markup.
 struct HTML: Sendable {
-    /// The text of the piece, in UTF-8.
+    /// The markup, in UTF-8.
     private(set) var markup = ""
 
-    /// Nothing.
+    /// An empty fragment.
     init() {}
 
-    /// A text.
+    /// A text fragment; escapes the text.
     init(_ text: String) { markup = Self.escape(text) }
 
     private init(markup: String) { self.markup = markup }
@@ -25,7 +25,7 @@ struct HTML: Sendable {
         case link = "a"
     }
 
-    /// An attribute with its value, which is escaped.
+    /// An attribute with its value; the value is escaped.
     struct Attribute {
         fileprivate let name: String
         fileprivate let value: String
@@ -43,19 +43,19 @@ struct HTML: Sendable {
         static func set(_ name: Name, _ value: String) -> Attribute { Attribute(name: name.rawValue, value: value) }
         static func `class`(_ value: String) -> Attribute { set(.class, value) }
         static func id(_ value: String) -> Attribute { set(.id, value) }
-        /// A link to the element of this document with that id.
+        /// A link to the element with this id in the same document.
         static func to(_ id: String) -> Attribute { Attribute(name: "href", value: "#" + id) }
     }
 
-    /// An element with what it holds.
+    /// An element with its content.
     static func element(_ element: Element, _ attributes: Attribute..., @Builder content: () -> HTML = { HTML() }) -> HTML {
         HTML(markup: "<\(element.rawValue)\(text(of: attributes))>\(content().markup)</\(element.rawValue)>")
     }
 
-    /// Several pieces, one after another.
+    /// Several fragments in sequence.
     static func group(@Builder _ content: () -> HTML) -> HTML { content() }
 
-    /// A line of text that is selected whole when it gets the focus, and cannot be changed.
+    /// A read-only line of text for copying.
     static func field(id: String, _ value: String) -> HTML {
         HTML(markup: "<input type=\"text\" readonly spellcheck=\"false\" id=\"\(escape(id))\" value=\"\(escape(value))\">")
     }
@@ -104,7 +104,7 @@ struct HTML: Sendable {
 
     private static let special = Array("&<>\"'".utf8)
 
-    /// Puts pieces together; a text among them is escaped.
+    /// Concatenates fragments; plain strings among them are escaped.
     @resultBuilder
     enum Builder {
         static func buildExpression(_ text: String) -> HTML { HTML(text) }

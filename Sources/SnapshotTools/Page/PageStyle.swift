@@ -1,9 +1,9 @@
 import Crypto
 import Foundation
 
-/// How a page looks: light and dark, on a screen and on paper.
+/// The appearance of a page: light and dark, on screen and on paper.
 enum PageStyle {
-    /// The style sheet. Colours have a contrast of 4.5 and more for text, 3 and more for marks, in both schemes.
+    /// The style sheet. In both colour schemes, text has a contrast of at least 4.5 and graphical marks of at least 3.
     static let sheet: StaticString = """
         :root{color-scheme:light dark;--ground:#fff;--raised:#f5f7f9;--text:#1b2127;--soft:#56616c;--line:#d5dbe1;--accent:#0b5cad;
         --ok:#1a6b3c;--notice:#0b5cad;--warning:#8a5200;--error:#b3261e;--okGround:#e7f4ec;--noticeGround:#e8f1fb;--warningGround:#fdf1dc;--errorGround:#fdeceb;
@@ -96,7 +96,7 @@ enum PageStyle {
         .point rect,.line,.area,.meter rect,.swatch rect,.badge{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
         """
 
-    /// What a browser may do with a page: apply this style sheet, and nothing else. No script runs, nothing is loaded, nothing is sent.
+    /// The Content-Security-Policy: a browser may apply this style sheet and nothing else. It runs no script, loads nothing and sends nothing.
     static let policy: String = {
         let digest = SHA256.hash(data: Data(sheet.description.utf8))
         return "default-src 'none'; style-src 'sha256-\(Data(digest).base64EncodedString())'; base-uri 'none'; form-action 'none'"

@@ -1,11 +1,11 @@
 import StrictText
 
-/// One HTML file that tells how zones are: for a browser, without a server and without a script.
+/// A report on the state of zones as one HTML file, for a browser, without a server and without scripts.
 ///
 ///     let page = ReportPage([try await engine.overview()])
 ///     try page.write(to: "report.html")
 ///
-/// What databases and clouds say of themselves enters as text alone, and the page's own policy allows no script.
+/// Data from databases and clouds enters only as escaped text, and the page's Content-Security-Policy allows no scripts.
 public struct ReportPage: Sendable {
     /// The zones, in the order of the page.
     public let zones: [ZoneOverview]
@@ -16,7 +16,7 @@ public struct ReportPage: Sendable {
         verdicts = zones.map(Verdict.init)
     }
 
-    /// How the zones are, in one sentence.
+    /// The state of all zones in one sentence.
     public var verdict: String {
         guard verdicts.count != 1 else { return verdicts[0].sentence }
         let ill = verdicts.indices.filter { verdicts[$0].severity >= .warning }
@@ -27,7 +27,7 @@ public struct ReportPage: Sendable {
         }
     }
 
-    /// As of the finding that matters most: `ok`, `notice`, `warning` or `error`.
+    /// The severity of the most important finding.
     public var severity: DoctorReport.Finding.Severity { verdicts.map(\.severity).max() ?? .ok }
 
     /// The page, in UTF-8.
@@ -70,11 +70,11 @@ public struct ReportPage: Sendable {
         }
     }
 
-    /// Writes the page, whole and durably: a reader sees the old one or the new one. A page that is there keeps its permissions; a new one is for its
-    /// owner alone.
+    /// Writes the page durably and as a whole: a reader sees either the old page or the new one. An existing file keeps its permissions; a new
+    /// file is readable only by its owner.
     ///
-    /// - Returns: its length in bytes.
-    /// - Throws: ``SyncError`` with `.permissionDenied` or `.inputOutput`; an old page is as it was.
+    /// - Returns: the page's length in bytes.
+    /// - Throws: ``SyncError`` with `.permissionDenied` or `.inputOutput`; an old page is then unchanged.
     @discardableResult
     public func write(to path: String) throws -> Int {
         let text = text

@@ -2,24 +2,25 @@ import CloudStore
 import SnapshotVersions
 import StrictText
 
-/// How the size of one dataset's snapshot asset changed.
+/// The size of one dataset's snapshot asset over time.
 ///
-/// A snapshot asset is written now and then; between two of them the size is estimated: the bytes of a row, times the rows.
+/// Not every commit writes a snapshot asset. In between, the size is estimated: the bytes per row of the last asset, multiplied by the number of
+/// rows.
 struct SizeHistory: Sendable {
     private var samples: [(at: Instant, bytes: Double)] = []
     private var bytesOfRow: Double?
 
-    /// Takes what a commit says of the dataset.
+    /// Adds the dataset's record in a commit.
     ///
     /// - Parameter isNew: whether the commit wrote the snapshot asset.
     mutating func add(_ record: DatasetRecord, isNew: Bool, at instant: Instant) {
         let size = Double(record.dataFile.byteCount)
-        // The commit that wrote the asset tells how many rows it holds, unless change assets came with it.
+        // The commit that wrote the asset also states its number of rows, unless change assets came with it.
         if isNew { bytesOfRow = record.changeFiles.isEmpty && record.recordCount > 0 ? size / Double(record.recordCount) : nil }
         samples.append((instant, bytesOfRow.map { $0 * Double(record.recordCount) } ?? size))
     }
 
-    /// What follows for a limit, in bytes: a straight line through the sizes of the last 90 days.
+    /// A forecast for a size limit in bytes: a straight line fitted to the sizes of the last 90 days.
     func forecast(limit: Int) -> SizeForecast {
         guard let last = samples.last else { return .unknown }
         let window = last.at.microseconds - 90 * Self.day
@@ -39,9 +40,9 @@ struct SizeHistory: Sendable {
     private static let day: Int64 = 86_400_000_000
 }
 
-/// When an asset reaches its limit, if it goes on as it did.
+/// When an asset reaches its size limit if it continues to grow at the same rate.
 enum SizeForecast: Hashable, Sendable {
-    /// Fewer than three versions, or less than a day.
+    /// Too little data: fewer than three versions, or less than a day.
     case unknown
     /// It grows by less than a byte a day.
     case steady

@@ -2,9 +2,9 @@ import SnapshotEngine
 import SnapshotVersions
 import StrictText
 
-/// What a page says first: how a zone is, in one sentence.
+/// The headline of a page: the state of a zone in one sentence.
 struct Verdict: Sendable {
-    /// As of the finding that matters most.
+    /// The severity of the most important finding.
     let severity: DoctorReport.Finding.Severity
     let sentence: String
 
@@ -33,7 +33,7 @@ struct Verdict: Sendable {
         return "All is well: version \(newest) is the newest, and \(reach)."
     }
 
-    /// How many there are, and the first of them up to its first semicolon.
+    /// The number of findings, and the first one up to its first semicolon.
     private static func first(_ one: String, _ many: String, _ findings: [DoctorReport.Finding]) -> String {
         let found = findings.first.map { String($0.found.prefix { $0 != ";" }) } ?? ""
         return findings.count == 1 ? "\(one): \(found)." : "\(many); the first: \(found)."

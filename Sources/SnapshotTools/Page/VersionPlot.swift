@@ -1,12 +1,12 @@
 import SnapshotEngine
 import StrictText
 
-/// Draws a ``VersionSeries``: the rows over time, and what was stored in each span.
+/// Draws a ``VersionSeries``: the rows over time, and the bytes stored in each span.
 ///
-/// The pictures stretch with the page; their texts stand beside them and keep their size.
+/// The drawings stretch with the page. Their labels are separate elements, so they keep their size.
 struct VersionPlot {
     let series: VersionSeries
-    /// What ids of the page begin with here.
+    /// The prefix of the element ids in this plot.
     let prefix: String
 
     private static let (width, height) = (960.0, 120.0)
@@ -42,12 +42,12 @@ struct VersionPlot {
         }
     }
 
-    /// An end of the time that the plot shows: the day, and the time where spans are short.
+    /// One end of the time axis: the day, or the time of day if spans are short.
     private func edge(_ instant: Instant) -> HTML {
         series.seconds < 43_200 ? TimeText.element(instant) : .element(.time, .set(.datetime, instant.description)) { String(instant.description.prefix(10)) }
     }
 
-    /// How long a span is, in words.
+    /// The length of a span, in words.
     private var length: String {
         switch series.seconds {
         case 31_536_000: "a year"
@@ -87,7 +87,7 @@ struct VersionPlot {
         return .element(.g, .class("point"), .set(.versions, "\(point.count)"), .set(.bytes, "\(point.byteCount)")) {
             HTML.element(.title) { words(point) }
             point.bytes.sorted { $0.key < $1.key }.map { publisher, bytes in
-                // What is there is seen, however small.
+                // A span with data is always visible, however small it is.
                 let height = most == 0 ? 2 : max(2, Double(bytes) / Double(most) * (Self.height - 2))
                 top -= height
                 return HTML.element(
@@ -97,13 +97,13 @@ struct VersionPlot {
         }
     }
 
-    /// A span in words.
+    /// Describes a span in words.
     func words(_ point: VersionSeries.Point) -> String {
         let versions = point.first == point.last ? "version \(point.last)" : "versions \(point.first) to \(point.last)"
         return "\(TimeText.minute(point.begin)) UTC: \(versions), \(Format.bytes(point.byteCount)), \(Format.count(point.rows, "row"))"
     }
 
-    /// Who published in a span.
+    /// The publishers in a span.
     func publishers(of point: VersionSeries.Point) -> String {
         point.bytes.keys.sorted().map { series.publishers[$0] ?? "others" }.joined(separator: ", ")
     }
@@ -140,21 +140,21 @@ struct VersionPlot {
         }
     }
 
-    /// A coordinate, to a tenth.
+    /// Formats a coordinate with at most one decimal.
     private static func number(_ value: Double) -> String {
         let tenths = Int((value * 10).rounded())
         return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(abs(tenths % 10))"
     }
 }
 
-/// Times of a page, in UTC.
+/// Formats times of a page, in UTC.
 enum TimeText {
     /// `2026-11-23 08:15`.
     static func minute(_ instant: Instant) -> String { String(instant.description.prefix(16)).replacing("T", with: " ") }
 
-    /// An element that says the minute, for programs too.
+    /// A `time` element that shows the minute and holds the exact instant for programs.
     static func element(_ instant: Instant) -> HTML { .element(.time, .set(.datetime, instant.description)) { minute(instant) } }
 
-    /// The same of a time as reports have it.
+    /// The same, for a time in the text form of reports.
     static func element(_ text: String) -> HTML { (try? Instant(parsing: text)).map(element) ?? HTML(text) }
 }

@@ -3,51 +3,51 @@ import SnapshotEngine
 import SnapshotVersions
 import StrictText
 
-/// The kept versions of a zone over time, those of one span of time added up: at most 96 points, however many versions there are.
+/// The kept versions of a zone over time, summed by spans of time: at most 96 points, however many versions there are.
 struct VersionSeries: Sendable {
     /// The versions of one span.
     struct Point: Sendable {
         /// When the span begins.
         let begin: Instant
-        /// Its place among the spans, from 0.
+        /// The index of the span, from 0.
         let slot: Int
         fileprivate(set) var first: Int
         fileprivate(set) var last: Int
-        /// How many versions it stands for.
+        /// How many versions are in the span.
         fileprivate(set) var count = 0
-        /// What they stored, in bytes, by the number of the publisher.
+        /// The bytes that they stored, by the publisher's number.
         fileprivate(set) var bytes: [Int: Int] = [:]
-        /// How many rows all datasets together have after the last of them.
+        /// The number of rows in all datasets after the last version of the span.
         fileprivate(set) var rows = 0
 
-        /// What they stored all together, in bytes.
+        /// The total of bytes that they stored.
         var byteCount: Int { Total.of(bytes.values) }
     }
 
-    /// The spans that have versions, oldest first.
+    /// The spans that contain versions, oldest first.
     private(set) var points: [Point] = []
-    /// How long a span is, in seconds.
+    /// The length of a span, in seconds.
     private(set) var seconds = 60
-    /// How many spans there are, those without versions among them.
+    /// The number of spans, including those without versions.
     private(set) var slots = 0
     /// When the first span begins.
     private(set) var begin = Instant(microseconds: 0)
-    /// Who published, most versions first; beyond the first few they are one, `nil`.
+    /// The publishers, those with most versions first. Publishers beyond the limit are combined as `nil`.
     private(set) var publishers: [String?] = []
-    /// How many versions there are.
+    /// The number of versions that changed data.
     private(set) var count = 0
-    /// What the newest versions stored, in bytes, and the rows after each, by number.
+    /// The bytes that the newest versions stored and the rows after each, by version number.
     private(set) var latest: [Int: (bytes: Int, rows: Int)] = [:]
     /// The size of each record's snapshot asset over time.
     private(set) var sizes: [String: SizeHistory] = [:]
 
-    /// The most spans, the fewest, and the most publishers that are told apart.
+    /// The maximum and minimum number of spans, and the maximum number of publishers that are shown separately.
     private static let (most, fewest, publisherLimit) = (96, 24, 4)
-    /// Lengths of a span that people think in, in seconds.
+    /// Span lengths that are familiar to people, in seconds.
     private static let lengths = [60, 300, 900, 3600, 10_800, 21_600, 43_200, 86_400, 172_800, 259_200, 604_800, 2_592_000, 31_536_000]
 
     /// - Parameters:
-    ///   - commits: the kept commits, oldest first; those that change no data are left out.
+    ///   - commits: the kept commits, oldest first; commits that change no data are ignored.
     ///   - newest: the records of the newest version.
     init(_ commits: [Commit], newest: [CloudRecord]) {
         let commits = commits.filter(\.changesData)
@@ -97,8 +97,8 @@ struct VersionSeries: Sendable {
         return Dictionary(names.prefix(Self.publisherLimit).enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The rows of datasets that were there before the first kept commit, as far as is known: what the first commit that saves each says, else the newest
-    /// version.
+    /// The row counts of datasets before the first kept commit, as far as they are known: the count in the first commit that saves the dataset,
+    /// or else in the newest version.
     private static func rowsBefore(_ commits: [Commit], _ newest: [CloudRecord]) -> [String: Int] {
         guard let first = commits.first, first.token.number > 1 else { return [:] }
         var rows: [String: Int] = [:]
@@ -108,7 +108,7 @@ struct VersionSeries: Sendable {
 
     private mutating func add(_ commit: Commit, _ stored: Int, _ rows: Int, _ publisher: Int) {
         let length = Int64(seconds) * 1_000_000
-        // The timestamps ascend, by the rule of commits; one that does not counts in the span before.
+        // Timestamps of commits ascend; a commit that breaks the rule counts in the previous span.
         let slot = max(points.last?.slot ?? 0, Int((commit.timestamp.microseconds - begin.microseconds) / length))
         if points.last?.slot != slot {
             points.append(
@@ -124,9 +124,9 @@ struct VersionSeries: Sendable {
     }
 }
 
-/// Sums of numbers that anybody may have written into a cloud.
+/// Sums of numbers from a cloud, which may be arbitrary.
 enum Total {
-    /// The sum; the largest number where it would be larger.
+    /// The sum, or `Int.max` on overflow.
     static func of(_ numbers: some Sequence<Int>) -> Int {
         numbers.reduce(0) { sum, number in
             let (total, isBeyond) = sum.addingReportingOverflow(number)

@@ -8,54 +8,55 @@ import SnapshotModel
 public import SnapshotVersions
 public import StrictText
 
-/// What a page tells of one zone: of a database and its cloud, or of a cloud alone.
+/// The data of one zone on a page: of a database and its cloud, or of a cloud alone.
 ///
-/// It puts together what `doctor`, `status`, `history`, `messages`, `member list` and `diff` find, and adds what changed from version to version.
+/// Combines the results of `doctor`, `status`, `history`, `messages`, `member list` and `diff`, and adds the changes from version to version.
 public struct ZoneOverview: Sendable {
-    /// The database, as an absolute path; nil if a cloud was looked at alone.
+    /// The absolute path of the database; nil if only a cloud was examined.
     public let database: String?
     /// The cloud's path or bucket.
     public let cloud: String
     public let zone: String
-    /// When it was looked at.
+    /// When the zone was examined.
     public let madeAt: Instant
-    /// What `doctor` finds without reading the whole database and without writing.
+    /// The findings of `doctor`, as far as they need neither a read of the whole database nor any writing.
     public let doctor: DoctorReport
-    /// What `status` says; nil without a database.
+    /// The report of `status`; nil without a database.
     public let status: StatusReport?
-    /// Why the zone cannot be looked at; nil if it can, or if sync is off.
+    /// Why the zone cannot be read; nil if it can, or if sync is off.
     public let error: SyncError?
 
-    /// What only the page reads. It stands behind a reference: a module that does not see the types of its parts could not lay out a struct of them.
+    /// The data that only the page uses. It is a class, because a module that does not see the types of its parts could not lay out a struct of
+    /// them.
     let details: ZoneDetails
 
-    /// A version as the table of the newest ones shows it.
+    /// A row of the table of newest versions.
     struct RecentVersion: Sendable {
         struct Dataset: Sendable {
             let name: String
-            /// How many rows the version added, changed or deleted; nil if counting them would take long, or is not possible.
+            /// How many rows the version added, changed or deleted; nil if counting them would take long or is not possible.
             let changed: Int?
         }
 
         let report: HistoryReport.Version
         let datasets: [Dataset]
-        /// What the version's pin is called; nil if it is not pinned.
+        /// The name of the version's pin; nil if it is not pinned.
         let pin: String?
     }
 
-    /// What the newest version with data changed.
+    /// The changes of the newest version with data.
     struct LastChange: Sendable {
         let from: Int
         let to: Int
         let report: DiffReport
-        /// The first rows of each dataset that differ.
+        /// The first rows that differ, for each dataset.
         let rows: [EntityDifference]
     }
 
-    /// How many of the newest versions are listed, and how many rows of a dataset that differ.
+    /// The maximum number of listed versions, and of listed rows that differ in a dataset.
     static let (versionLimit, rowLimit) = (12, 20)
 
-    /// - Parameter hasValues: whether the values of rows that differ are taken, too.
+    /// - Parameter hasValues: whether to include the values of rows that differ.
     init(_ examination: Examination, own: DevicePublicKeys? = nil, assetLimit: Int, hasValues: Bool) async {
         (doctor, madeAt) = (examination.report, examination.facts.now)
         database = doctor.database.map { URL(fileURLWithPath: $0).standardizedFileURL.path }
@@ -67,7 +68,7 @@ public struct ZoneOverview: Sendable {
     }
 }
 
-/// What a page tells of a zone besides what its overview shows to everybody.
+/// The data of a zone that only the page shows.
 final class ZoneDetails: Sendable {
     let facts: ZoneSurvey?
     let devices: [StatusReport.OtherDevice]
@@ -75,10 +76,10 @@ final class ZoneDetails: Sendable {
     let recent: [ZoneOverview.RecentVersion]
     let assetLimit: Int
     let messages: DoctorFacts.Look<MessagesReport>?
-    /// Who signs; nil in a zone that is not signed, or where that cannot be read.
+    /// The members; nil in a zone that is not signed, or if they cannot be read.
     let members: MembersReport?
     let membersError: SyncError?
-    /// nil where fewer than two versions are kept, or they cannot be compared.
+    /// The last change; nil if fewer than two versions are kept or they cannot be compared.
     let change: ZoneOverview.LastChange?
     let changeError: SyncError?
 
@@ -100,7 +101,7 @@ final class ZoneDetails: Sendable {
         recent = await Self.recent(commits, (try? survey.pins?.get())?.pins ?? [], change, inspector)
     }
 
-    /// Looks, and keeps what it gave or why it failed.
+    /// Runs `body` and keeps its result or its error.
     private static func attempt<T>(_ step: SyncStep, _ body: () async throws -> T?) async -> (T?, SyncError?) {
         do { return (try await body(), nil) } catch { return (nil, SyncError(error, step: step)) }
     }
@@ -121,21 +122,21 @@ final class ZoneDetails: Sendable {
     }
 }
 
-/// Counts the rows that a version changed, where that takes no long reading.
+/// Counts the rows that a version changed, unless that requires reading large files.
 private struct ChangeCounter {
     let commit: Commit
-    /// The version with data before; nil if none is kept.
+    /// The previous version with data; nil if none is kept.
     let before: Commit?
     let inspector: SnapshotInspector
 
-    /// The length of JSON, in bytes, beyond which rows are not counted.
+    /// The length of JSON, in bytes, above which rows are not counted.
     private static let limit = 4 << 20
 
     init(commit: Commit, before: Commit?, _ inspector: SnapshotInspector) { (self.commit, self.before, self.inspector) = (commit, before, inspector) }
 
-    /// The datasets that the version saved.
+    /// The datasets that the version saved, with their counts of changed rows.
     ///
-    /// - Parameter known: what the version changed, if that was compared already.
+    /// - Parameter known: the differences from the previous version, if they were already computed.
     func datasets(_ known: DiffReport?) async -> [ZoneOverview.RecentVersion.Dataset] {
         var found: [(record: CloudRecord, fields: DatasetRecord, changed: Int?)] = []
         for record in commit.saved {
@@ -143,7 +144,7 @@ private struct ChangeCounter {
             found.append((record, fields, await rows(record, fields)))
         }
         var compared = known
-        // A small version that was written whole is compared with the one before.
+        // A small version without change assets is compared with the previous one.
         if compared == nil, let before, found.contains(where: { $0.changed == nil }),
             Total.of(found.map { Total.of([$0.fields.dataFile.rawByteCount, $0.fields.changeRawByteCount]) }) <= Self.limit
         {
@@ -160,7 +161,8 @@ private struct ChangeCounter {
         return datasets
     }
 
-    /// The rows of the first version, or of the change asset that the version brought; nil if there is none, or it is large.
+    /// The row count of the first version, or the number of changes in the version's change asset; nil if there is no change asset or it is too
+    /// large.
     private func rows(_ record: CloudRecord, _ fields: DatasetRecord) async -> Int? {
         if commit.parent == nil { return fields.recordCount }
         guard let step = fields.step, step.rawByteCount <= Self.limit, let schema = try? await inspector.schema(of: record, fields) else { return nil }
@@ -181,8 +183,7 @@ extension ZoneOverview.LastChange {
 }
 
 /// Keeps the first differences of each dataset.
-///
-// SAFETY (@unchecked Sendable): the comparison calls it one call at a time, and is over when the rows are read.
+// SAFETY (of @unchecked Sendable): the comparison makes one call at a time, and ends before the rows are read.
 private final class FirstDifferences: @unchecked Sendable {
     private let limit: Int
     private var counts: [String: Int] = [:]
@@ -197,10 +198,10 @@ private final class FirstDifferences: @unchecked Sendable {
 }
 
 extension SyncEngine {
-    /// Looks at the database, its cloud and its zone, for a ``ReportPage``. Writes nothing.
+    /// Examines the database, its cloud and its zone for a ``ReportPage``. Writes nothing.
     ///
     /// - Parameter hasValues: whether the page shows the values of rows, not only their keys.
-    /// - Throws: ``SyncError`` if the database was not set up. What cannot be looked at is told by the overview.
+    /// - Throws: ``SyncError`` if the database was not set up. Other errors are part of the overview.
     public func overview(hasValues: Bool = false) async throws -> ZoneOverview {
         try await WorkerThreads.host {
             let examination = try await examine(.brief)
@@ -212,7 +213,7 @@ extension SyncEngine {
 }
 
 extension SnapshotInspector {
-    /// Looks at a cloud and a zone without any database, for a ``ReportPage``. Writes nothing.
+    /// Examines a cloud and a zone without a database for a ``ReportPage``. Writes nothing.
     ///
     /// - Parameter hasValues: whether the page shows the values of rows, not only their keys.
     public static func overview(cloud: String, zone: String = "ZentikSyncZone", hasValues: Bool = false) async -> ZoneOverview {

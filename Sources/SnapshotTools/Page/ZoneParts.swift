@@ -3,11 +3,11 @@ import SnapshotEngine
 import SnapshotVersions
 import StrictText
 
-/// What doctor found that is more than well, what matters most first.
+/// The findings of `doctor` that are not `ok`, the most important first.
 struct FindingList {
     let zone: ZoneOverview
 
-    /// How many findings of one kind are shown unfolded.
+    /// How many findings of one kind are shown without unfolding.
     private static let limit = 10
 
     var html: HTML {
@@ -46,7 +46,7 @@ struct FindingList {
     }
 }
 
-/// What a database says of itself.
+/// The state of a database.
 struct DatabasePart {
     let status: StatusReport
     /// Its absolute path.
@@ -98,12 +98,12 @@ struct DatabasePart {
     }
 }
 
-/// The devices: those that are behind first.
+/// The devices; those that are behind come first.
 struct DevicePart {
     let zone: ZoneOverview
     let prefix: String
 
-    /// How many devices are shown unfolded.
+    /// How many devices are shown without unfolding.
     private static let limit = 20
 
     var html: HTML {
@@ -188,7 +188,7 @@ struct VersionPart {
     }
 }
 
-/// The datasets of the newest version, and how far they are from the limit.
+/// The datasets of the newest version, and how close their assets are to the size limit.
 struct DatasetPart {
     let zone: ZoneOverview
     let prefix: String
@@ -217,7 +217,7 @@ struct DatasetPart {
 
     private func share(_ size: Int) -> HTML {
         let part = Double(size) / Double(zone.details.assetLimit)
-        // An export warns from 80 % on.
+        // The same threshold as an export's warning: 80 %.
         let state = part >= 1 ? "error" : part >= 0.8 ? "warning" : "ok"
         return .group {
             HTML.element(.span, .class("keep")) { part < 0.01 ? "under 1 %" : "\(Int(min(part, 1e6) * 100)) %" }
@@ -240,7 +240,7 @@ struct DatasetPart {
     }
 }
 
-/// What the newest version changed.
+/// The changes of the newest version.
 struct ChangePart {
     let zone: ZoneOverview
     let prefix: String
@@ -297,7 +297,7 @@ struct ChangePart {
     }
 }
 
-/// Who may sign in a zone, and who asks to.
+/// The members of a zone and the devices that ask to be members.
 struct MemberPart {
     let zone: ZoneOverview
     let prefix: String

@@ -4,16 +4,16 @@ import SnapshotEngine
 import SnapshotVersions
 import StrictText
 
-/// The part of a page that tells of one zone.
+/// The section of a page about one zone.
 struct ZoneSection {
     let zone: ZoneOverview
     let verdict: Verdict
-    /// What ids of the page begin with here.
+    /// The prefix of the element ids in this section.
     let prefix: String
-    /// Whether the page has other zones, so that its own verdict is not this one's.
+    /// Whether the page has other zones, so that the page's verdict differs from the section's.
     let isOneOfMany: Bool
 
-    /// How a page names a zone: by its database's file, else by its cloud, and by its own name where that is not the usual one.
+    /// The display name of a zone: the file name of its database, else its cloud, followed by the zone's name if that is not the standard one.
     static func name(of zone: ZoneOverview) -> String {
         let path = zone.database ?? String(zone.cloud.split(separator: "?", maxSplits: 1).first ?? "")
         let file = path.split(separator: "/").last.map(String.init) ?? path
@@ -151,15 +151,15 @@ extension ZoneOverview {
         ((try? details.facts?.state.get())?.records ?? []).compactMap(HistoryReport.Version.Dataset.init)
     }
 
-    /// Whether the zone's data cannot be read here: it is sealed, and no device's keys are at hand.
+    /// Whether the zone's data cannot be read here, because it is sealed and no device's keys are available.
     var isSealed: Bool { (try? details.facts?.state.get())?.records.contains(where: \.isSealed) == true }
 
-    /// What a page calls the dataset of a record: without a dataset file nobody knows it but by the usual name.
+    /// The display name of a record's dataset. Without a dataset file it can only be guessed from the usual record name.
     static func dataset(_ record: String) -> String { record.hasSuffix("_data") ? String(record.dropLast(5)) : record }
 }
 
 extension HTML {
-    /// A name and what it stands for, in a list of such pairs.
+    /// A term and its description, in a list of such pairs.
     static func pair(_ name: String, @Builder _ content: () -> HTML) -> HTML {
         .group {
             HTML.element(.dt) { name }
@@ -167,7 +167,7 @@ extension HTML {
         }
     }
 
-    /// What a column of a table holds: short text, numbers, or sentences.
+    /// The header of a table column and its style: short text, numbers, or sentences.
     enum Column {
         case text(String)
         case number(String)
@@ -188,9 +188,9 @@ extension HTML {
         }
     }
 
-    /// A table that scrolls by itself where it is wider than the page, beneath its title.
+    /// A table with a title. It scrolls on its own if it is wider than the page.
     ///
-    /// - Parameter rows: the cells of each row, of which the first names the row.
+    /// - Parameter rows: the cells of each row; the first cell is the row's header.
     static func table(id: String, _ title: String, _ columns: [Column], _ rows: [[HTML]]) -> HTML {
         let head = columns.map { column in HTML.element(.th, .set(.scope, "col"), .class(column.style)) { column.name } }
         let body = rows.map { row in
@@ -212,7 +212,7 @@ extension HTML {
         }
     }
 
-    /// Something that is folded away until somebody asks for it.
+    /// Content that is collapsed until the user opens it.
     static func folded(_ title: String, @Builder _ content: () -> HTML) -> HTML {
         .element(.details) {
             HTML.element(.summary) { title }

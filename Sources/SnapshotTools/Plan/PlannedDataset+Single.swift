@@ -6,10 +6,10 @@ import SnapshotVersions
 import StrictText
 
 extension PlannedDataset {
-    /// Plans a first import by the policy `single`: the two sides meet as ever, and of all that are then left one stays.
+    /// Plans a first import by the policy `single`: the two sides are merged as usual, and of the remaining entities one stays.
     ///
-    /// The loser goes on every side that has it, so that an entity can be named twice. Memory: the states of both sides, as in the
-    /// import itself.
+    /// The losing entities are removed on every side that has them, so an entity can be listed twice. Memory: the states of both sides, as in
+    /// the import itself.
     func planSingle(_ version: DatasetVersion) throws -> SyncPlan.Dataset {
         try loadTombstonesAndInstants(of: version)
         let here = EntityStates(schema: schema), there = EntityStates(schema: schema)
@@ -45,7 +45,7 @@ extension PlannedDataset {
         return tally.dataset(schema.name)
     }
 
-    /// Why an entity does not stay, in words.
+    /// The reason why an entity does not stay, as a sentence.
     private static func reason(_ loser: SinglePolicy.Candidate?, against last: SinglePolicy.Candidate) -> String {
         guard let loser else { return "it was deleted on the other side" }
         let advantage =

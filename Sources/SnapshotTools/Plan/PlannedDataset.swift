@@ -5,19 +5,19 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Finds what a sync would do with one dataset, by the very rules of the import, in a transaction that is rolled back.
+/// Computes what a sync would do with one dataset. It runs the import's own rules in a transaction that is rolled back.
 struct PlannedDataset {
     let schema: DatasetSchema
     let transaction: LocalTransaction
     let database: LocalDatabase
-    /// Whether this device publishes what wins here; else it stays here.
+    /// Whether this device publishes local changes that win; if not, they stay on this device.
     let publishes: Bool
-    /// At most so many items are listed.
+    /// The maximum number of listed items.
     let limit: Int
-    /// How changes made here and the version are merged.
+    /// The rule by which local changes and the version are merged.
     var rule = MergeRule.ordinary
 
-    /// What was found so far.
+    /// The result so far.
     struct Tally {
         var local = SyncPlan.Counts()
         var cloud = SyncPlan.Counts()
@@ -30,7 +30,7 @@ struct PlannedDataset {
         }
     }
 
-    /// Compares with a version that is not applied here yet, or, with `isHere`, with the one that is.
+    /// Compares the rows with a version that is not applied yet or, with `isHere`, with the applied version.
     func plan(_ version: DatasetVersion, isHere: Bool, isComplete: Bool) throws -> SyncPlan.Dataset {
         if !isHere { try loadTombstonesAndInstants(of: version) }
         let rows = transaction.rows.ranges(of: schema)
@@ -41,7 +41,7 @@ struct PlannedDataset {
         return tally.dataset(schema.name)
     }
 
-    /// What a first export of the dataset would add.
+    /// The plan for the first export of the dataset.
     func planFirstExport() throws -> SyncPlan.Dataset {
         let first = FirstKeys(schema: schema, limit: limit)
         try transaction.rows.ranges(of: schema).read(KeyRange(number: 0, first: nil, next: nil), into: first)
@@ -53,7 +53,8 @@ struct PlannedDataset {
         return SyncPlan.Dataset(name: schema.name, local: SyncPlan.Counts(), cloud: cloud, kept: SyncPlan.Counts(), conflicts: 0, items: items)
     }
 
-    /// Where rows and version can differ: where something was noted, as long as the notes are known to be complete.
+    /// The runs in which rows and version can differ: those with tracked changes, if the tracked changes are known to be complete; otherwise
+    /// those whose hashes differ.
     private func runs(of version: DatasetVersion, isHere: Bool, isComplete: Bool) throws -> [Int] {
         if isHere, isComplete {
             return try version.runs().indices.filter { try !transaction.changeLog.changes(of: schema, in: version.range(of: $0)).isEmpty }
@@ -63,7 +64,7 @@ struct PlannedDataset {
         return try version.differingRuns(from: session, of: schema)
     }
 
-    /// Takes what the version says of deletions and instants; the rules look there.
+    /// Stores the version's tombstones and instants in the tables in which the merge rules look them up.
     func loadTombstonesAndInstants(of version: DatasetVersion) throws {
         try transaction.tombstonesAndInstants.clear(of: schema)
         try version.readTail { key, instant in
@@ -80,7 +81,7 @@ struct PlannedDataset {
             let there = run.version[key], local = run.rows[key]
             if let change = changes[key] {
                 let wins = try merge.wins(change, over: there)
-                // In the version that is applied here, what was changed since is no conflict.
+                // With the applied version there are no conflicts: a local change was made after it.
                 let isKnownThere = try there != nil || transaction.tombstonesAndInstants.tombstone(of: key, in: schema) != nil
                 if !isHere, isKnownThere { tally.conflicts += 1 }
                 add(key, hadHere: local != nil, hadThere: there != nil, localWins: wins, try reason(change, there, isHere: isHere), &tally)
@@ -98,7 +99,7 @@ struct PlannedDataset {
         add(key, gains ? "added" : loses ? "removed" : "changed", localWins: localWins, reason, &tally)
     }
 
-    /// Counts what would change on the side that loses, and names it while there is room.
+    /// Counts the change on the losing side, and lists it while the limit permits.
     func add(_ key: EntityKey, _ change: String, localWins: Bool, _ reason: String, _ tally: inout Tally) {
         let side: WritableKeyPath<Tally, SyncPlan.Counts> = !localWins ? \.local : publishes ? \.cloud : \.kept
         tally[keyPath: side].count(change)
@@ -107,7 +108,7 @@ struct PlannedDataset {
         tally.items.append(SyncPlan.Item(side: name, change: change, key: ReportedKey(key), wins: localWins ? "local" : "cloud", reason: reason))
     }
 
-    /// Why the change wins or loses, in words.
+    /// The reason why the change wins or loses, as a sentence.
     private func reason(_ change: TrackedChange, _ there: EntityState?, isHere: Bool) throws -> String {
         let what = change.isDeletion ? "deleted here" : "changed here"
         if isHere { return "\(what) since" }

@@ -7,11 +7,11 @@ import SnapshotVersions
 import StrictText
 
 extension SyncEngine {
-    /// Says what a sync would do, and changes nothing: no row, no file. Where sync is turned off, what it would do once turned on.
+    /// Computes what a sync would do, without changing any row or file. If sync is off, computes what it would do once turned on.
     ///
     /// - Parameters:
-    ///   - limit: at most so many entities a dataset are named; all are counted.
-    ///   - asIfEnabled: whether to say nothing of sync being turned off, as the user is about to turn it on.
+    ///   - limit: the maximum number of listed entities for each dataset; all are counted.
+    ///   - asIfEnabled: whether to leave out that sync is off, because the user is about to turn it on.
     public func plan(limit: Int = 10, asIfEnabled: Bool = false) async throws -> SyncPlan {
         try await WorkerThreads.host {
             await gate.askForEntitlement(asIfWanted: true)
@@ -21,7 +21,7 @@ extension SyncEngine {
         }
     }
 
-    /// Writes a plan to a file that ``apply(planFile:progress:)`` takes. Nothing may have that name.
+    /// Writes a plan to a file for ``apply(planFile:progress:)``. The file must not exist yet.
     public static func write(_ plan: SyncPlan, to path: String) throws {
         do {
             try StrictJSON.encode(plan).write(to: URL(fileURLWithPath: path), options: .withoutOverwriting)
@@ -32,9 +32,9 @@ extension SyncEngine {
         }
     }
 
-    /// Does the sync that a plan describes, unless either side has moved since it was made.
+    /// Runs the sync that a plan describes, unless either side has changed since the plan was made.
     ///
-    /// - Throws: ``SyncError`` with `.refused` if the plan is another database's, or if anything has changed since.
+    /// - Throws: ``SyncError`` with `.refused` if the plan belongs to another database or something has changed since.
     public func apply(planFile path: String, progress: ProgressHandler? = nil) async throws -> SyncReport {
         try await WorkerThreads.host {
             try await verify(Self.read(path), from: path)

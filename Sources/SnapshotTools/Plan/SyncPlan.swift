@@ -1,11 +1,11 @@
 public import SnapshotVersions
 public import StrictText
 
-/// What a sync would do, on each side, found out without doing it.
+/// What a sync would do on each side.
 ///
-/// It holds for the state that it was made on: the applied and the newest version, and the last change that was noted here.
+/// A plan is valid for the state from which it was made: the applied version, the newest version, and the last logged change.
 public struct SyncPlan: Sendable, Codable, Hashable {
-    /// How many entities one side would gain, change and lose.
+    /// How many entities would be added, changed and removed on one side.
     public struct Counts: Sendable, Codable, Hashable {
         public internal(set) var added = 0
         public internal(set) var changed = 0
@@ -15,31 +15,31 @@ public struct SyncPlan: Sendable, Codable, Hashable {
         public var total: Int { added + changed + removed }
     }
 
-    /// One entity that a sync would not leave as it is on both sides. Under the policy `single` one can go on both, and is named for each.
+    /// One entity that a sync would change on a side. Under the policy `single` an entity can be removed on both sides; then it is listed twice.
     public struct Item: Sendable, Codable, Hashable {
-        /// Where something would change: `local`, `cloud`; or `kept`, where a reader's change stays on this device.
+        /// The side that would change: `local`, `cloud`, or `kept` for a reader's change that stays on this device.
         public let side: String
         /// `added`, `changed` or `removed`, on that side.
         public let change: String
         /// The entity's key.
         public let key: ReportedKey
-        /// Whose state wins: `local` or `cloud`.
+        /// The side whose state wins: `local` or `cloud`.
         public let wins: String
-        /// Why.
+        /// The reason why that side wins.
         public let reason: String
     }
 
     public struct Dataset: Sendable, Codable, Hashable {
         public let name: String
-        /// What would change in this database.
+        /// The changes in this database.
         public let local: Counts
-        /// What would change in the cloud.
+        /// The changes in the cloud.
         public let cloud: Counts
-        /// What was changed here and stays here alone: a reader's changes.
+        /// The changes of a reader that stay on this device.
         public let kept: Counts
         /// How many entities were changed on both sides.
         public let conflicts: Int
-        /// The first of them, in key order.
+        /// The first entities that would change, in key order.
         public let items: [Item]
     }
 
@@ -58,10 +58,10 @@ public struct SyncPlan: Sendable, Codable, Hashable {
     public let newestVersion: Int?
     /// The SHA-256 of that version's commit.
     public let newestHash: String?
-    /// The number of the last change that was noted here; 0 before the first.
+    /// The sequence number of the last logged change; 0 before the first.
     public let sequence: Int64
     public let datasets: [Dataset]
-    /// Why a sync would stop before it changes anything, each in a sentence; usually none.
+    /// Why a sync would stop before it changes anything, each in a sentence; usually empty.
     public let refusals: [String]
 
     /// Whether a sync would change nothing.

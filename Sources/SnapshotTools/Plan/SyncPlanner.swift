@@ -5,12 +5,12 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Makes a ``SyncPlan``: the import's own decisions, taken in a transaction that is rolled back.
+/// Makes a ``SyncPlan``. The import's own rules decide, in a transaction that is rolled back.
 struct SyncPlanner: Sendable {
     let device: SyncContext
-    /// At most so many items a dataset are listed.
+    /// The maximum number of listed items for each dataset.
     let limit: Int
-    /// Why a sync would not even begin, in words.
+    /// Why a sync would not even begin, as sentences.
     var refusals: [String] = []
 
     private struct Incoming: Sendable {
@@ -41,7 +41,7 @@ struct SyncPlanner: Sendable {
         let (found, notes) = (incoming, refusals)
         let made = device.now()
         return try SyncError.at(.read) {
-            // Rolled back at the end: what is folded and taken here to decide by the import's own rules leaves no trace.
+            // The transaction is rolled back at the end, so consolidating the log and storing tombstones for the import's rules leaves no trace.
             try device.database.holdingWriteLock { transaction in
                 try transaction.lettingOthersRead {
                     let sequence = try transaction.changeLog.lastSequence()
@@ -74,7 +74,7 @@ struct SyncPlanner: Sendable {
         return try planned.plan(version, isHere: one.isHere, isComplete: isComplete)
     }
 
-    /// What the guards would say, and what own rows would become at a first import.
+    /// The refusals of the guards, and the rules for existing rows in a first import.
     private func refusals(_ incoming: [Incoming], _ transaction: LocalTransaction) throws -> ([String], FirstImport?) {
         let schemas = incoming.filter { $0.version != nil && !$0.isHere }.map(\.schema)
         var found: [String] = []

@@ -9,16 +9,16 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Looks at the assets of a zone, again and again as long as mending one may help another.
+/// Checks and repairs the assets of a zone, in passes: a repaired asset may be the source for repairing another.
 struct AssetRepair {
     let repair: ZoneRepair
     let cloud: any CloudDatabase
     let assets: KeptAssets
     /// The keys of a sealed zone; nil in one that is not sealed.
     let keys: BoxKeys?
-    /// Whether the last pass mended anything, and something is left.
+    /// Whether the last pass repaired something while other assets are still damaged.
     private(set) var hasProgress = false
-    /// What the last pass could not mend.
+    /// The assets that the last pass could not repair.
     private(set) var lost: [RepairReport.Lost] = []
     private var sound: Set<String> = []
     private var passes = 0
@@ -30,7 +30,7 @@ struct AssetRepair {
     private var directory: DirectoryCloud { repair.directory }
     private var zone: ZoneID { repair.zone }
 
-    /// Looks at everything that is not known to be sound, and mends what it can.
+    /// Checks everything that is not known to be undamaged, and repairs what it can.
     mutating func pass(_ account: inout RepairAccount) async throws {
         let before = account.mended.count
         let isFirst = passes == 0
@@ -55,7 +55,7 @@ struct AssetRepair {
 
     // MARK: block indexes
 
-    /// Opens a snapshot asset with its index, which is mended if it must be; nil if the index cannot be had.
+    /// Opens a snapshot asset with its index and repairs the index if needed; nil if the index cannot be restored.
     private mutating func open(_ asset: KeptAssets.Asset, _ others: [StoredSnapshot], _ account: inout RepairAccount) async throws -> StoredSnapshot? {
         guard let named = asset.asset.index else { return nil }
         let path = asset.path.indexPath, boxes = keys.map { DatasetBoxes($0, dataset: asset.path.record) }
@@ -85,7 +85,7 @@ struct AssetRepair {
         return StoredSnapshot(asset: asset.asset, index: index, file: file, copies: copies, boxes: boxes)
     }
 
-    /// A block index as it lies in the file; nil if it is none, or cannot be opened.
+    /// Decodes the stored bytes of a block index; nil if they are no index or cannot be opened.
     private static func decode(_ bytes: [UInt8], _ boxes: DatasetBoxes?) -> SnapshotIndex? {
         guard let boxes else { return try? SnapshotIndex.decode(Data(bytes)) }
         return bytes.withUnsafeBytes { try? SnapshotIndex.decode(boxes.open($0, kind: .index)) }
@@ -128,7 +128,7 @@ struct AssetRepair {
 
     private mutating func mend(_ snapshot: StoredSnapshot, _ asset: KeptAssets.Asset, _ library: MemberLibrary, _ account: inout RepairAccount) async throws {
         let path = asset.asset.path
-        // By blocks and not as a whole: each byte belongs to one.
+        // Checking member by member covers the whole file, because every byte belongs to a member.
         if try snapshot.file?.byteCount == asset.asset.byteCount && snapshot.damagedMembers().isEmpty {
             sound.insert(path)
             return
@@ -170,7 +170,7 @@ struct AssetRepair {
     private func sources(for asset: KeptAssets.Asset) async throws -> [any EntitySource] {
         var sources: [any EntitySource] = []
         if let device = repair.device, let schema = device.settings.datasets.first(where: { $0.recordName == asset.path.record }) {
-            // A table that is gone or does not fit is no source.
+            // A missing or unsuitable table is no source.
             if let rows = try? LocalRows(device, schema) { sources.append(rows) }
         }
         if let own = assets.ownRecord(of: asset), let change = own.fields.changeFile, let before = assets.fields(before: asset),
@@ -212,7 +212,7 @@ struct AssetRepair {
             let old = try? await DatasetVersion(CloudRecord(type: own.record.type, name: own.record.name, fields: before.cloudFields), in: cloud, zone: zone)
         {
             let mender = ChangeMender(before: old, after: new, boxes: keys.map { DatasetBoxes($0, dataset: asset.path.record) })
-            // A version that is damaged itself is no source.
+            // A damaged version is no source.
             if let bytes = try? mender.bytes(sha256: asset.asset.sha256) { return (bytes, "the versions before and after it") }
         }
         for one in [found].compactMap(\.self) + copies {

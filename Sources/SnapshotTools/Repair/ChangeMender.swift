@@ -5,20 +5,20 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Makes a change asset again out of the version before and the snapshot asset of its own version: what differs is what changed.
+/// Rebuilds a change asset from the previous version and the snapshot asset of its own version: the differences are the changes.
 ///
-/// The hash in the commit decides. An entity that was touched and left as it was stands in the file and in no difference, so this
-/// can fail. Memory: a key and a hash for each entity of both versions, so only datasets up to ``entityLimit`` are tried.
+/// The hash in the commit decides whether the result is right. It can fail, because a change asset also contains entities that were written
+/// without a change of value. Memory: a key and a hash for each entity of both versions, so only datasets up to ``entityLimit`` are tried.
 struct ChangeMender {
     let before: DatasetVersion
     let after: DatasetVersion
-    /// What seals it in a sealed zone.
+    /// The keys with which the asset is encrypted in a sealed zone.
     let boxes: DatasetBoxes?
 
-    /// The most entities of a dataset that is compared.
+    /// The maximum number of entities in a dataset for which this is tried.
     static let entityLimit = 200_000
 
-    /// The asset's bytes; nil if the difference is not what was written.
+    /// The asset's bytes; nil if the rebuilt bytes do not have the expected hash.
     func bytes(sha256: String) throws -> [UInt8]? {
         guard before.recordCount <= Self.entityLimit, after.recordCount <= Self.entityLimit, let hash = SnapshotFormat.ContentHash(hex: sha256) else {
             return nil

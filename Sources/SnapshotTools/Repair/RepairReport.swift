@@ -1,32 +1,33 @@
-/// What `repair` did, or with `dryRun` would do, and what it could not.
+/// What `repair` did, or would do with `dryRun`, and what it could not repair.
 public struct RepairReport: Sendable, Encodable {
-    /// A file that is as its commit says again.
+    /// A repaired file.
     public struct Mended: Sendable, Encodable {
-        /// Beneath the zone's directory.
+        /// The path relative to the zone's directory.
         public let file: String
-        /// `commit`, `checkpoint`, `index`, `snapshot` or `changes`; `fork` for a commit that got its plain name back from another device's.
+        /// `commit`, `checkpoint`, `index`, `snapshot` or `changes`; `fork` for a commit that got its plain name back from another device's
+        /// commit.
         public let kind: String
-        /// Whether it was missing, not damaged.
+        /// Whether the file was missing rather than damaged.
         public let wasMissing: Bool
         /// The blocks of a snapshot asset that were damaged, from 0.
         public let blocks: [Int]
-        /// Where the bytes came from, in words.
+        /// The sources of the bytes, as sentences.
         public let sources: [String]
-        /// The path under which the damaged file lies now; nil if there was none.
+        /// The path to which the damaged file was moved; nil if there was none.
         public let setAside: String?
     }
 
-    /// A file that could not be brought back.
+    /// A file that could not be repaired.
     public struct Lost: Sendable, Encodable {
         public let file: String
         public let kind: String
         public let isMissing: Bool
         /// The versions that need it.
         public let versions: [Int]
-        /// The blocks that are nowhere else, from 0.
+        /// The blocks for which there is no source, from 0.
         public let blocks: [Int]
         public let reason: String
-        /// What to do now.
+        /// What to do next.
         public let hint: String
     }
 
@@ -35,15 +36,15 @@ public struct RepairReport: Sendable, Encodable {
 
     public let dryRun: Bool
     public let zone: String
-    /// How many files were looked at.
+    /// How many files were checked.
     public let checkedFiles: Int
     public let mended: [Mended]
     public let lost: [Lost]
-    /// What deserves attention, in words.
+    /// Findings that deserve attention, as sentences.
     public let warnings: [String]
 }
 
-/// Numbers of blocks in words.
+/// Formats block numbers for a sentence.
 enum BlockWords {
     /// `block 2`, `blocks 2, 5 and 7`.
     static func list(_ blocks: [Int]) -> String {

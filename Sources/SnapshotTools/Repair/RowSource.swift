@@ -6,17 +6,17 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Where a block's JSON and a version's tail may come from besides other assets: rows, or an earlier version and what changed since.
+/// A source of a block's JSON and a version's tail other than assets: a table's rows, or the previous version with its changes.
 protocol EntitySource {
-    /// In words, for the report.
+    /// The name of the source in the report.
     var name: String { get }
-    /// The JSON of a block, without the separator in front; nil if it is not known here.
+    /// The JSON of a block, without the separator before it; nil if this source does not have it.
     func block(_ number: Int, of index: SnapshotIndex) throws -> [UInt8]?
     /// The text of a version's tail.
     func tail() throws -> [UInt8]
 }
 
-/// The rows of a device's table, on one state: whichever of their blocks are the version's.
+/// The rows of a device's table, read from one state of the database. A range of rows serves if its hash is that of the version's block.
 final class LocalRows: EntitySource {
     let name: String
     private let session: ReadSession
@@ -56,15 +56,15 @@ final class LocalRows: EntitySource {
     }
 }
 
-/// The version before, with the change asset that leads from it to the damaged one.
+/// The previous version, combined with the change asset that leads from it to the damaged version.
 final class EarlierVersion: EntitySource {
     let name: String
     private let version: DatasetVersion
     private let hasher: RangeHasher
 
     /// - Parameters:
-    ///   - fields: the record of the version before.
-    ///   - change: what the damaged version changed.
+    ///   - fields: the record of the previous version.
+    ///   - change: the changes of the damaged version.
     init(_ fields: DatasetRecord, _ change: CloudAsset, _ damaged: DatasetRecord, of record: CloudRecord, in cloud: any RecordDatabase, zone: ZoneID)
         async throws
     {

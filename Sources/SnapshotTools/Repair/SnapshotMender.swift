@@ -4,11 +4,11 @@ import SnapshotFormat
 import SnapshotModel
 import StrictText
 
-/// Puts a damaged snapshot asset together again: its good members as they lie, and the others from wherever they can be had.
+/// Rebuilds a damaged snapshot asset: undamaged members are copied, and the others come from any available source.
 ///
-/// Every member's hash is in the index, so nothing is a guess. Memory: one member.
+/// The index has the hash of every member, so each rebuilt member is verified. Memory: one member.
 final class SnapshotMender: @unchecked Sendable {
-    // SAFETY (of @unchecked Sendable): used by one thread at a time: whoever starts the run waits for it.
+    // SAFETY (of @unchecked Sendable): used by one thread at a time; the caller that starts the run waits for it.
 
     private let snapshot: StoredSnapshot
     private let library: MemberLibrary
@@ -17,12 +17,12 @@ final class SnapshotMender: @unchecked Sendable {
     private let rebuilder: MemberRebuilder
     /// The members that were damaged or missing.
     private(set) var damaged: [Int] = []
-    /// Those of them that are nowhere else.
+    /// The members among them for which there is no source.
     private(set) var lost: [Int] = []
-    /// Where the others came from.
+    /// The sources of the others.
     private(set) var used: [String] = []
 
-    /// - Parameter syncTimestamp: what the asset's head says.
+    /// - Parameter syncTimestamp: the timestamp in the asset's head.
     init(_ snapshot: StoredSnapshot, library: MemberLibrary, sources: [any EntitySource], syncTimestamp: Instant) {
         self.snapshot = snapshot
         self.library = library
@@ -31,7 +31,8 @@ final class SnapshotMender: @unchecked Sendable {
         rebuilder = MemberRebuilder(boxes: snapshot.boxes)
     }
 
-    /// Hands over the asset's bytes; false if one of its members is nowhere to be had, but not before all were looked for.
+    /// Passes the asset's bytes to `append`. Returns false if a member has no source; the remaining members are still checked, so that all lost
+    /// ones are known.
     func run(_ append: (UnsafeRawBufferPointer) throws -> Void) throws -> Bool {
         (damaged, lost, used) = ([], [], [])
         for (position, member) in snapshot.members.enumerated() {

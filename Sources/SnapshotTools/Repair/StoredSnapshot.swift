@@ -4,26 +4,26 @@ import Sealing
 import SnapshotFormat
 import SnapshotModel
 
-/// A snapshot asset as it lies in the cloud, sound or not, with an index that is known to be right.
+/// A snapshot asset as stored in the cloud, damaged or not, with an index that is known to be correct.
 struct StoredSnapshot: Sendable {
     let asset: CloudAsset
     let index: SnapshotIndex
-    /// What lies under the asset's name; nil if nothing does.
+    /// The file with the asset's name; nil if there is none.
     let file: FoundFile?
-    /// The files of foreign names beside it.
+    /// Files with other names beside it, which may be copies.
     let copies: [FoundFile]
-    /// What opens and seals its members in a sealed zone.
+    /// The keys for its members in a sealed zone.
     let boxes: DatasetBoxes?
 
     /// The members in the file's order: head, blocks, tail.
     var members: [MemberEntry] { [index.header] + index.blocks.map(\.member) + [index.tail] }
 
-    /// What messages call a member.
+    /// The name of a member in messages.
     func name(ofMember position: Int) -> String {
         position == 0 ? "its head" : position == index.blocks.count + 1 ? "its tail" : "block \(position - 1)"
     }
 
-    /// A member's bytes as they lie in a file, if they are the right ones.
+    /// A member's bytes in a file; nil if they do not have the right hash.
     static func bytes(of member: MemberEntry, in file: FoundFile) throws -> [UInt8]? {
         guard let bytes = try file.bytes(at: member.offset, count: member.length) else { return nil }
         return bytes.withUnsafeBytes { SnapshotFormat.ContentHash(of: $0) } == member.sha256 ? bytes : nil
@@ -36,7 +36,7 @@ struct StoredSnapshot: Sendable {
     }
 }
 
-/// Good members of all snapshot assets of a zone, by what they hold.
+/// The undamaged members of all snapshot assets of a zone, indexed by their hashes.
 struct MemberLibrary: Sendable {
     private struct Place: Sendable {
         let snapshot: Int
@@ -58,7 +58,7 @@ struct MemberLibrary: Sendable {
         }
     }
 
-    /// The bytes of a member that another asset has, and that asset's path.
+    /// The bytes of a member from another asset that has the same member, and that asset's path.
     func bytes(of member: MemberEntry, notIn path: String) throws -> (bytes: [UInt8], path: String)? {
         for place in byBytes[member.sha256] ?? [] where snapshots[place.snapshot].asset.path != path {
             let snapshot = snapshots[place.snapshot]
@@ -69,7 +69,7 @@ struct MemberLibrary: Sendable {
         return nil
     }
 
-    /// The JSON of a block that another asset has in another place, without the separator, and that asset's path.
+    /// The JSON of a block from another asset, where it may have another position, without the separator; and that asset's path.
     func block(_ member: MemberEntry, notIn path: String) throws -> (json: [UInt8], path: String)? {
         for place in byText[member.rawSHA256] ?? [] where snapshots[place.snapshot].asset.path != path {
             let snapshot = snapshots[place.snapshot], found = snapshot.members[place.position]

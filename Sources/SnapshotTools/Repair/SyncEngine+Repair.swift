@@ -5,13 +5,13 @@ public import SnapshotEngine
 import SnapshotVersions
 
 extension SyncEngine {
-    /// Brings back what is damaged or missing in the zone: from other assets, from this database's rows, from the commits.
+    /// Restores what is damaged or missing in the zone: from other assets, from this database's rows, and from the commits.
     ///
-    /// No file is replaced or removed: a damaged one gets a name that readers ignore, and the whole one its own. Nothing is changed
-    /// in the database.
+    /// No file is overwritten or removed: a damaged file is renamed so that readers ignore it, and the repaired file gets its name. The database
+    /// is not changed.
     ///
-    /// - Parameter dryRun: only says what it would do; what can be mended only after something else is mended counts as lost then.
-    /// - Throws: ``SyncError`` with `.refused` for a cloud that is no directory, and where the zone cannot be read or written at all.
+    /// - Parameter dryRun: whether to only report what would be done. What can be repaired only after another file counts as lost then.
+    /// - Throws: ``SyncError`` with `.refused` for a cloud that is no directory, and errors if the zone cannot be read or written at all.
     public func repair(dryRun: Bool = false) async throws -> RepairReport {
         try await gate.enter()
         return try await locked {
@@ -27,7 +27,7 @@ extension SyncEngine {
 }
 
 extension SnapshotInspector {
-    /// Brings back what is damaged or missing in a zone, without any database: from other assets and from the commits.
+    /// Restores what is damaged or missing in a zone, without a database: from other assets and from the commits.
     ///
     /// See ``SyncEngine/repair(dryRun:)``.
     public static func repair(cloud path: String, zone: String = "ZentikSyncZone", dryRun: Bool = false) async throws -> RepairReport {

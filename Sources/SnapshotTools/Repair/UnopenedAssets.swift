@@ -4,7 +4,7 @@ import DirectoryCloud
 import SnapshotFormat
 import SnapshotVersions
 
-/// The files of a sealed zone as whoever has no keys knows them: sizes and hashes, and nothing of what they hold.
+/// The files of a sealed zone without its keys: only sizes and hashes are known, not the contents.
 struct UnopenedAssets {
     private struct File {
         let path: String
@@ -33,7 +33,7 @@ struct UnopenedAssets {
 
     var isEmpty: Bool { files.isEmpty }
 
-    /// Looks at every file, and brings back what a copy has whole, or what one flipped bit has damaged.
+    /// Checks every file. It repairs a file if an intact copy exists, or if flipping one bit gives the right hash.
     func repair(_ repair: ZoneRepair, _ account: inout RepairAccount) async throws {
         for (path, file) in files {
             account.checked += 1

@@ -8,28 +8,28 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Brings back what is damaged or missing in a zone, as far as its bytes are anywhere else: commits and checkpoints, then block
-/// indexes, then snapshot assets, then change assets.
+/// Restores what is damaged or missing in a zone if the bytes are available elsewhere: first commits and checkpoints, then block indexes,
+/// snapshot assets and change assets.
 struct ZoneRepair: Sendable {
     let directory: DirectoryCloud
     let zone: ZoneID
-    /// Whose rows may hold blocks; nil where there is only the cloud.
+    /// The device whose rows may be a source of blocks; nil if there is only the cloud.
     let device: SyncContext?
-    /// What the device has read, whose commit's hash it knows.
+    /// The version that the device has applied. Its commit's hash is known and trusted.
     let applied: AppliedVersion?
     let dryRun: Bool
 
-    /// Looks at everything and mends what can be mended.
+    /// Checks everything and repairs what can be repaired.
     ///
-    /// - Throws: ``SyncError`` where the zone cannot be looked at or written; what is lost is in the report.
+    /// - Throws: ``SyncError`` if the zone cannot be read or written. Losses are part of the report.
     func run() async throws -> RepairReport {
         var account = RepairAccount()
-        // The commits' order first: what they say of checkpoints and assets depends on which of them stand.
+        // Resolve mixed commits first: which commits are valid determines which checkpoints and assets are needed.
         var fork = try await unmix(&account)
         var documents = try await SyncError.at(.fetch) { try await directory.damagedDocuments(in: zone, knowing: applied?.token) }
         try await replace(documents, &account)
         if fork?.refusal != nil || fork == nil && !documents.isEmpty {
-            // A commit that was missing or damaged may be back.
+            // The fork may be decidable now, because a missing or damaged commit may be restored.
             fork = try await unmix(&account)
             if let fork, let refusal = fork.refusal { account.lost.append(Self.undecided(fork, refusal)) }
         }
@@ -45,7 +45,7 @@ struct ZoneRepair: Sendable {
             let keys = try await SyncError.at(.open) { try await device?.signedZone?.boxKeys(in: mended) }
             try await mendAssets(newest, opened(mended), keys, &account)
         } catch let error as SyncError where error.code == .dataRefused && !account.lost.isEmpty {
-            // What the history says of assets cannot be known until it can be read; what is lost has been said.
+            // The assets that are needed are unknown until the history can be read. The report already names the lost commits.
         }
         return RepairReport(
             dryRun: dryRun, zone: zone.name, checkedFiles: account.checked, mended: account.mended, lost: account.lost,
@@ -55,10 +55,11 @@ struct ZoneRepair: Sendable {
     private static let unopenedWarning =
         "the zone is sealed, and no device's keys are at hand: files were compared with their hashes, not opened; on a member, repair --db finds more"
 
-    /// The cloud through which the records of a sealed zone can be read, on a device that has its keys.
+    /// A cloud that decrypts the records of a sealed zone, on a device that has its keys.
     private func opened(_ cloud: MendedCloud) -> any CloudDatabase { device?.signedZone?.opening(cloud) ?? cloud }
 
-    /// Puts one chain back under the plain names, where two devices' commits stand mixed and it is certain which.
+    /// If the commits of two devices are mixed under the plain names, restores one history there, provided that it is certain which one is
+    /// valid.
     private func unmix(_ account: inout RepairAccount) async throws -> MixedFork? {
         guard let fork = try await SyncError.at(.fetch, { try await directory.mixedFork(in: zone) }) else { return nil }
         if !dryRun, !fork.moves.isEmpty { try await SyncError.at(.store) { try await directory.unmix(fork, in: zone) } }
@@ -120,7 +121,7 @@ struct ZoneRepair: Sendable {
         try await unopened.repair(self, &account)
         let assets = KeptAssets(kept.records.filter { !$0.0.isOfVersions })
         var mender = AssetRepair(repair: self, cloud: cloud, assets: assets, keys: keys)
-        // What was mended may be what something else is mended from.
+        // A repaired asset may be the source for another one.
         repeat {
             try await mender.pass(&account)
         } while mender.hasProgress && !dryRun
@@ -128,12 +129,12 @@ struct ZoneRepair: Sendable {
     }
 }
 
-/// What a repair has found and done so far.
+/// The results of a repair so far.
 struct RepairAccount {
     var checked = 0
     var mended: [RepairReport.Mended] = []
     var lost: [RepairReport.Lost] = []
-    /// Whether there are files that only a member of the zone could open.
+    /// Whether there are sealed files, which only a member of the zone could open.
     var hasUnopened = false
 }
 
@@ -142,7 +143,7 @@ struct KeptAssets {
     struct Asset {
         let asset: CloudAsset
         let path: AssetPath
-        /// The record that names it first, and all versions that do.
+        /// The first record that names the asset. `versions` lists all versions that do.
         let record: CloudRecord
         let fields: DatasetRecord
         var versions: [Int]
@@ -150,7 +151,7 @@ struct KeptAssets {
 
     private(set) var snapshots: [Asset] = []
     private(set) var changes: [Asset] = []
-    /// Every record that carries a dataset, oldest first.
+    /// Every record of a dataset, oldest first.
     private let records: [(record: CloudRecord, fields: DatasetRecord, version: Int)]
 
     init(_ all: [(CloudRecord, Int)]) {
@@ -164,12 +165,12 @@ struct KeptAssets {
         self.changes = changes.values.sorted { $0.asset.path < $1.asset.path }
     }
 
-    /// The record as it was saved last before that of an asset's own version.
+    /// The dataset's record as last saved before the asset's own version.
     func fields(before asset: Asset) -> DatasetRecord? {
         records.last { $0.record.name == asset.record.name && $0.version < asset.path.number }?.fields
     }
 
-    /// The record of an asset's own version, if it is kept: the one that was saved when the asset was made.
+    /// The record of the asset's own version, saved when the asset was written; nil if it is not kept.
     func ownRecord(of asset: Asset) -> (record: CloudRecord, fields: DatasetRecord)? {
         records.first { $0.record.name == asset.record.name && $0.record.changeTag == String(asset.path.number) }.map { ($0.record, $0.fields) }
     }

@@ -5,13 +5,13 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Makes this device's data win over the zone's newest version: every difference becomes a change made here and now.
+/// Makes this device's data win over the zone's newest version: every difference is tracked as a change made now.
 ///
-/// No row is touched. The newest version is taken as applied, and pinned by the commit that follows, so that it can be had back.
+/// No row is changed. The newest version becomes the applied one, and the commit that follows pins it, so that it can be restored.
 struct CloudReplacer: Sendable {
     let device: SyncContext
 
-    /// What differs from the newest version, which is the applied one from now on.
+    /// Returns the differences from the newest version, which is the applied version from now on.
     func run() async throws -> RestoreReport {
         var warnings = try device.keepTracking()
         let applied = try device.database.read(at: .read) { try $0.state.applied() }
@@ -40,7 +40,7 @@ struct CloudReplacer: Sendable {
                     hint: "run the same command again")
             }
             var counts: [RestoreReport.Dataset] = []
-            // All rows are looked at before the first note changes, for other connections see only what is committed.
+            // Compare all rows before the first tracked change is written: the other connections see only committed data.
             let differences = try found.map { try $0.differences(transaction) }
             for (restorer, differing) in zip(found, differences) { counts.append(try track(differing, of: restorer, in: transaction)) }
             let report = RestoreReport(
@@ -57,7 +57,7 @@ struct CloudReplacer: Sendable {
         }
     }
 
-    /// Tracks every difference as a change made now, later than what the version has there.
+    /// Tracks every difference as a change made now, with an instant later than the version's.
     private func track(
         _ differences: DatasetRestorer.Differences, of restorer: DatasetRestorer, in transaction: LocalTransaction
     ) throws -> RestoreReport.Dataset {
@@ -72,7 +72,8 @@ struct CloudReplacer: Sendable {
             try transaction.tombstonesAndInstants.addInstant(min(instant, latest), of: key, in: schema)
             instants[key] = min(instant, latest)
         }
-        // What is tracked is later than the version, none of which counts as later than its own time.
+        // The tracked changes must be later than everything in the version. No entity of the version counts as later than the version's own
+        // timestamp.
         try transaction.datasetStates.set(DatasetState(name: schema.name, syncTimestamp: latest, recordCount: restorer.version.recordCount, unknownFields: []))
         let now = device.now()
         let known = (Array(differences.added.values) + differences.changed.values).flatMap(\.self)
@@ -84,7 +85,7 @@ struct CloudReplacer: Sendable {
         }
         try transaction.changeLog.consolidate(of: [schema])
         try transaction.tracking.setComplete(schema)
-        // What the cloud has alone goes from it; what is here alone is added to it.
+        // Entities that only the cloud has are removed there; rows that are only here are added there.
         return RestoreReport.Dataset(name: schema.name, added: differences.removed.count, changed: differences.changedCount, removed: differences.addedCount)
     }
 }

@@ -5,23 +5,23 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Finds how a table's rows differ from a version, and turns them into it by changes that any trigger sees.
+/// Compares a table's rows with a version, and turns them into that version with changes that the triggers log.
 ///
-/// Rows that are equal are not touched. Memory: a run of entities, and the keys that differ.
+/// Equal rows are not touched. Memory: a run of entities, and the keys that differ.
 struct DatasetRestorer: Sendable {
     let schema: DatasetSchema
     let version: DatasetVersion
     let database: LocalDatabase
 
-    /// What has to be done to the rows.
+    /// The changes that turn the rows into the version.
     struct Differences: Sendable {
-        /// In the version and not in the table, by run of the version.
+        /// Keys that only the version has, by run of the version.
         var added: [Int: Set<EntityKey>] = [:]
-        /// In both, and not the same.
+        /// Keys that both have with different values, by run of the version.
         var changed: [Int: Set<EntityKey>] = [:]
-        /// In the table alone.
+        /// Keys that only the table has.
         var removed: [EntityKey] = []
-        /// The version's own timestamps of the entities that were changed, for who tracks the difference instead.
+        /// The version's timestamps of the changed entities, for callers that track the differences instead of applying them.
         var timestamps: [EntityKey: Instant] = [:]
 
         var addedCount: Int { added.values.reduce(0) { $0 + $1.count } }
@@ -29,7 +29,8 @@ struct DatasetRestorer: Sendable {
         var isEmpty: Bool { added.isEmpty && changed.isEmpty && removed.isEmpty }
     }
 
-    /// Compares. Call inside a write transaction that has not changed these rows: nobody else can meanwhile.
+    /// Compares the rows with the version. The caller's write transaction must not have changed these rows, because other connections read them.
+    /// It also keeps other writers out.
     func differences(_ transaction: LocalTransaction) throws -> Differences {
         _ = try SyncError.at(.read) { try transaction.tables.check(of: schema) }
         var found = Differences()
@@ -39,7 +40,7 @@ struct DatasetRestorer: Sendable {
             return try version.differingRuns(from: session, of: schema)
         }
         let rows = transaction.rows.ranges(of: schema)
-        // What was dropped here on purpose has no place any more; the older versions keep its values.
+        // Columns that were removed here on purpose are allowed to be unknown; their values remain in the older versions.
         let dropped = Set(try SyncError.at(.read) { try transaction.state.removedColumns(of: schema) })
         try version.compare(runs, with: rows) { run in
             try refuseUnknown(run, except: dropped)
@@ -48,12 +49,12 @@ struct DatasetRestorer: Sendable {
         return found
     }
 
-    /// Makes the rows the version's, in the transaction that compared them.
+    /// Changes the rows to the version's, in the same transaction as the comparison.
     func apply(_ differences: Differences, in transaction: LocalTransaction, _ progress: ProgressHandler? = nil) throws {
         guard !differences.isEmpty else { return }
         try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: database.path)
         try SyncError.at(.apply) {
-            // All deletions first: a value of a UNIQUE column may move from one row to another.
+            // Delete first: a value of a UNIQUE column may move from one row to another.
             try transaction.rows.deleteRowsWithoutKey(of: schema)
             try transaction.rows.deleteEntities(differences.removed + differences.changed.values.flatMap(\.self), of: schema)
             let applier = try transaction.rows.inserting(into: schema)

@@ -1,11 +1,11 @@
 import StrictText
 
-/// A copy of earlier data beside the database, which `undo` or a look can bring back.
+/// A backup of earlier data beside the database, which `undo` can restore.
 public struct LocalBackupReport: Sendable, Encodable {
-    /// The copy's number: the version to look at with `--cloud FILE.snapsync-kept`.
+    /// The backup's number. It is the version to inspect with `--cloud FILE.snapsync-kept`.
     public let number: Int
     public let at: String
-    /// Why it was made, in words.
+    /// Why the backup was made, as a sentence.
     public let reason: String
     /// The size of its files in bytes.
     public let size: Int

@@ -8,19 +8,19 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Copies of this database's data from before they were replaced on purpose, in `FILE.snapsync-kept` beside the database.
+/// Backups of this database's data, made before the data was replaced on purpose, in `FILE.snapsync-kept` beside the database.
 ///
-/// The folder is a cloud of its own that nobody shares: each copy is a version, written as durably as any, and `history`, `cat`,
-/// `diff` and `verify` look into it with `--cloud FILE.snapsync-kept`.
+/// The folder is a private cloud: each backup is a version that is written as durably as any other, and `history`, `cat`, `diff` and `verify`
+/// read it with `--cloud FILE.snapsync-kept`.
 struct LocalBackups: Sendable {
     let device: SyncContext
 
-    /// One copy.
+    /// One backup.
     struct Copy: Sendable {
-        /// The copy's number, which is the version's in that folder.
+        /// The backup's number, which is its version in that folder.
         let number: Int
         let at: Instant
-        /// Why it was made, in words.
+        /// Why the backup was made, as a sentence.
         let reason: String
         /// The size of its files in bytes.
         let byteCount: Int
@@ -31,9 +31,9 @@ struct LocalBackups: Sendable {
 
     private var path: String { Self.path(for: device.database.path) }
 
-    /// Writes the datasets' rows, as they are on one state of the database, and returns the copy's number.
+    /// Writes the datasets' rows, read from one state of the database.
     ///
-    /// - Returns: the number, and the last note of a change that the copy includes.
+    /// - Returns: the backup's number, and the sequence number of the last change that it includes.
     func make(reason: String) async throws -> (number: Int, sequence: Int64) {
         let cloud = try SyncError.at(.store) { try DirectoryCloud.create(at: path, container: "iCloud.org.snapsync.kept", besideOthers: true) }
         _ = try await cloud.at(.store).createZone(device.zone, creator: device.settings.device, publishers: .many)
@@ -52,7 +52,7 @@ struct LocalBackups: Sendable {
                 records.append(fields.record(of: schema))
             }
             let creator = try await cloud.at(.store).zone(device.zone).creator
-            // The folder is this device's own: its clock is the one that counts.
+            // The folder belongs to this device alone, so its clock is authoritative.
             let clock = try await cloud.at(.store).storeClock(in: device.zone)
             let draft = CommitDraft(device: creator, saving: records, clock: clock)
             let commit = try await cloud.at(.store).prepare(draft, after: token, in: device.zone)
@@ -64,7 +64,7 @@ struct LocalBackups: Sendable {
         return (number, sequence)
     }
 
-    /// The copies that are there, newest first; none where the folder is missing.
+    /// The existing backups, newest first; empty if the folder does not exist.
     func all() async throws -> [Copy] {
         guard let cloud = try open() else { return [] }
         return try await SyncError.at(.fetch) {
@@ -78,9 +78,9 @@ struct LocalBackups: Sendable {
         }
     }
 
-    /// What a copy holds, and where.
+    /// Reads the records of a backup, and the cloud that holds it.
     ///
-    /// - Throws: ``SyncError`` with `.nothingThere` if it was removed.
+    /// - Throws: ``SyncError`` with `.nothingThere` if the backup was removed.
     func state(of number: Int) async throws -> (cloud: any CloudDatabase, state: ZoneState) {
         guard let cloud = try open() else {
             throw SyncError(
@@ -89,7 +89,7 @@ struct LocalBackups: Sendable {
         return (cloud, try await cloud.at(.fetch).records(in: device.zone, at: number, notBefore: nil))
     }
 
-    /// Removes old copies. Nobody else reads them, so there is nothing to wait for.
+    /// Removes old backups. No other device reads them, so no grace period is needed.
     func prune(_ policy: RetentionPolicy, dryRun: Bool) async throws -> PruneReport {
         let copies = try await all()
         guard let cloud = try open(), !copies.isEmpty else { return PruneReport(dryRun: dryRun, copies: [], byteCount: 0) }
@@ -111,15 +111,15 @@ struct LocalBackups: Sendable {
         return try await pruner.run(dryRun: dryRun)
     }
 
-    /// Removes the cloud; rows that a first import has kept as files stay, for they are no copies of a whole state.
+    /// Removes the cloud. Files with rows that a first import displaced stay, because they are no backups of a whole state.
     private func removeAll() throws {
-        // Without `cloud.json` there are no copies, so a run that is killed in between has left none.
+        // Remove `cloud.json` first: without it there are no backups, so a run that is killed in between leaves none.
         for name in ["cloud.json", "private"] { try FileManager.default.removeItem(atPath: "\(path)/\(name)") }
         rmdir(path)
     }
 
     private func open() throws -> DirectoryCloud? {
-        // A first import keeps own rows in the same folder.
+        // The folder may exist without a cloud, because a first import writes displaced rows into it.
         guard FileManager.default.fileExists(atPath: "\(path)/cloud.json") else { return nil }
         return try SyncError.at(.open) { try DirectoryCloud(path: path) }
     }
@@ -145,9 +145,9 @@ struct LocalBackups: Sendable {
 }
 
 extension SyncEngine {
-    /// Removes old copies of this database's own data, which `replace`, `restore` and `undo` have kept beside it.
+    /// Removes old backups of this database's data that `replace`, `restore` and `undo` made beside it.
     ///
-    /// A policy that keeps the last 0 removes them all.
+    /// A policy that keeps the last 0 removes all of them.
     public func pruneCopies(_ policy: RetentionPolicy, dryRun: Bool = false) async throws -> PruneReport {
         try await locked { try await LocalBackups(device: device()).prune(policy, dryRun: dryRun) }
     }

@@ -6,7 +6,7 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// What a trial restore of a version found; every problem is named, and the first one does not end the search.
+/// The result of a restore check. It names every problem; the check does not stop at the first one.
 public struct RestoreCheckReport: Sendable, Encodable {
     public struct Dataset: Sendable, Encodable {
         public let name: String
@@ -23,20 +23,21 @@ public struct RestoreCheckReport: Sendable, Encodable {
     public let datasets: [Dataset]
     /// What is wrong, each in one sentence.
     public let problems: [String]
-    /// What deserves attention and is not damage: rows that refer to rows that are not there, as they were published.
+    /// Findings that are no damage: rows that refer to missing rows and were published so.
     public let warnings: [String]
     public let milliseconds: Int
 }
 
-/// Restores one version into a database of its own, which is removed again, and compares the two.
+/// Restores one version into a temporary database, compares the two, and removes the database.
 ///
-/// The tables are made as the version describes them. Nothing is written into the cloud. Disk space: the version's rows, in the folder for temporary files.
+/// The tables are created as the version describes them. Nothing is written to the cloud. Disk space: the version's rows, in the folder for
+/// temporary files.
 struct RestoreChecker: Sendable {
     let inspector: SnapshotInspector
     let progress: ProgressHandler?
 
     /// - Parameter number: nil means the newest version.
-    /// - Throws: ``SyncError`` if the version cannot be found or described, or the database cannot be made.
+    /// - Throws: ``SyncError`` if the version cannot be found or described, or the database cannot be created.
     func run(version number: Int?) async throws -> RestoreCheckReport {
         let begin = ContinuousClock.now
         let state = try await inspector.records(at: number)
@@ -80,7 +81,7 @@ struct RestoreChecker: Sendable {
             milliseconds: Int((ContinuousClock.now - begin) / .milliseconds(1)))
     }
 
-    /// Writes all rows of a version. Returns how many rows the table has then.
+    /// Writes all rows of a version. Returns the number of rows in the table afterwards.
     private func fill(_ database: LocalDatabase, _ version: DatasetVersion) throws -> Int {
         let runs = try version.runs().indices
         return try database.write { transaction in
@@ -94,7 +95,7 @@ struct RestoreChecker: Sendable {
         }
     }
 
-    /// Compares the table with the version by the hashes of blocks, and row by row where those differ.
+    /// Compares the table with the version by block hashes, and row by row in blocks that differ.
     private func compare(_ database: LocalDatabase, _ version: DatasetVersion) throws -> (count: Int, first: String?) {
         let session = try SyncError.at(.verify) { try ReadSession(database, readers: WorkerThreads.count) }
         defer { session.end() }
@@ -109,7 +110,7 @@ struct RestoreChecker: Sendable {
         return (count, first ?? (count > 0 ? "of another type" : nil))
     }
 
-    /// A new folder that only this user can read.
+    /// Creates a folder that only this user can read.
     private func makeFolder() throws -> String {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("snapsync-restore-\(UUID().uuidString)").path
         do {
@@ -124,12 +125,12 @@ struct RestoreChecker: Sendable {
 }
 
 extension SnapshotInspector {
-    /// Restores a version into a database of its own, compares it with the version, and removes it again.
+    /// Restores a version into a temporary database, compares it with the version, and removes the database.
     ///
-    /// With a database, that it was done is recorded there, for ``SyncEngine/status()``.
+    /// With a database, the check is recorded there for ``SyncEngine/status()``.
     ///
     /// - Parameter version: nil means the newest.
-    /// - Throws: ``SyncError`` if there is no such version, or no database can be made in the folder for temporary files.
+    /// - Throws: ``SyncError`` if the version does not exist, or no database can be created in the folder for temporary files.
     public func checkRestore(version: Int? = nil, progress: ProgressHandler? = nil) async throws -> RestoreCheckReport {
         try await WorkerThreads.host {
             let report = try await RestoreChecker(inspector: self, progress: progress).run(version: version)

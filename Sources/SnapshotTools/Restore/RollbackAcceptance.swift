@@ -5,20 +5,20 @@ public import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions
 
-/// What accepting an older state of the zone did.
+/// The result of accepting an older state of the zone.
 public struct RollbackReport: Sendable, Encodable {
     /// What was imported.
     public let imported: ImportReport
-    /// The version that was here before, which the zone no longer has.
+    /// The version that was applied before, which the zone no longer has.
     public let versionBefore: Int
-    /// The number of the copy that holds what was here before; ``SyncEngine/undo(progress:)`` brings it back.
+    /// The number of the backup of the previous data; ``SyncEngine/undo(progress:)`` restores it.
     public let keptCopy: Int
 }
 
-/// Takes the newest version of a zone that was put back to an older state, where somebody says that this is meant.
+/// Imports the newest version of a zone that was reset to an older state, after the user has confirmed that this is intended.
 ///
-/// What the database had is kept as a copy beside it. Changes that are in no version yet stay tracked; what the versions had that
-/// are gone goes with them.
+/// The database's previous data is kept as a backup beside it. Changes that no version contains yet stay tracked. Data that only the missing
+/// versions contained is removed.
 struct RollbackAcceptance: Sendable {
     let device: SyncContext
     let progress: ProgressHandler?
@@ -51,10 +51,10 @@ struct RollbackAcceptance: Sendable {
             try transaction.forgetVersions(after: common)
             for schema in device.settings.datasets {
                 try transaction.state.setKnownRecord(nil, of: schema)
-                // A dataset that the version does not have keeps its rows, and all of them are news to the zone.
+                // A dataset that the version does not have keeps its rows. They are all new to the zone, so the next export compares all rows.
                 try transaction.tracking.setIncomplete(of: schema)
             }
-            // The report in the cloud may be as old as the rest; it is this device's all the same.
+            // This device's report in the cloud may be outdated like everything else there, but it is still ours and no sign of a clone.
             if let nonce = report?.nonce { try transaction.state.setReportNonces(ReportNonces(seen: nonce, next: UUID().uuidString.lowercased())) }
         }
         let imported = try await importRun.importPutBack(state)
@@ -64,7 +64,7 @@ struct RollbackAcceptance: Sendable {
         return RollbackReport(imported: imported, versionBefore: applied.number, keptCopy: copy.number)
     }
 
-    /// Sees that the zone no longer has the version that is here, and that this is no fork, which a sync heals.
+    /// Checks that the zone no longer has the applied version, and that this is no fork, which a sync would resolve.
     private func verifyRolledBack() async throws -> AppliedVersion {
         func refuse(_ reason: String) -> SyncError {
             SyncError(
@@ -88,7 +88,7 @@ struct RollbackAcceptance: Sendable {
         throw refuse("it has version \(applied.number), which is here")
     }
 
-    /// The newest version that was here and that the zone still has; 0 if there is none.
+    /// The newest version that was applied here and that the zone still has; 0 if there is none.
     private func lastInCommon() async throws -> Int {
         let kept = Set(try await device.cloud.at(.fetch).history(in: device.zone).map(\.token))
         return try device.database.read(at: .read) { try $0.lineage.versions() }.first { kept.contains($0.token) }?.number ?? 0
@@ -104,11 +104,11 @@ struct RollbackAcceptance: Sendable {
 }
 
 extension SyncEngine {
-    /// Takes version `number`, the newest of a zone that was put back to an older state on purpose.
+    /// Imports version `number`, the newest of a zone that was reset to an older state on purpose.
     ///
-    /// What is here is kept as a copy, which ``undo(progress:)`` brings back; changes that are in no version yet stay tracked.
+    /// The previous data is kept as a backup, which ``undo(progress:)`` restores. Changes that no version contains yet stay tracked.
     ///
-    /// - Throws: ``SyncError`` with `.refused` if the zone's newest version is another, or if nothing was put back.
+    /// - Throws: ``SyncError`` with `.refused` if `number` is not the zone's newest version, or if the zone was not reset.
     public func acceptRollback(to number: Int, progress: ProgressHandler? = nil) async throws -> RollbackReport {
         try await run { try await RollbackAcceptance(device: device(), progress: progress).run(number) }
     }

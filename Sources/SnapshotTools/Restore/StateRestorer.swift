@@ -5,7 +5,7 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// What `restore` or `undo` did.
+/// The result of `restore` or `undo`.
 public struct RestoreReport: Sendable, Encodable {
     public struct Dataset: Sendable, Encodable {
         public let name: String
@@ -14,40 +14,40 @@ public struct RestoreReport: Sendable, Encodable {
         public let removed: Int
     }
 
-    /// What the data are now, in words: `version 4`, `the state before the restore of version 4`.
+    /// The name of the restored state, for a sentence: `version 4`, `the state before the restore of version 4`.
     public let restored: String
-    /// The version that the data are now; nil for a copy that was kept on this device.
+    /// The version that was restored; nil for a backup on this device.
     public let version: Int?
     public let datasets: [Dataset]
-    /// The number of the copy that holds what was here before; nil if that is a version.
+    /// The number of the backup of the previous data; nil if that data is a version.
     public let keptCopy: Int?
-    /// The version that was here before; nil if there was none.
+    /// The previously applied version; nil if there was none.
     public let versionBefore: Int?
-    /// What deserves attention, in words.
+    /// Findings that deserve attention, as sentences.
     public internal(set) var warnings: [String]
 
     /// Whether any row was changed.
     public var hasChanged: Bool { datasets.contains { $0.added + $0.changed + $0.removed > 0 } }
 }
 
-/// Turns the data into an earlier state by changes like any program's, which the next sync publishes or sends.
+/// Restores an earlier state of the data with ordinary changes, which the next sync publishes or sends.
 ///
-/// What was here before can be brought back: it is the version that was applied, or a copy beside the database where more than
-/// that was here. The change token never goes down.
+/// The previous data can be restored again: it is the applied version, or a backup beside the database if it contained more than that version.
+/// The change token never decreases.
 struct StateRestorer: Sendable {
     let device: SyncContext
     var progress: ProgressHandler?
 
-    /// A state to bring back.
+    /// A state to restore.
     struct Source: Sendable {
-        /// What it is, in words.
+        /// Its name for messages.
         let name: String
         let version: Int?
         let state: ZoneState
         let cloud: any CloudDatabase
     }
 
-    /// Brings `source` back; `act` is what was done, in words, for who undoes it.
+    /// Restores `source`. `act` names the operation, for the message of a later `undo`.
     func run(_ source: Source, act: String) async throws -> RestoreReport {
         var warnings = try device.keepTracking()
         var restorers: [DatasetRestorer] = []

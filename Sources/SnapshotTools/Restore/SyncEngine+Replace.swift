@@ -4,35 +4,36 @@ public import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions
 
-/// What `replace cloud` did.
+/// The result of `replace cloud`.
 public struct ReplaceCloudReport: Sendable, Encodable {
-    /// What the cloud's newest version differed in.
+    /// The differences from the cloud's newest version.
     public let replaced: RestoreReport
-    /// What was published then.
+    /// The export that followed.
     public let exported: ExportReport
 }
 
-/// What `replace local` did.
+/// The result of `replace local`.
 public struct ReplaceLocalReport: Sendable, Encodable {
     /// What was imported.
     public let imported: ImportReport
-    /// The number of the copy that holds what was here before; nil if that is a version.
+    /// The number of the backup of the previous data; nil if that data is a version.
     public let keptCopy: Int?
-    /// The version that was applied before; nil if there was none.
+    /// The previously applied version; nil if there was none.
     public let versionBefore: Int?
 }
 
 extension SyncEngine {
-    /// Makes this device's data the zone's newest version, whatever the cloud has. Publishers only.
+    /// Publishes this device's data as the zone's newest version, whatever the cloud contains. Publishers only.
     ///
-    /// The version that loses is pinned by the commit that replaces it, and ``undo(progress:)`` brings it back. To say so is to approve of it
-    /// where much fewer entities are left, for readers too.
+    /// The commit that replaces the losing version also pins it, and ``undo(progress:)`` restores it. The call also approves a large loss of
+    /// entities for the shrink guards, including those of readers.
     public func replaceCloud(progress: ProgressHandler? = nil) async throws -> ReplaceCloudReport {
         try await locked {
             let device = try device()
             try await device.checkPublisher(.announce, else: "it cannot replace the cloud's data", hint: "run it on a device that publishes")
             try device.refuseUnknownFields()
-            // What the replacer tracks would be published by the next sync, too, although this command was refused.
+            // Check the clock before anything is tracked. Otherwise the next sync would publish the tracked differences although this command
+            // was refused.
             try await device.verifyClock()
             let replaced = try await CloudReplacer(device: device).run()
             let exported = try await ExportRun(
@@ -42,10 +43,10 @@ extension SyncEngine {
         }
     }
 
-    /// Makes the zone's newest version this device's data, whatever was changed here. Tracked changes are dropped.
+    /// Replaces this device's data with the zone's newest version and drops the tracked changes.
     ///
-    /// What was here is kept, as the version that it is or as a copy beside the database, and ``undo(progress:)`` brings it back. What a
-    /// reader has told the publisher of it, and the publisher has not answered, is taken back.
+    /// The previous data is kept as a version or as a backup beside the database, and ``undo(progress:)`` restores it. A reader withdraws its
+    /// messages about dropped changes that the publisher has not answered.
     public func replaceLocal(progress: ProgressHandler? = nil) async throws -> ReplaceLocalReport {
         try await locked {
             let device = try device()

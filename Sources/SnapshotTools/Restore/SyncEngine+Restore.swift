@@ -5,18 +5,18 @@ import SnapshotModel
 import SnapshotVersions
 public import StrictText
 
-/// Which state `restore` brings back.
+/// The state that `restore` restores.
 public enum RestoreTarget: Sendable, Hashable {
     /// A kept or pinned version.
     case version(Int)
-    /// The newest version from before an instant.
+    /// The newest version before an instant.
     case before(Instant)
 }
 
 extension SyncEngine {
-    /// Makes the data those of an earlier version, by tracked changes that the next sync publishes as a new one. Publishers only.
+    /// Restores an earlier version with tracked changes, which the next sync publishes as a new version. Publishers only.
     ///
-    /// What is new in the zone is imported first. ``undo(progress:)`` brings back what was here.
+    /// News in the zone is imported first. ``undo(progress:)`` restores the previous data.
     public func restore(_ target: RestoreTarget, progress: ProgressHandler? = nil) async throws -> RestoreReport {
         try await locked {
             let device = try device()
@@ -30,14 +30,14 @@ extension SyncEngine {
                 case .version(let number): number
                 case .before(let instant): try await finder.newest(before: instant)
                 }
-            // Looked up before anything is imported: a version that is not there changes nothing.
+            // Find the version before the import, so that nothing is changed if it does not exist.
             let source = StateRestorer.Source(name: "version \(number)", version: number, state: try await finder.state(of: number), cloud: device.cloud)
             _ = try await ImportRun(device: device, progress: progress).importNewest()
             return try await StateRestorer(device: device, progress: progress).run(source, act: "restore of version \(number)")
         }
     }
 
-    /// Brings back the data that the last `restore`, `replace` or `undo` replaced. Can be undone itself.
+    /// Restores the data that the last `restore`, `replace` or `undo` replaced. It can be undone itself.
     public func undo(progress: ProgressHandler? = nil) async throws -> RestoreReport {
         try await locked {
             let device = try device()
@@ -55,7 +55,7 @@ extension SyncEngine {
                 let state = try await VersionFinder(cloud: device.cloud, zone: device.zone, token: nil).state(of: point.version)
                 source = StateRestorer.Source(name: name, version: point.version, state: state, cloud: device.cloud)
             }
-            // A reader's rows are not published; it need not have the newest version to have its own back.
+            // A reader does not publish its rows, so it needs no import before it restores them.
             if device.settings.role.publishes { _ = try await ImportRun(device: device, progress: progress).importNewest() }
             return try await StateRestorer(device: device, progress: progress).run(source, act: point.actOfUndoing)
         }
@@ -63,14 +63,14 @@ extension SyncEngine {
 }
 
 extension SyncContext {
-    /// A device that knows less than the zone's data would lose fields by what it publishes.
+    /// Refuses the operation if the zone's data has fields that this device does not know: its next export would lose them.
     func refuseUnknownFields() throws {
         try SyncGuards.refuseUnknownFields(database.read(at: .read) { try $0.datasetStates.all() })
     }
 }
 
 extension UndoPoint {
-    /// What bringing the state back is called: an undo, and after that in turn a redo and an undo of the same.
+    /// The name of restoring this state: an undo, then alternately a redo and an undo of the same operation.
     fileprivate var actOfUndoing: String {
         let undo = "undo of the ", redo = "redo of the "
         if act.hasPrefix(undo) { return redo + act.dropFirst(undo.count) }

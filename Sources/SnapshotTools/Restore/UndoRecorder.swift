@@ -5,19 +5,19 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Keeps the present data before they are replaced on purpose, so that `undo` can bring them back.
+/// Keeps the present data before it is replaced on purpose, so that `undo` can restore it.
 struct UndoRecorder: Sendable {
     let device: SyncContext
 
-    /// Data that are kept, to be recorded in the very transaction that replaces them.
+    /// Data that was kept. It must be recorded in the same transaction that replaces the data.
     struct Kept: Sendable {
         let point: UndoPoint
         let applied: AppliedVersion?
-        /// The last note of a change that the kept data include.
+        /// The sequence number of the last change that the kept data includes.
         let sequence: Int64
         let pin: PendingPin?
 
-        /// Sees that the data are still those that were kept.
+        /// Checks that the data has not changed since it was kept.
         func verify(_ transaction: LocalTransaction) throws {
             guard try transaction.state.applied() == applied, try transaction.changeLog.lastSequence() == sequence else {
                 throw SyncError(
@@ -26,7 +26,7 @@ struct UndoRecorder: Sendable {
             }
         }
 
-        /// Records what `undo` brings back.
+        /// Records the state for `undo`.
         func record(_ transaction: LocalTransaction) throws {
             try transaction.state.setUndoPoint(point)
             guard let pin else { return }
@@ -34,7 +34,7 @@ struct UndoRecorder: Sendable {
         }
     }
 
-    /// Keeps the data: as the version that they are, if nothing was changed here since; else as a copy beside the database.
+    /// Keeps the data: as the applied version if nothing was changed since, otherwise as a backup beside the database.
     func keep(act: String) async throws -> Kept {
         let (applied, sequence, isVersion) = try device.database.read(at: .read) { transaction in
             let isVersion = try device.settings.datasets.allSatisfy { schema in
@@ -53,7 +53,7 @@ struct UndoRecorder: Sendable {
         return Kept(point: point, applied: applied, sequence: copy.sequence, pin: nil)
     }
 
-    /// The pin that the next commit is to make of a version; nil at a reader, which makes none.
+    /// The pin of a version that the next commit is to make; nil at a reader, which publishes none.
     func pendingPin(of version: Int, act: String) async throws -> PendingPin? {
         guard device.settings.role.publishes else { return nil }
         let pin = try await device.makePin(of: version, name: "before the \(act)")

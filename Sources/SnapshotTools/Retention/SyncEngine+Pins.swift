@@ -5,25 +5,25 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// What `pin` or `unpin` did.
+/// The result of `pin` or `unpin`.
 public struct PinReport: Sendable, Encodable {
-    /// The version that was asked for.
+    /// The requested version.
     public let version: Int
     public let name: String?
     /// Whether the version is pinned now.
     public let isPinned: Bool
-    /// Whether a commit was made; false if all was so already.
+    /// Whether a commit was made; false if there was nothing to change.
     public let changed: Bool
-    /// The zone's newest version now.
+    /// The zone's newest version afterwards.
     public let newestVersion: Int
 }
 
 extension SyncEngine {
-    /// Keeps a version whatever is pruned, until ``unpin(_:)``. Publishers only; every device sees it.
+    /// Pins a version, so that pruning keeps it until ``unpin(_:)``. Publishers only; the pin applies to all devices.
     public func pin(_ version: Int, name: String? = nil) async throws -> PinReport {
         try await locked {
             let device = try device()
-            // Looked up before anything is imported: a version that is not there changes nothing.
+            // Find the version before the import, so that nothing is changed if it does not exist.
             if device.settings.role.publishes { _ = try await VersionFinder(cloud: device.cloud, zone: device.zone, token: nil).state(of: version) }
             var changed = false
             let token = try await MetadataPublisher(device: device).publish { state in
@@ -31,7 +31,7 @@ extension SyncEngine {
                 changed = true
                 return MetadataPublisher.Changes(saving: [try await device.makePin(of: version, name: name).record])
             }
-            // A prune that listed the pins before the commit may have taken what the pin needs.
+            // A concurrent prune that listed the pins before this commit may have removed files of the pinned version, so check them.
             if changed {
                 let pins = try await device.cloud.at(.fetch).records(in: device.zone).pins.filter { $0.version == version }
                 if let gone = try await PinnedVersions(pins, in: device.cloud, device.zone).unreadable.first { throw gone.error }
@@ -40,7 +40,7 @@ extension SyncEngine {
         }
     }
 
-    /// Lets a version go again when others of its age go.
+    /// Removes the pin of a version, so that pruning can remove the version.
     public func unpin(_ version: Int) async throws -> PinReport {
         try await locked {
             let token = try await MetadataPublisher(device: device()).publish { state in
@@ -58,13 +58,13 @@ extension SyncEngine {
 }
 
 extension SyncContext {
-    /// A pin of a kept version, whose checkpoint is put in place now.
+    /// Makes a pin of a kept version, and writes the version's checkpoint.
     func makePin(of version: Int, name: String?) async throws -> VersionPin {
         let state = try await VersionFinder(cloud: cloud, zone: zone, token: nil).state(of: version)
         guard let token = state.token, let timestamp = state.timestamp else {
             throw SyncError(.nothingThere, step: .fetch, at: "version \(version)", "there is no such version", hint: "snapsync history lists the versions")
         }
-        // A pinned version keeps its checkpoint, so a new name needs no new one.
+        // An already pinned version has its checkpoint, so a new name needs no new one.
         let newest = try await VersionFinder(cloud: cloud, zone: zone, token: nil).state(of: nil)
         let known = newest.pins.first { $0.version == version }?.checkpoint
         let checkpoint: CheckpointReference

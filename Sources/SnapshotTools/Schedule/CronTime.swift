@@ -2,17 +2,17 @@ import SnapshotEngine
 import SnapshotVersions
 import StrictText
 
-/// When cron runs something: every so many minutes or hours, beginning at an offset of one's own.
+/// The cron fields for a command that runs at an interval of minutes or hours, with an offset.
 ///
-/// Cron counts minutes within the hour and hours within the day; an interval that does not divide them evenly would be cut short
-/// at each full hour or midnight, and is refused.
+/// Cron counts minutes within the hour and hours within the day. An interval that does not divide them evenly would be cut short at each full
+/// hour or midnight, so it is refused.
 struct CronTime: Hashable, Sendable {
     /// The five fields: `7-59/15 * * * *`.
     let fields: String
-    /// How many seconds to wait first, where the fields leave no room for an offset.
+    /// A delay in seconds before the command, if the fields have no room for an offset.
     let pause: Int
 
-    /// - Throws: ``SyncError`` with `.refused`, which names the nearest intervals that cron can keep.
+    /// - Throws: ``SyncError`` with `.refused`, which names the nearest possible intervals.
     init(seconds: Int, seed: UInt64) throws {
         guard Self.possible.contains(seconds) else { throw Self.refusal(seconds) }
         let minutes = seconds / 60, hours = minutes / 60
@@ -27,13 +27,13 @@ struct CronTime: Hashable, Sendable {
         }
     }
 
-    /// Once a week, at a time that follows from the seed.
+    /// Once a week, at a time that the seed determines.
     init(weeklyBySeed seed: UInt64) {
         fields = "\(seed % 60) \(seed / 60 % 24) * * \(seed / 1440 % 7)"
         pause = 0
     }
 
-    /// In seconds, ascending.
+    /// The possible intervals in seconds, ascending.
     private static let possible = (1...30).filter { 60 % $0 == 0 }.map { $0 * 60 } + (1...24).filter { 24 % $0 == 0 }.map { $0 * 3600 }
 
     private static func refusal(_ seconds: Int) -> SyncError {

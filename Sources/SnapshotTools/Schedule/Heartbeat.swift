@@ -1,15 +1,15 @@
 import Foundation
 import ObjectCloud
 
-/// A request to a monitor after each sync that ended well: where the request stays away, the monitor raises the alarm.
+/// An HTTP request to a monitoring service after each successful sync. The service raises an alarm when the requests stop.
 ///
-/// The path of such a URL is often a secret of its own, so only scheme and host are ever named.
+/// The path of such a URL is often a secret, so messages name only the scheme and host.
 package struct Heartbeat: Sendable {
     private let url: String
-    /// `https://monitor.example`: where the request goes.
+    /// The scheme and host of the URL, such as `https://monitor.example`.
     package let place: String
 
-    /// How long a request may take, in seconds.
+    /// The maximum duration of a request, in seconds.
     package static let limitSeconds = 10
 
     /// - Returns: nil if the text is no `http` or `https` URL of printable ASCII.
@@ -22,9 +22,9 @@ package struct Heartbeat: Sendable {
         (url, place) = (text, "\(scheme)://\(host)")
     }
 
-    /// Sends a GET. Blocks for ``limitSeconds`` at most; redirects are not followed.
+    /// Sends a GET request. Blocks for at most ``limitSeconds``; redirects are not followed.
     ///
-    /// - Returns: why the monitor did not take it, in a sentence that names no secret; nil if it did.
+    /// - Returns: why the request failed, in a sentence without secrets; nil if it succeeded.
     package func send() -> String? {
         do {
             let transport = CurlTransport(connectSeconds: Self.limitSeconds, limitSeconds: Self.limitSeconds)

@@ -1,21 +1,21 @@
 import SnapshotEngine
 import SnapshotVersions
 
-/// A sync of one database every so often, written down for a scheduler.
+/// The configuration of a scheduler that syncs one database at an interval.
 ///
-/// Devices that share a cloud must not all come at the same moment: each database has its own offset within the interval,
-/// which follows from its device's name and cloud and so never changes.
+/// Devices that share a cloud should not all sync at the same moment. So each database has its own offset within the interval; the device's name
+/// and the cloud determine it, so it never changes.
 struct SchedulePlan: Sendable {
     /// Absolute paths.
     let program: String
     let database: String
     let device: String
     let cloudUUID: String
-    /// How often; nil for a watch, which runs all the time.
+    /// The interval in seconds; nil for a watch, which runs all the time.
     let seconds: Int?
-    /// Further words of the command, such as `--heartbeat URL`.
+    /// Additional arguments of the command, such as `--heartbeat URL`.
     let options: [String]
-    /// Further words of a check that runs once a week and restores the newest version on trial; nil for no such check.
+    /// Additional arguments of a weekly restore check of the newest version; nil for no such check.
     let restoreCheck: [String]?
 
     /// - Throws: ``SyncError`` with `.refused`.
@@ -36,7 +36,7 @@ struct SchedulePlan: Sendable {
         }
     }
 
-    /// A number that stands for the database: FNV-1a of its device and cloud.
+    /// A stable number for the database: the FNV-1a hash of its device and cloud.
     var seed: UInt64 {
         "\(device) \(cloudUUID)".utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
@@ -47,19 +47,19 @@ struct SchedulePlan: Sendable {
 
     private func line(at time: CronTime, _ command: String, _ options: [String]) -> String {
         let words = ([program] + command.split(separator: " ").map(String.init) + ["--db", database] + options).map(ShellWord.quote)
-        // A percent sign would be a line feed to cron, quoted or not.
+        // Cron treats an unescaped percent sign as a line feed, even in quotes.
         return "\(time.fields) \((time.pause > 0 ? "sleep \(time.pause); " : "") + words.joined(separator: " "))".replacing("%", with: "\\%")
     }
 
-    /// The command that restores the newest version on trial.
+    /// The command that checks a restore of the newest version.
     private static let check = "verify --restore --quiet"
 
-    /// A unit's command line.
+    /// The command line of a unit.
     private func commandLine(_ command: String, _ options: [String]) -> String {
         "\(UnitWord.quote(program)) \(command) --db" + ([database] + options).map { " " + UnitWord.quote($0, isArgument: true) }.joined()
     }
 
-    /// The lines of a unit that say which file it is, and how it is started.
+    /// The comment lines of a unit that state its path and how to start it.
     private func place(_ file: String, isStarted: Bool) -> String {
         """
         # /etc/systemd/system/\(file)\(isStarted ? ", then: systemctl daemon-reload && systemctl enable --now \(file)" : "")
@@ -67,7 +67,7 @@ struct SchedulePlan: Sendable {
         """
     }
 
-    /// A service that watches: for the system, or for one user.
+    /// A service that runs `watch`, for the system or for one user.
     private func watch() -> ScheduleReport.Unit {
         let name = "snapsync-watch-\(device).service"
         let text = """

@@ -1,4 +1,4 @@
-/// What runs a sync again and again.
+/// The program that runs syncs.
 public enum Scheduler: String, Sendable {
     case cron, systemd
 }
@@ -11,9 +11,9 @@ public struct ScheduleReport: Sendable, Encodable {
         public let text: String
     }
 
-    /// How often a sync runs, in seconds; nil for a watch.
+    /// The interval of syncs in seconds; nil for a watch.
     public let interval: Int?
-    /// The line for the crontab, and that of a weekly check where one is wanted; nil for systemd.
+    /// The line for the crontab, and the line of a weekly check if one was requested; nil for systemd.
     public let crontab: String?
     /// The files for systemd; nil for cron.
     public let units: [Unit]?
