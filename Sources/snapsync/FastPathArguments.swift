@@ -1,12 +1,11 @@
 import SnapshotSync
 
-/// A command line of the kind that schedulers run all day: `sync`, `export` or `import`, with `--db`, `--quiet` and `--json` at most.
+/// The simple command lines that schedulers run: `sync`, `export` or `import` with `--db`, and possibly `--quiet` and `--json`.
 ///
-/// The parser of all commands looks at every one of them with reflection before it reads the first word, which takes as long as a sync
-/// that has nothing to do. These few lines need none of it. Whatever else is on a line, an abbreviation, a repetition, help, is the
-/// parser's, and so is every word about it.
+/// This is a fast path. The argument parser inspects all commands by reflection before it reads the first word, which takes as long as a sync
+/// with nothing to do. Any other line (an abbreviation, a repeated option, help) is left to the parser, which also reports all errors.
 struct FastPathArguments {
-    /// The commands that such a line may name.
+    /// The supported commands.
     enum Command: String {
         case sync, export, `import`
     }
@@ -16,7 +15,7 @@ struct FastPathArguments {
     let isQuiet: Bool
     let isJSON: Bool
 
-    /// Reads a line without the program's name; nil if it is the parser's to read.
+    /// Parses the arguments without the program's name; nil if they must be left to the parser.
     init?(_ words: some Sequence<String>) {
         var words = words.makeIterator()
         guard let command = words.next().flatMap(Command.init(rawValue:)) else { return nil }
@@ -40,7 +39,7 @@ struct FastPathArguments {
         isJSON = flags.contains("--json")
     }
 
-    /// Does what the command does.
+    /// Runs the command.
     func run() async throws {
         let printer = Printer(isJSON: isJSON, isQuiet: isQuiet)
         let engine = try printer.open(database, cloud: DatabaseOptions.environment("SNAPSYNC_CLOUD"))

@@ -1,15 +1,15 @@
 import ArgumentParser
 
-/// A word where a command belongs that names none, but resembles one.
+/// A mistyped command: a word in a command's place that is no command but resembles one.
 ///
-/// The parser suggests options, not commands.
+/// The argument parser suggests only options, not commands.
 struct MistypedCommand {
-    /// The word as it was typed.
+    /// The word that the user typed.
     let word: String
-    /// The command that it resembles most.
+    /// The command that is most similar.
     let suggestion: String
 
-    /// Looks for such a word in `words`, the arguments without the program's name. Returns nil if there is none.
+    /// Searches `words`, the arguments without the program's name, for a mistyped command; nil if there is none.
     init?(in words: [String]) {
         var commands = Snapsync.configuration.subcommands
         for word in words {
@@ -20,7 +20,7 @@ struct MistypedCommand {
             }
             let names = commands.compactMap { $0.configuration.commandName }
             let distances = names.map { (name: $0, distance: $0.hasPrefix(word) ? 0 : word.difference(from: $0).count) }
-            // Two differences are one other letter, two letters that changed places, or two that are missing or too many.
+            // Two differences are one wrong letter, two swapped letters, or two missing or extra letters.
             guard let nearest = distances.min(by: { $0.distance < $1.distance }), nearest.distance <= 2 else { return nil }
             self.word = word
             suggestion = nearest.name

@@ -2,7 +2,7 @@ import ArgumentParser
 import Logging
 import Platform
 
-/// The command: parse, call one method of the engine, print.
+/// The root command. Each command parses its arguments, calls one method of the engine, and prints the result.
 @main
 struct Snapsync: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -41,8 +41,8 @@ struct Snapsync: AsyncParsableCommand {
             PinCommand.self, UnpinCommand.self, PruneCommand.self,
         ])
 
-    /// The parser adds `--version` to the help of every command if the first one has a version, beside the `--version N` of `cat` and others.
-    /// A line that names a command therefore gets none.
+    /// If the root command has a version, the parser adds `--version` to the help of every command, where it conflicts with the `--version N` of
+    /// `cat` and others. So there is no version if the arguments name a command.
     private static var version: String { ProgramArguments.words.contains { !$0.hasPrefix("-") && $0 != "help" } ? "" : "0.2.0" }
 
     static func main() async {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// `snapsync cat`: a dataset's JSON, checked, on standard output.
+/// `snapsync cat`: prints a dataset's JSON after checking it.
 struct CatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cat",
@@ -26,7 +26,7 @@ struct CatCommand: AsyncParsableCommand {
         try await Printer(isJSON: false).run {
             let isTerminal = StandardStream.output.isTerminal
             try await look.inspector().writeContainer(of: dataset, version: version) { text in
-                // A terminal is shown what rows hold, and does not obey it; a file or a pipe gets the very bytes.
+                // On a terminal, control characters in values are escaped; a file or pipe gets the unchanged bytes.
                 guard isTerminal else { return try StandardStream.output.write(text) }
                 try StandardStream.output.write(Printer.escape(json: String(decoding: text, as: UTF8.self)))
             }

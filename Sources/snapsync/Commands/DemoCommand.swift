@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SnapshotSync
 
-/// `snapsync demo`: the main job, step by step, on made-up data.
+/// `snapsync demo`: shows the main use, step by step, with sample data.
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
@@ -39,7 +39,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 }
 
-/// The steps of the demo, each a process of its own.
+/// The steps of the demo. Each runs in a process of its own.
 private struct DemoSession {
     let folder: URL
 
@@ -88,7 +88,7 @@ private struct DemoSession {
         process.arguments = arguments
         process.currentDirectoryURL = folder
         var environment = ProcessInfo.processInfo.environment
-        // The demo must not work on the user's own database or cloud.
+        // The demo must not use the user's own database or cloud.
         for name in ["SNAPSYNC_DB", "SNAPSYNC_CLOUD"] { environment[name] = nil }
         process.environment = environment
         do {

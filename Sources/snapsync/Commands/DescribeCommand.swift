@@ -2,7 +2,7 @@ import ArgumentParser
 import SnapshotSync
 import StrictText
 
-/// `snapsync describe`: a dataset file made from a database.
+/// `snapsync describe`: makes a dataset file from a database.
 struct DescribeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "describe",
@@ -70,7 +70,7 @@ struct DescribeCommand: AsyncParsableCommand {
 }
 
 extension DescriptionUpdateReport {
-    /// What was taken over, and what comes next.
+    /// The changes that were made, and the next step.
     fileprivate var lines: [String] {
         let others = otherTables.isEmpty ? [] : ["not synced: \(otherTables.joined(separator: ", ")) (--tables lets them travel)"]
         guard !changes.isEmpty else { return ["\(database): the descriptions are up to date"] + others }
@@ -79,7 +79,7 @@ extension DescriptionUpdateReport {
 }
 
 extension DescribeReport {
-    /// What `describe` and `init` say of the tables.
+    /// What `describe` and `init` print about the tables.
     var remarks: [String] {
         var lines = unfit.map { "cannot travel: \($0.sentence)" }
         lines += leftOut.map { "left out: \($0.table)\($0.column.map { ".\($0)" } ?? "") (\($0.reason))" }
@@ -87,14 +87,14 @@ extension DescribeReport {
         return lines + notes.map { "note: \($0)" }
     }
 
-    /// Which columns say when a row was last changed.
+    /// The timestamp column of each table.
     var timestampLines: [String] {
         let found = tables.compactMap { table -> (table: String, what: String)? in
             guard table.timestamp != nil || !table.otherTimestamps.isEmpty else { return nil }
             let others = table.otherTimestamps.isEmpty ? "" : "; not \(table.otherTimestamps.joined(separator: ", "))"
             return (table.table, "\(table.timestamp ?? "none")\(table.timestampUnit.map { " (\($0))" } ?? "")\(others)")
         }
-        // Many tables most often have one column of one name.
+        // Many tables often have a timestamp column of the same name, so list those in one line.
         let common = Dictionary(grouping: found, by: \.what).filter { $0.value.count > 3 }
         return found.compactMap { one in
             guard let alike = common[one.what] else { return "timestamp of \(one.table): \(one.what)" }

@@ -2,7 +2,7 @@ import ArgumentParser
 import SnapshotSync
 import StrictText
 
-/// `snapsync detach`: takes out of a database what `init` put in.
+/// `snapsync detach`: removes from a database what `init` added.
 struct DetachCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "detach",
@@ -43,7 +43,7 @@ struct DetachCommand: AsyncParsableCommand {
 }
 
 extension DetachReport {
-    /// What was left as it was, and what waits.
+    /// What stays unchanged, and which changes are pending.
     fileprivate var lines: [String] {
         ["\(database) is no longer part of zone \(zone); its tables and the cloud are as they were"]
             + (keptChanges > 0

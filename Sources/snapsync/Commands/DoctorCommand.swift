@@ -2,7 +2,7 @@ import ArgumentParser
 import SnapshotSync
 import StrictText
 
-/// `snapsync doctor`: says what is wrong, what it means and what mends it.
+/// `snapsync doctor`: reports problems, what they mean, and what to do.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -39,7 +39,7 @@ struct DoctorCommand: AsyncParsableCommand {
             } else {
                 report = try await look.database.engine().doctor()
             }
-            // Remedies are commands to copy.
+            // Do not wrap lines, because remedies are commands to copy.
             try output.printer.print(report, wraps: false, lines: lines(report))
             if let code = report.worstCode { throw ExitCode(code.exitStatus) }
         }

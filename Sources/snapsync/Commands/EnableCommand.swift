@@ -45,7 +45,7 @@ struct EnableCommand: AsyncParsableCommand {
         }
     }
 
-    /// Shows what the next sync would do, and asks; a database that is synced already needs no question.
+    /// Shows what the next sync would do and asks for confirmation. If sync is already on, it does not ask.
     private func isConfirmed(_ engine: SyncEngine) async throws -> Bool {
         if try await engine.gate.report().isEnabled { return true }
         guard StandardStream.isInputTerminal else {
@@ -69,7 +69,7 @@ struct EnableCommand: AsyncParsableCommand {
 }
 
 extension PreferenceReport {
-    /// What is so now.
+    /// The resulting state.
     func lines(of path: String) -> [String] {
         let state = isEnabled ? "sync is on" : "sync is off; changes go on being noted, and nothing is read from or sent to the cloud"
         return ["\(path): \(state)" + (wasEnabled == isEnabled ? ", as it was" : "")] + (isEnabled ? gate.lines : []).map { "  \($0)" }

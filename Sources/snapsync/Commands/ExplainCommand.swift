@@ -2,7 +2,7 @@ public import ArgumentParser
 public import CloudStore
 import SnapshotSync
 
-/// `snapsync explain`: a row of the table of errors.
+/// `snapsync explain`: prints a row of the table of errors.
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
@@ -37,7 +37,7 @@ struct ExplainCommand: AsyncParsableCommand {
 
 extension ErrorLanguage: ExpressibleByArgument {}
 
-/// What `explain --json` prints.
+/// The output of `explain --json`.
 private struct ExplainReport: Encodable {
     struct Row: Encodable {
         let identifier: String

@@ -2,7 +2,7 @@ import ArgumentParser
 import SnapshotSync
 import StrictText
 
-/// `snapsync export`: publishes a version, if anything is new.
+/// `snapsync export`: publishes a version if anything is new.
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
@@ -38,7 +38,7 @@ struct ExportCommand: AsyncParsableCommand {
             database.prepare(output), level: level, isFull: full, assetLimit: assetLimit, allowing: shrinking.approval, printer: output.printer)
     }
 
-    /// Publishes, and says what.
+    /// Publishes and prints the result.
     static func run(
         _ engine: SyncEngine, level: Int = 1, isFull: Bool = false, assetLimit: ByteCount? = nil, allowing allowed: ShrinkApproval = .none, printer: Printer
     ) async throws {
@@ -51,7 +51,7 @@ struct ExportCommand: AsyncParsableCommand {
 }
 
 extension ExportReport {
-    /// What was written where.
+    /// The published version and the assets that were written.
     var lines: [String] {
         guard published else {
             return [version.map { "nothing new since version \($0); nothing was written" } ?? "nothing to publish"] + notes
@@ -76,7 +76,7 @@ extension ExportReport {
         return ["  messages of readers: \(messagesApplied) applied" + (messagesRefused > 0 ? ", \(messagesRefused) refused" : "")]
     }
 
-    /// What the settings let go.
+    /// The versions that automatic retention removed.
     private var removed: [String] {
         guard let pruned else { return [] }
         let versions = Format.count(pruned.removedVersions.count, "old version"), files = Format.count(pruned.removedFiles, "file")

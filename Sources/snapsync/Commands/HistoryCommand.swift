@@ -2,7 +2,7 @@ import ArgumentParser
 import SnapshotSync
 import StrictText
 
-/// `snapsync history`: the kept versions, newest first.
+/// `snapsync history`: lists the kept versions, newest first.
 struct HistoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history",
@@ -49,7 +49,7 @@ struct HistoryCommand: AsyncParsableCommand {
             + version.deleted.map { "  \($0): deleted" }
     }
 
-    /// The pinned versions that stand in no list any more.
+    /// The pinned versions whose commits were pruned, so that they are not in the list of versions.
     private func pruned(_ report: HistoryReport) -> [String] {
         report.pins.filter(\.isPruned).map { "version \($0.version)  \($0.timestamp)" + mark($0) }
     }

@@ -2,7 +2,7 @@ import ArgumentParser
 import SnapshotSync
 import StrictText
 
-/// `snapsync import`: brings a version, or a container file, into the database.
+/// `snapsync import`: imports a version or a container file.
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
@@ -78,7 +78,7 @@ struct ImportCommand: AsyncParsableCommand {
         }
     }
 
-    /// Imports the newest version, and says what came.
+    /// Imports the newest version and prints the result.
     static func run(_ engine: SyncEngine, printer: Printer) async throws {
         try await run(printer: printer) { try await engine.importNewest(progress: $0) }
     }
@@ -103,7 +103,7 @@ extension ImportCommand {
 }
 
 extension ImportReport {
-    /// What was replaced by what.
+    /// What was replaced.
     var lines: [String] {
         guard applied else {
             if let view { return ["showing \(view); sync leaves it, snapsync import ends it"] }

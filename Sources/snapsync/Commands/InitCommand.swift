@@ -4,7 +4,7 @@ import SnapshotModel
 import SnapshotSync
 import StrictText
 
-/// `snapsync init`: settings into the database, the zone into the cloud.
+/// `snapsync init`: writes settings to the database, and creates or joins the zone in the cloud.
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
@@ -280,11 +280,11 @@ struct InitCommand: AsyncParsableCommand {
         }
     }
 
-    /// The code that a person types, or a file has.
+    /// Reads the recovery code from standard input, which may be a terminal or a file.
     private func recoveryCode() throws -> RecoveryCode {
         if StandardStream.isInputTerminal { StandardStream.ask("The \(RecoveryCode.wordCount) words of the recovery code: ") }
         guard let line = readLine(), let code = RecoveryCode(line) else {
-            // The words are a secret, wrong ones, too.
+            // The error does not repeat the words: even mistyped ones may reveal the secret.
             throw SyncError(
                 .refused, at: "standard input", "these are not the words of a recovery code",
                 hint: "it has \(RecoveryCode.wordCount) words of five letters, in one line; one that is mistyped is found by the check sum")
@@ -300,7 +300,7 @@ struct InitCommand: AsyncParsableCommand {
         }
     }
 
-    /// Each trigger, or what is to be said of many.
+    /// The triggers one by one, or a summary if there are many.
     private func triggerLines(_ report: SetupReport) -> [String] {
         guard report.triggers.count > 20 else { return report.triggers.map(\.sentence) }
         return TriggerReport.summary(report.triggers) + ["snapsync doctor --all --db \(report.database) names each trigger and the tables that it writes"]
@@ -340,7 +340,7 @@ struct InitCommand: AsyncParsableCommand {
 extension SignedSetupReport {
     private var kind: String { isSealed ? "sealed" : "signed" }
 
-    /// Whom the device trusts, its own words, and what is left to do.
+    /// The trusted creator, this device's own fingerprint, and the remaining steps.
     fileprivate func lines(_ zone: String, device: String, database: String) -> [String] {
         let trusted =
             switch (creator, isVerified) {

@@ -2,7 +2,7 @@ import ArgumentParser
 import SnapshotSync
 import StrictText
 
-/// `snapsync messages`: what waits in the mailbox, and what this device told.
+/// `snapsync messages`: lists the messages in the mailbox and those that this device sent.
 struct MessagesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "messages",
@@ -48,7 +48,7 @@ struct MessagesCommand: AsyncParsableCommand {
 }
 
 extension MessagesReport {
-    /// What waits, what was set aside, what was told.
+    /// The messages that are waiting, that were set aside, and that were sent.
     var lines: [String] {
         var lines =
             waiting.isEmpty
@@ -61,7 +61,7 @@ extension MessagesReport {
         guard !told.isEmpty else { return lines }
         lines.append("told by this device")
         lines += told.map { one in
-            // The type of a message about a built-in dataset says which one it is.
+            // For a built-in dataset, the message type already names the dataset.
             let what = [one.type ?? one.dataset, one.type?.hasPrefix("row") == true ? one.dataset : nil, one.entityId].compactMap(\.self).joined(separator: " ")
             return "  \(one.state): \(what)" + (one.timestamp.map { " of \($0)" } ?? "") + (one.reason.map { ": \($0)" } ?? "")
                 + (one.isMissing ? ": its file is not in the mailbox as it was sent; the next sync puts it back" : "")
@@ -71,12 +71,12 @@ extension MessagesReport {
 }
 
 extension MessagesReport.Waiting {
-    /// The dataset, where the type does not say it.
+    /// The dataset, unless the message type already names it.
     fileprivate var name: String { type.hasPrefix("row") ? dataset.map { " \($0)" } ?? "" : "" }
 }
 
 extension SendReport {
-    /// What was sent, and what was not; nothing if there was nothing to say.
+    /// What was sent and what was not; empty if there is nothing to report.
     var lines: [String] {
         (sent > 0 ? ["sent \(Format.count(sent, "message")) to the publisher"] : [])
             + (putBack > 0

@@ -2,7 +2,7 @@ import ArgumentParser
 import SnapshotSync
 import StrictText
 
-/// `snapsync migrate`: brings the old layout, one JSON file a record, into the tables.
+/// `snapsync migrate`: imports the old layout, one JSON file per record, into the tables.
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
@@ -35,7 +35,7 @@ struct MigrateCommand: AsyncParsableCommand {
 }
 
 extension MigrationReport {
-    /// What became of the files.
+    /// The result for the files.
     var lines: [String] {
         let verb = isDryRun ? "would bring" : "brought"
         let counts = datasets.map { one in

@@ -2,7 +2,7 @@ import ArgumentParser
 import SnapshotSync
 import StrictText
 
-/// `snapsync mirror`: a cloud at a second place.
+/// `snapsync mirror`: copies a cloud to another place.
 struct MirrorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mirror",
@@ -40,7 +40,7 @@ struct MirrorCommand: AsyncParsableCommand {
 }
 
 extension MirrorReport {
-    /// What was copied, a zone each.
+    /// What was copied, one line per zone.
     var lines: [String] {
         ["\(to) is \(isNew ? "a new" : "the") copy of \(from), cloud \(cloudUUID)"]
             + zones.map { zone in

@@ -2,7 +2,7 @@ import ArgumentParser
 import Logging
 import SnapshotSync
 
-/// `snapsync open`: how far an application that opens this database would get.
+/// `snapsync open`: shows how far an application would get when it opens this database.
 struct OpenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "open",
@@ -26,7 +26,7 @@ struct OpenCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try database.file.path()
         try await output.printer.run {
-            // The report says all of it.
+            // Log only errors, because the report contains everything else.
             var logger = output.printer.logger
             logger.logLevel = .error
             let store = try await SnapshotStore.open(

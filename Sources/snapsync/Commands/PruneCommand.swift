@@ -73,12 +73,12 @@ struct PruneCommand: AsyncParsableCommand {
         }
     }
 
-    /// What `--manual` alone prints with `--json`.
+    /// The output of `--manual` alone with `--json`.
     private struct ManualReport: Encodable {
         let isAutomatic = false
     }
 
-    /// How many files there are in each folder.
+    /// The number of files in each folder.
     private func folders(_ files: [String]) -> [String] {
         let counts = Dictionary(grouping: files) { $0.split(separator: "/").dropLast().joined(separator: "/") }.mapValues(\.count)
         return counts.sorted { $0.key < $1.key }.map { "  \($0.key): \(Format.count($0.value, "file"))" } + (counts.isEmpty ? [] : ["  (--all names them)"])

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// `snapsync relocate`: the cloud directory has another path from now on.
+/// `snapsync relocate`: stores a new path of the cloud directory.
 struct RelocateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "relocate",

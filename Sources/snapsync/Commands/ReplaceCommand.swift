@@ -3,7 +3,7 @@ import Foundation
 import SnapshotSync
 import StrictText
 
-/// `snapsync replace`: one side's data win over the other's, whatever was changed when.
+/// `snapsync replace`: replaces one side's data with the other's, regardless of when it was changed.
 struct ReplaceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replace",
@@ -51,7 +51,7 @@ struct ReplaceCommand: AsyncParsableCommand {
         }
     }
 
-    /// Asks on the terminal.
+    /// Asks for confirmation on the terminal.
     private func confirm() throws -> Bool {
         try StandardStream.error.write("Replace the \(side.rawValue) data? Type yes: ")
         if readLine() == "yes" { return true }

@@ -2,7 +2,7 @@ import ArgumentParser
 import SnapshotSync
 import StrictText
 
-/// `snapsync report`: one HTML page for people.
+/// `snapsync report`: writes an HTML page for people.
 struct ReportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
@@ -70,7 +70,7 @@ struct ReportCommand: AsyncParsableCommand {
     }
 }
 
-/// What `report` wrote.
+/// The result of `report`.
 private struct PageReport: Encodable {
     struct Zone: Encodable {
         let database: String?

@@ -2,7 +2,7 @@ import ArgumentParser
 import SnapshotSync
 import StrictText
 
-/// `snapsync restore`: makes the data those of an earlier version.
+/// `snapsync restore`: restores the data of an earlier version.
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
@@ -48,7 +48,7 @@ struct RestoreCommand: AsyncParsableCommand {
 }
 
 extension RestoreReport {
-    /// What was brought back, and what was here before.
+    /// What was restored, and where the previous data is.
     var lines: [String] {
         guard hasChanged else { return ["the data are those of \(restored) already; nothing was changed"] + notes }
         let kept = keptCopy.map { "copy \($0) beside the database" } ?? versionBefore.map { "version \($0)" } ?? "nothing"

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SnapshotSync
 
-/// `snapsync schedule`: what to install so that a sync runs every so often.
+/// `snapsync schedule`: prints what to install so that a sync runs at an interval.
 struct ScheduleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schedule",
@@ -54,7 +54,7 @@ struct ScheduleCommand: AsyncParsableCommand {
             let engine = try SyncEngine.ofCommand(database: database.path())
             let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
             let absolute = page.map { URL(fileURLWithPath: $0).standardizedFileURL.path }
-            // A monitor that is told of each sync would take the check's success for another one.
+            // The weekly check gets no heartbeat: the monitoring service would take it for a successful sync.
             let onFailure = outcome.onFailure.map { ["--on-failure", $0] } ?? []
             let options = [("--page", absolute), ("--heartbeat", outcome.heartbeat)].flatMap { name, value in value.map { [name, $0] } ?? [] } + onFailure
             let report = try engine.schedule(

@@ -2,7 +2,7 @@ import ArgumentParser
 import SnapshotSync
 import StrictText
 
-/// `snapsync status`: what is here and what the zone has.
+/// `snapsync status`: shows the state of the database and of the zone.
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
@@ -78,7 +78,7 @@ struct StatusCommand: AsyncParsableCommand {
                 let report = try await engine.status()
                 if !writesMetrics {
                     try output.printer.print(report, lines: lines(report))
-                    // What is here was shown; that the cloud could not be looked at is an error all the same.
+                    // The local state was printed, but an unreadable cloud is still an error.
                     if let problem = report.cloudProblem { throw problem.error }
                 }
                 if strict { try report.verifyFresh(within: maxAge?.duration) }
@@ -91,12 +91,12 @@ struct StatusCommand: AsyncParsableCommand {
         if let openmetrics { try await engine.writeMetrics(to: openmetrics, format: .openMetrics) }
     }
 
-    /// Prints the line of a monitor's plug-in, and ends with its code.
+    /// Prints the line of a Nagios plug-in, and exits with its code.
     private func check() async throws {
         var result: NagiosResult
         do {
             let engine = try look.database.engine()
-            // A file that cannot be written, or a cloud that cannot be read for it, is one of the findings.
+            // If the metrics file cannot be written, or the cloud cannot be read for it, that is one of the findings.
             let failure: SyncError?
             do {
                 try await writeMetrics(engine)
@@ -200,7 +200,7 @@ struct StatusCommand: AsyncParsableCommand {
             + (retention.lastRun.map { "it last looked for older ones at \($0)" } ?? "it has not looked for older ones yet")
     }
 
-    /// The devices, one line each while they are few; of many those that are behind, most of all first, and how many are not.
+    /// The devices, one line each. If there are many: only those that are behind, the furthest behind first, and the number of the others.
     private func devices(_ devices: [StatusReport.OtherDevice]) -> [Line] {
         guard !all, devices.count > Self.deviceLimit else { return devices.map(line) }
         let late = devices.filter { $0.behind > 0 }.sorted { ($1.behind, $1.reportAge) < ($0.behind, $0.reportAge) }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// `snapsync sync`: what the role does.
+/// `snapsync sync`: does the work of the role.
 struct SyncCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sync",
@@ -35,19 +35,19 @@ struct SyncCommand: AsyncParsableCommand {
         if try await Self.run(engine, isQuiet: quiet, allowing: shrinking.approval, printer: printer) { outcome.succeeded() }
     }
 
-    /// Does what the role does, and says what that was. Returns whether anything was synced: false where the user has turned sync off.
+    /// Runs a sync and prints the result. Returns whether a sync ran; false if the user has turned sync off.
     @discardableResult
     static func run(_ engine: SyncEngine, isQuiet: Bool, allowing allowed: ShrinkApproval = .none, printer: Printer) async throws -> Bool {
         var hasSynced = false
         try await printer.work("sync") { progress in
-            // Who turned sync off knows; cron need not tell him every quarter of an hour.
+            // The user who turned sync off knows it, so a quiet run, for example under cron, does not report it every time.
             if isQuiet, let code = try await engine.gate.decision().reason?.code, [.preferenceOff, .preferenceUndecided].contains(code) { return }
             let report = try await engine.sync(allowing: allowed, progress: progress)
             hasSynced = true
             guard isQuiet else {
                 return try printer.print(report, (report.imported?.lines ?? []) + (report.exported?.lines ?? []) + (report.messages?.lines ?? []))
             }
-            // Not all is well, then: what a run left undone, it would leave undone unseen.
+            // A quiet run still prints warnings. Otherwise nobody would notice what every run leaves undone.
             try report.printNotices()
         }
         return hasSynced

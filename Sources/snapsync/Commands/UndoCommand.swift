@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// `snapsync undo`: brings back what the last restore or replace has replaced.
+/// `snapsync undo`: restores the data that the last restore or replace replaced.
 struct UndoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "undo",

@@ -2,7 +2,7 @@ import ArgumentParser
 import SnapshotSync
 import StrictText
 
-/// `snapsync verify`: reads versions from the commit to the last byte.
+/// `snapsync verify`: checks versions from the commit to the last byte.
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
@@ -76,7 +76,7 @@ struct VerifyCommand: AsyncParsableCommand {
         outcome.succeeded()
     }
 
-    /// Prints a report, or with `--quiet` what of it deserves attention.
+    /// Prints a report or, with `--quiet`, only what needs attention.
     ///
     /// - Throws: an exit code of 65 if there are problems.
     private func tell(_ report: some Encodable, _ lines: [Line], notices: [String], problems: [String]) throws {
@@ -89,7 +89,7 @@ struct VerifyCommand: AsyncParsableCommand {
         throw failure(.dataRefused, problems.count == 1 ? first : "\(first), and \(Format.count(problems.count - 1, "more problem"))")
     }
 
-    /// The end of a run whose findings are printed: runs the command for failures.
+    /// The exit code of a run whose findings are printed. Also runs the command for failures.
     private func failure(_ code: SyncError.Code, _ reason: String) -> ExitCode {
         let error = SyncError(code, step: .verify, at: "the cloud", reason)
         outcome.failed(error, database: look.database.file.pathIfAny)
@@ -98,7 +98,7 @@ struct VerifyCommand: AsyncParsableCommand {
 }
 
 extension VerifyReport {
-    /// What deserves attention.
+    /// What needs attention.
     fileprivate var notices: [String] {
         warnings.map { "warning: \($0)" } + problems.map { "damaged: \($0)" } + arriving.map { "still arriving: \($0)" }
     }
@@ -117,10 +117,10 @@ extension VerifyReport {
 }
 
 extension RestoreCheckReport {
-    /// What deserves attention.
+    /// What needs attention.
     fileprivate var notices: [String] { warnings.map { "warning: \($0)" } + problems.map { "problem: \($0)" } }
 
-    /// What was restored, and what is wrong with it.
+    /// What was restored, and its problems.
     fileprivate var lines: [Line] {
         let restored = datasets.filter { $0.restoredCount == $0.recordCount && $0.differences == 0 }
         return ["version \(version) was restored into a temporary database, compared and removed"]

@@ -3,7 +3,7 @@ import Foundation
 import Platform
 import SnapshotSync
 
-/// `snapsync watch`: sync whenever there is something to sync, until a signal ends it.
+/// `snapsync watch`: syncs whenever something has changed, until a signal ends it.
 struct WatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
@@ -59,7 +59,7 @@ struct WatchCommand: AsyncParsableCommand {
         let watcher = SyncWatcher(database: path, cloud: cloud, options: options)
         let printer = output.printer, events = WatchPrinter(printer: printer)
         let followUps = WatchFollowUps(database: path, cloud: cloud, page: page, outcome: outcome)
-        // Commands, monitors and files block.
+        // Commands, requests to the monitoring service, and file writes block.
         async let rest: Void = WorkerThreads.host { await followUps.run() }
         do {
             try await printer.run {

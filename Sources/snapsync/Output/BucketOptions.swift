@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// The server of a bucket, for `init`: it writes them into the location, so that later commands need none.
+/// The options that describe the server of a bucket. `init` stores them in the cloud's location, so later commands do not need them.
 struct BucketOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("The server of an s3:// cloud. Default: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, or AWS itself.", valueName: "url"))
     var endpoint: String?
@@ -16,7 +16,7 @@ struct BucketOptions: ParsableArguments {
 
     /// Adds the options to a cloud's location.
     ///
-    /// - Throws: `ValidationError` where options of a bucket are given and the cloud is a directory.
+    /// - Throws: `ValidationError` if options of a bucket are given and the cloud is a directory.
     func location(_ cloud: String) throws -> String {
         var pairs: [(String, String)] = []
         if let endpoint { pairs.append(("endpoint", endpoint)) }

@@ -3,7 +3,7 @@ import Platform
 import SnapshotSync
 
 extension FileKeyStore {
-    /// The key files of a command, whose passphrase a person types at the terminal.
+    /// The key files for a command. The user types their passphrase at the terminal.
     static func ofCommand(locksNewKeys: Bool = false) -> FileKeyStore {
         FileKeyStore(locksNewKeys: locksNewKeys, protectsMemory: true) { question in
             let limit = 1024
@@ -25,7 +25,7 @@ extension FileKeyStore {
 }
 
 extension SyncEngine {
-    /// The engine of a command.
+    /// The engine for a command.
     static func ofCommand(database: String, cloud: String? = nil, logger: Logger = Logger(label: "snapsync")) throws -> SyncEngine {
         try SyncEngine(database: database, cloud: cloud, keys: FileKeyStore.ofCommand(), logger: logger)
     }

@@ -1,10 +1,11 @@
 import ArgumentParser
 import SnapshotSync
 
-/// What a shell offers for an argument: the names and numbers that the database or its cloud holds at that moment.
+/// Shell completions for arguments: names and numbers that the database or its cloud contains.
 ///
-/// A completion changes nothing and reports no error: if the database or the cloud cannot be read, it offers nothing. Bash expands what it is
-/// offered, commands in `$(…)` too, and names in a cloud are anybody's, so a name with other characters than letters, digits, `-`, `_` and `.` is not offered.
+/// A completion changes nothing and reports no errors: if the database or the cloud cannot be read, it offers nothing. Bash expands what it is
+/// offered, including commands in `$(…)`, and anyone may have chosen a name in a cloud. So only names of letters, digits, `-`, `_` and `.` are
+/// offered.
 enum Completions {
     /// The zone's versions, newest first.
     static let versions = CompletionKind.custom { words, _, _ in
@@ -19,7 +20,7 @@ enum Completions {
         }
     }
 
-    /// The devices that the zone lists.
+    /// The devices in the zone's list.
     static let devices = CompletionKind.custom { words, _, _ in
         await candidates(words) { try await $0.inspector().zoneStatus().devices.map(\.device) }
     }
@@ -29,7 +30,7 @@ enum Completions {
         await candidates(words) { look in try SyncEngine.ofCommand(database: look.database.file.path()).conflicts(all: false).conflicts.map { String($0.id) } }
     }
 
-    /// Calls `names` with the database and the cloud that `words`, the command line so far, names; returns [] if it throws.
+    /// Calls `names` with the database and the cloud that the command line so far (`words`) names; returns [] if it throws.
     private static func candidates(_ words: [String], _ names: (LookOptions) async throws -> [String]) async -> [String] {
         do {
             return try await names(LookOptions.parse(places(in: words))).filter(isPlain)
@@ -38,12 +39,12 @@ enum Completions {
         }
     }
 
-    /// Whether a shell takes the name as it is.
+    /// Whether a shell would use the name unchanged.
     static func isPlain(_ name: String) -> Bool {
         name.unicodeScalars.allSatisfy { $0.properties.isAlphabetic || ("0"..."9").contains($0) || "-_.".unicodeScalars.contains($0) } && !name.hasPrefix("-")
     }
 
-    /// The options of `words` that say where to look. The shell passes them as they were typed, so `~/` is expanded here.
+    /// The options in `words` that say where to look. The shell passes them unexpanded, so `~/` is expanded here.
     private static func places(in words: [String]) -> [String] {
         words.indices.flatMap { index -> [String] in
             let parts = words[index].split(separator: "=", maxSplits: 1).map(String.init)

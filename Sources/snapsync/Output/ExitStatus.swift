@@ -7,7 +7,7 @@ extension SyncError {
 }
 
 extension SyncError.Code {
-    /// The process's exit code, as sysexits.h names them.
+    /// The process's exit code, following sysexits.h.
     var exitStatus: Int32 {
         switch self {
         case .dataRefused: 65
@@ -22,7 +22,7 @@ extension SyncError.Code {
 }
 
 extension Printer {
-    /// The engine on a database; an error is printed and ends the process with its code.
+    /// Opens the engine for a database. An error is printed and ends the process with its code.
     func open(_ database: String, cloud: String?) throws -> SyncEngine {
         do {
             return try SyncEngine.ofCommand(database: database, cloud: cloud, logger: logger)
@@ -33,11 +33,11 @@ extension Printer {
         }
     }
 
-    /// Runs work that may take long, as ``run(_:)`` does, and shows on a terminal how far it is.
+    /// Runs long work like ``run(_:)``, and shows its progress on a terminal.
     ///
     /// - Parameters:
-    ///   - title: the work in a word, shown while no step tells how far it is.
-    ///   - body: gets what to hand to the engine; nil where nobody looks.
+    ///   - title: a word for the work, shown until a step reports its progress.
+    ///   - body: gets the progress handler for the engine; nil if no progress is shown.
     func work(_ title: String, _ body: (ProgressHandler?) async throws -> Void) async throws {
         let line = isJSON || isQuiet ? nil : ProgressLine.begin(title)
         try await run {
@@ -46,7 +46,7 @@ extension Printer {
         }
     }
 
-    /// Runs a command's work; an error is printed and ends the process with its code.
+    /// Runs a command's work. An error is printed and ends the process with its code.
     func run(_ body: () async throws -> Void) async throws {
         do {
             try await body()

@@ -2,7 +2,7 @@ import ArgumentParser
 import CloudStore
 import SnapshotSync
 
-/// The settings file of an application that the choice is bound to.
+/// The options for a settings file of an application that stores the user's choice.
 struct PreferenceOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -23,7 +23,7 @@ struct PreferenceOptions: ParsableArguments {
     }
 }
 
-/// The file that states who may sync.
+/// The option for the file that states who may sync.
 struct EntitlementOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -46,7 +46,7 @@ struct EntitlementOptions: ParsableArguments {
 }
 
 extension GateReport {
-    /// What deserves a line: that it is closed and why, and what the choice hangs on.
+    /// The parts of the report that are worth printing: why the gate is closed, and where the choice is stored.
     var lines: [String] {
         var lines: [String] = []
         if let reason { lines.append("not synced: \(reason)") }

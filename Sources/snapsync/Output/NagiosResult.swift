@@ -1,7 +1,7 @@
 import SnapshotSync
 import StrictText
 
-/// What a plug-in of Nagios says of a database: a state, one line, and figures.
+/// The result of a Nagios plug-in for a database: a state, one line of text, and performance data.
 ///
 /// Source: "Nagios Plugin Development Guidelines", sections "Plugin Output" and "Performance data".
 struct NagiosResult {
@@ -20,10 +20,10 @@ struct NagiosResult {
     private var summary = ""
     private var figures = ""
 
-    /// A database of which nothing is known, for this reason.
+    /// The result if nothing is known about the database, for this reason.
     init(unknown reason: String) { add(.unknown, reason) }
 
-    /// - Parameter maximumAge: how old the last success may be; nil means three of the scheduler's intervals.
+    /// - Parameter maximumAge: the maximum age of the last success; nil means three of the scheduler's intervals.
     init(_ report: StatusReport, within maximumAge: Duration?) {
         do {
             try report.verifyFresh(within: maximumAge)
@@ -52,7 +52,7 @@ struct NagiosResult {
         ].compactMap(\.self).joined(separator: " ")
     }
 
-    /// Adds a finding. The worst one is the state; UNKNOWN is no worse than CRITICAL.
+    /// Adds a finding. The most severe finding determines the state; CRITICAL is more severe than UNKNOWN.
     mutating func add(_ state: State, _ finding: String) {
         let order: [State] = [.ok, .warning, .unknown, .critical]
         if order.firstIndex(of: state) ?? 0 > order.firstIndex(of: self.state) ?? 0 {
@@ -63,7 +63,7 @@ struct NagiosResult {
         }
     }
 
-    /// The line. A bar begins the figures, so there is none in the words.
+    /// The output line. A bar separates text from performance data, so bars in the text are replaced.
     var line: String {
         let words = (findings + [summary].filter { !$0.isEmpty }).joined(separator: "; ").replacing("|", with: "/")
         return "SNAPSYNC \(state.word) - \(words)" + (figures.isEmpty ? "" : " | \(figures)")

@@ -3,7 +3,7 @@ import Foundation
 import SnapshotSync
 import StrictText
 
-/// What happens after a sync: a request to a monitor when it went well, a command when it failed.
+/// The options for actions after a sync: a request to a monitoring service on success, a command on failure.
 struct OutcomeOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -23,18 +23,18 @@ struct OutcomeOptions: ParsableArguments {
         guard onFailure != "" else { throw ValidationError("--on-failure takes a command.") }
     }
 
-    /// Whether anything is to be done.
+    /// Whether any action is requested.
     var isGiven: Bool { heartbeat != nil || onFailure != nil }
 
-    /// Tells the monitor that a sync ended well. That the monitor does not answer is a warning.
+    /// Sends the heartbeat after a successful sync. If it fails, a warning is printed.
     func succeeded() {
         guard let beat = heartbeat.flatMap(Heartbeat.init), let problem = beat.send() else { return }
         warn(problem)
     }
 
-    /// Runs the command for a failure, and waits for its end, but not longer than its time. What it prints goes to standard error.
+    /// Runs the command for a failure and waits for it, up to its time limit. Its output goes to standard error.
     ///
-    /// - Parameter database: the path; nil where the command has none.
+    /// - Parameter database: the path; nil if the command has no database.
     func failed(_ error: SyncError, database: String?) {
         guard let onFailure else { return }
         let process = Process(), ended = DispatchSemaphore(value: 0)
@@ -58,10 +58,10 @@ struct OutcomeOptions: ParsableArguments {
         }
     }
 
-    /// How long a command for failures may take, in seconds, and how long one that was asked to end.
+    /// The time limit of a command for failures, and how long it may take to end after SIGTERM, in seconds.
     private static let commandTime = 60.0, endTime = 5.0
 
-    /// Ends a command with all that it has started: Foundation gives each process a group of its own.
+    /// Ends a command and all processes that it started. Foundation gives each process a group of its own.
     private static func end(_ process: Process, _ ended: DispatchSemaphore) {
         kill(-process.processIdentifier, SIGTERM)
         guard ended.wait(timeout: .now() + endTime) != .success else { return }

@@ -2,9 +2,9 @@ import SnapshotSync
 import StrictText
 
 extension SyncPlan {
-    /// The plan for people.
+    /// The plan, formatted for people.
     ///
-    /// - Parameter rest: how to see the entities that are not named.
+    /// - Parameter rest: the hint that says how to see the entities that are not listed.
     func lines(rest: String) -> [String] {
         let here = version.map { "version \($0)" } ?? "no version yet", there = newestVersion.map { "version \($0)" } ?? "nothing"
         var lines = ["\(database): \(role) \(device), here is \(here), the cloud has \(there)"]

@@ -6,13 +6,13 @@ import StrictText
 /// Prints results: for people by default, as one JSON object for programs.
 struct Printer {
     let isJSON: Bool
-    /// Whether notices, too, are left out: where nothing is printed when all is well.
+    /// Whether notices are omitted, too, for runs that print nothing if all is well.
     var isQuiet = false
 
-    /// What else is done about an error that ends the command, after it was printed.
+    /// An additional action for an error that ends the command, after it was printed.
     var failed: @Sendable (SyncError) -> Void = { _ in }
 
-    /// Where the engine's own messages go. With JSON, standard error has one object or nothing, but for warnings.
+    /// The logger for the engine. With JSON output only warnings are logged, so that standard error otherwise has at most one object.
     var logger: Logger {
         var logger = Logger(label: "snapsync")
         if isJSON || isQuiet { logger.logLevel = .warning }
@@ -28,16 +28,16 @@ struct Printer {
         }
     }
 
-    /// Prints a report; on a terminal with colours, and wrapped to its width.
+    /// Prints a report, with colours and wrapped lines on a terminal.
     ///
-    /// - Parameter wraps: false where lines hold commands to copy.
+    /// - Parameter wraps: whether to wrap lines; false if they contain commands to copy.
     func print(_ report: some Encodable, wraps: Bool = true, lines: @autoclosure () -> [Line]) throws {
         guard !isJSON else { return try StandardStream.output.write(Self.json(report) + "\n") }
         let style = TerminalText(.output)
         try StandardStream.output.write(lines().map { style.render($0, wraps: wraps) }.joined())
     }
 
-    /// Prints an error on standard error: a sentence and what to do next, or a JSON object.
+    /// Prints an error on standard error: a sentence with a hint, or a JSON object.
     func print(_ error: SyncError) {
         let text: String
         if isJSON, let json = try? Self.json(ErrorDocument(error)) {
@@ -49,24 +49,24 @@ struct Printer {
                 TerminalText(.error).paint("snapsync:", .bad) + VisibleText.escape(" \(step)\(error.place): \(error.reason)") + details
                 + (error.hint.map { "\n  hint: " + VisibleText.escape($0) } ?? "")
         }
-        // Where even this cannot be written, the exit code must do.
+        // If standard error cannot be written, only the exit code reports the error.
         try? StandardStream.error.write(text + "\n")
     }
 
-    /// A value as JSON in which nothing can steer a terminal.
+    /// Encodes a value as JSON without characters that a terminal obeys.
     static func json(_ value: some Encodable) throws -> String {
         escape(json: String(decoding: try StrictJSON.encode(value), as: UTF8.self))
     }
 
-    /// JSON text with the control characters in its strings escaped: the same value. Those below U+0020 are escaped in any JSON;
-    /// the others, and marks that turn text around, need not be, and some terminals obey them.
+    /// Escapes control characters in the strings of JSON text, without changing its value. JSON always escapes those below U+0020. It need not
+    /// escape the others or marks that change the text direction, but some terminals obey them.
     static func escape(json text: String) -> String {
         guard text.unicodeScalars.contains(where: { VisibleText.isControl($0) && $0 != "\n" }) else { return text }
         return String(
             String.UnicodeScalarView(
                 text.unicodeScalars.flatMap { scalar -> [Unicode.Scalar] in
                     guard VisibleText.isControl(scalar), scalar != "\n" else { return [scalar] }
-                    // Outside of strings a carriage return is white space, and in them it is escaped already.
+                    // Outside strings a carriage return is white space; inside them it is already escaped.
                     guard scalar != "\r" else { return [" "] }
                     return String(scalar).utf16.flatMap { unit in
                         let digits = String(unit, radix: 16)
@@ -76,7 +76,7 @@ struct Printer {
     }
 }
 
-/// An error as programs get it.
+/// An error in JSON output.
 struct ErrorDocument: Encodable {
     struct Body: Encodable {
         let code: String
@@ -108,7 +108,7 @@ extension Format {
         "\(count(usage.reads + usage.writes + usage.removals, "request")) to the bucket, \(bytes(usage.bytesReceived)) received, \(bytes(usage.bytesSent)) sent"
     }
 
-    /// What to say where edits lost to others or were refused; nothing if none did.
+    /// A line about edits that lost conflicts or were refused; empty if there are none.
     ///
     /// - Parameter refused: how many of `count` the publisher refused.
     static func conflicts(_ count: Int, refused: Int) -> [String] {
@@ -120,7 +120,7 @@ extension Format {
         return parts.isEmpty ? [] : ["  \(parts.joined(separator: ", ")); see: snapsync conflicts"]
     }
 
-    /// What a record of a dataset names: its snapshot asset, and how many change assets since.
+    /// A dataset in a version: its snapshot asset, and the number of change assets after it.
     static func record(_ record: HistoryReport.Version.Dataset) -> String {
         let count = record.changeFiles.count
         let changes =

@@ -3,13 +3,13 @@ import SnapshotSync
 import StrictText
 import Synchronization
 
-/// One line on a terminal that says what a command does, from its second second on: how far it has come, how fast it is, and how long it will take.
+/// A progress line on the terminal, shown from the second second of a command on: the progress, the speed, and the remaining time.
 ///
 ///     encode notifications: 135,000 of 300,000, 45 %  [#########-----------]  52,310/s, 3 s left
 ///
-/// There is one line in the process. What is written to standard output or standard error takes it away first, and a question pauses it.
+/// A process has at most one such line. Output to standard output or standard error removes it first, and a question pauses it.
 final class ProgressLine: @unchecked Sendable {
-    // SAFETY: the stored properties are touched under `lock` only.
+    // SAFETY: the stored properties are accessed only under `lock`.
     private let lock = NSLock()
     private let title: String
     private let begin = ContinuousClock.now
@@ -25,7 +25,7 @@ final class ProgressLine: @unchecked Sendable {
         let first: SyncProgress
         var latest: SyncProgress
 
-        /// Entities in a second; nil while too little is known.
+        /// Entities per second; nil until enough is known.
         var rate: Double? {
             let seconds = begin.duration(to: .now) / .seconds(1)
             guard seconds > 0.2, latest.entityCount > first.entityCount else { return nil }
@@ -35,9 +35,9 @@ final class ProgressLine: @unchecked Sendable {
 
     private static let current = Mutex<ProgressLine?>(nil)
 
-    /// Begins to show what a command does; nil where nobody looks: standard error is no terminal, or one that knows no line's end.
+    /// Begins to show the progress of a command; nil if standard error is no terminal, or one that cannot erase a line.
     ///
-    /// - Parameter title: the work in a word, for as long as no step tells how far it is: `restore`.
+    /// - Parameter title: a word for the work, such as `restore`, shown until a step reports its progress.
     static func begin(_ title: String) -> ProgressLine? {
         guard StandardStream.error.isTerminal, DatabaseOptions.environment("TERM") != "dumb" else { return nil }
         let line = ProgressLine(title)
@@ -53,10 +53,10 @@ final class ProgressLine: @unchecked Sendable {
 
     private init(_ title: String) { self.title = title }
 
-    /// Takes what the engine says.
+    /// A handler for the engine's progress reports.
     var handler: ProgressHandler { { [self] in show($0) } }
 
-    /// Takes the line away for good.
+    /// Removes the line permanently.
     func end() {
         Self.current.withLock { if $0 === self { $0 = nil } }
         lock.withLock {
@@ -65,13 +65,13 @@ final class ProgressLine: @unchecked Sendable {
         }
     }
 
-    /// Takes the line that there is away until something new is to be said.
+    /// Removes the current line until there is new progress to show.
     static func clear() {
         guard let line = current.withLock(\.self) else { return }
         line.lock.withLock { line.hide() }
     }
 
-    /// Shows nothing while `body` runs, which asks a person something.
+    /// Hides the progress while `body` asks the user something.
     static func pausing<T>(_ body: () throws -> T) rethrows -> T {
         guard let line = current.withLock(\.self) else { return try body() }
         line.lock.withLock {
@@ -105,7 +105,7 @@ final class ProgressLine: @unchecked Sendable {
         }
     }
 
-    /// Takes the line away. The lock is held.
+    /// Removes the line. The caller holds the lock.
     private func hide() {
         guard isShowing else { return }
         isShowing = false
@@ -114,7 +114,7 @@ final class ProgressLine: @unchecked Sendable {
 
     /// The line for a step, at most as wide as the terminal.
     ///
-    /// - Parameter rate: entities in a second, where that is known.
+    /// - Parameter rate: entities per second, if known.
     static func text(_ progress: SyncProgress, rate: Double?, columns: Int) -> String {
         let count = progress.entityCount, total = progress.expectedCount.flatMap { $0 >= count && $0 > 0 ? $0 : nil }
         let done = total.map { "\(Format.count(count)) of \(Format.count($0)), \(count * 100 / $0) %" } ?? Format.count(count)

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// Which tables' rows readers may edit: for `init` and `describe --update`.
+/// The option for the tables whose rows readers may edit, for `init` and `describe --update`.
 struct ReaderEditsOption: ParsableArguments {
     @Option(
         name: .long,
@@ -17,7 +17,7 @@ struct ReaderEditsOption: ParsableArguments {
         guard readerEdits?.isEmpty != true else { throw ValidationError("--reader-edits takes all, none, or the names of tables.") }
     }
 
-    /// What was chosen; nil if nothing was.
+    /// The chosen value; nil if the option is not given.
     var choice: ReaderEdits? {
         switch readerEdits {
         case nil: nil

@@ -10,12 +10,12 @@ struct OutputOptions: ParsableArguments {
     var printer: Printer { Printer(isJSON: json) }
 }
 
-/// The database alone, given or from the environment.
+/// The option for a database; the environment is the default.
 struct DatabaseFile: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("The SQLite database. Default: SNAPSYNC_DB.", valueName: "file"), completion: .file())
     var db: String?
 
-    /// The path; nil if neither flag nor environment says one.
+    /// The path; nil if neither the option nor the environment gives one.
     var pathIfAny: String? { db ?? DatabaseOptions.environment("SNAPSYNC_DB") }
 
     /// The path.
@@ -25,7 +25,7 @@ struct DatabaseFile: ParsableArguments {
     }
 }
 
-/// The database, and another path of its cloud, given or from the environment.
+/// The options for a database and another path of its cloud; the environment is the default.
 struct DatabaseOptions: ParsableArguments {
     @OptionGroup var file: DatabaseFile
 
@@ -36,23 +36,23 @@ struct DatabaseOptions: ParsableArguments {
             valueName: "dir"), completion: .directory)
     var cloud: String?
 
-    /// The engine on that database.
+    /// The engine for this database.
     func engine() throws -> SyncEngine {
         try SyncEngine.ofCommand(database: file.path(), cloud: cloud ?? Self.environment("SNAPSYNC_CLOUD"))
     }
 
-    /// The engine, with its errors printed as the command prints them.
+    /// The engine for this database; the command's printer prints errors.
     func prepare(_ output: OutputOptions) throws -> SyncEngine {
         try output.printer.open(file.path(), cloud: cloud ?? Self.environment("SNAPSYNC_CLOUD"))
     }
 
     static func environment(_ name: String) -> String? {
-        // SAFETY: nothing here changes the environment, whose text is copied at once.
+        // SAFETY: the program never changes the environment, and the text is copied at once.
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 }
 
-/// A database, or a cloud directory alone: for commands that look and change nothing.
+/// The options for a database or a cloud alone, for commands that only read.
 struct LookOptions: ParsableArguments {
     @OptionGroup var database: DatabaseOptions
 
@@ -67,7 +67,7 @@ struct LookOptions: ParsableArguments {
 
     private var cloudDirectory: String? { database.cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") }
 
-    /// What looks into the cloud: through the database's settings, or with --cloud alone directly.
+    /// An inspector of the zone: through the database's settings, or directly if only a cloud is given.
     func inspector() async throws -> SnapshotInspector {
         if let cloudAlone { return try SnapshotInspector(cloud: cloudAlone, zone: zone) }
         return try await database.engine().inspector()

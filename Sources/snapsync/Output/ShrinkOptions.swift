@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// Which datasets may lose more than half of their entities.
+/// The option for datasets that may lose more than half of their entities.
 struct ShrinkOptions: ParsableArguments {
     @Option(
         name: .long,

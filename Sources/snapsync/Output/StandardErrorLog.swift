@@ -1,6 +1,6 @@
 import Logging
 
-/// Log messages as the command's own: `snapsync: warning: …` on standard error, from notices on.
+/// A log handler that writes messages in the command's form, `snapsync: warning: …`, to standard error, from level notice on.
 struct StandardErrorLog: LogHandler {
     var metadata: Logger.Metadata = [:]
     var logLevel: Logger.Level = .notice
@@ -12,7 +12,7 @@ struct StandardErrorLog: LogHandler {
 
     func log(event: LogEvent) {
         let facts = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", ")
-        // A message that cannot be written is no reason to end the work that it is about.
+        // If a log message cannot be written, the work continues.
         try? StandardStream.remark("\(event.level)", "\(event.message)" + (facts.isEmpty ? "" : " (\(facts))"))
     }
 }

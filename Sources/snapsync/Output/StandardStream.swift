@@ -2,24 +2,24 @@ import Foundation
 import SnapshotSync
 import StrictText
 
-/// The process's output and error, written without buffers, so that what was printed is out when a process ends.
+/// Standard output and standard error, written without buffering, so that all output is written when the process ends.
 enum StandardStream: Int32 {
     case output = 1
     case error = 2
 
-    /// Whether somebody looks at it.
+    /// Whether the stream is a terminal.
     var isTerminal: Bool { isatty(rawValue) == 1 }
 
-    /// Whether standard input or standard output is a terminal: a person started the program, not a scheduler.
+    /// Whether standard input or standard output is a terminal, so that a person and not a scheduler started the program.
     static var isAnyTerminal: Bool { isatty(STDIN_FILENO) == 1 || output.isTerminal }
 
     /// Whether a person can answer a question.
     static var isInputTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
-    /// Asks a question on standard error, so that standard output stays the command's answer.
+    /// Writes a question to standard error, so that standard output contains only results.
     static func ask(_ text: String) { try? error.write(text) }
 
-    /// Writes a line for people on standard error: `snapsync: warning: …`. Control characters are written out.
+    /// Writes a line for people to standard error: `snapsync: warning: …`. Control characters are made visible.
     ///
     /// - Parameter kind: `warning` or `notice`.
     static func remark(_ kind: String, _ text: String) throws {
@@ -27,19 +27,19 @@ enum StandardStream: Int32 {
         try error.write("\(style.paint("snapsync: \(kind):", kind == "notice" ? nil : kind == "warning" ? .attention : .bad)) \(VisibleText.escape(text))\n")
     }
 
-    /// Writes a text, whole, in place of a line of progress.
+    /// Writes a whole text, after removing a progress line.
     func write(_ text: String) throws {
         ProgressLine.clear()
         try put(text)
     }
 
-    /// Writes bytes, all of them, in place of a line of progress.
+    /// Writes all bytes, after removing a progress line.
     func write(_ bytes: UnsafeRawBufferPointer) throws {
         ProgressLine.clear()
         try put(bytes)
     }
 
-    /// Writes a text, whole, whatever the terminal shows.
+    /// Writes a whole text without removing a progress line.
     func put(_ text: String) throws {
         var text = text
         try text.withUTF8 { try put(UnsafeRawBufferPointer($0)) }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// Which tables are described from the database: for `describe` and `init`.
+/// The options for tables that are described from the database, for `describe` and `init`.
 struct TableOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -30,7 +30,7 @@ struct TableOptions: ParsableArguments {
         }
     }
 
-    /// What was chosen; all tables unless `--tables` names some.
+    /// The chosen tables; all tables unless `--tables` names some.
     func choice() -> TableChoice {
         let names = Self.names(tables)
         return TableChoice(
@@ -38,7 +38,7 @@ struct TableOptions: ParsableArguments {
             timestamps: timestamp.compactMap(Self.parts).map { .init(table: $0.table, column: $0.column == "none" ? nil : $0.column) })
     }
 
-    /// The names in lists; one in double quotes, as SQL has it, may hold commas.
+    /// The names in comma-separated lists. A name in double quotes, as in SQL, may contain commas.
     private static func names(_ lists: [String]) -> [String] {
         lists.flatMap { (list: String) -> [String] in
             var names: [String] = [], name = "", isQuoted = false, wasQuoted = false
@@ -64,7 +64,7 @@ struct TableOptions: ParsableArguments {
         }
     }
 
-    // A table's name may hold the sign, a column's hardly does.
+    // Split at the last `=`: a table's name may contain one, a column's name rarely does.
     private static func parts(_ text: String) -> (table: String, column: String)? {
         guard let sign = text.lastIndex(of: "="), sign != text.startIndex, text.index(after: sign) != text.endIndex else { return nil }
         return (String(text[..<sign]), String(text[text.index(after: sign)...]))

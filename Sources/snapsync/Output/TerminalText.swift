@@ -2,14 +2,14 @@ import Foundation
 import Platform
 import StrictText
 
-/// What a line of a report means; a terminal shows it as a colour.
+/// The meaning of a line in a report, which a terminal shows as a colour.
 enum Tone: String {
     case good = "32"
     case attention = "33"
     case bad = "31"
 }
 
-/// A line of a report for people, which a terminal may colour and wrap.
+/// A line of a report for people, which can be coloured and wrapped on a terminal.
 ///
 ///     var lines: [Line] = ["phone.db: writer"]
 ///     lines.append(Line("  last error: …", .bad))
@@ -22,12 +22,12 @@ struct Line: ExpressibleByStringInterpolation {
     init(stringLiteral text: String) { self.init(text) }
 }
 
-/// How text looks on a stream: a terminal has a width and colours, a file and a pipe have neither.
+/// How text is formatted on a stream: a terminal has a width and colours; a file and a pipe have neither.
 ///
-/// Colours follow https://no-color.org: none if `NO_COLOR` is set and not empty, and none if `TERM` is `dumb`. The width is that of `COLUMNS`,
-/// else the terminal's own.
+/// Colours follow https://no-color.org: none if `NO_COLOR` is set and not empty, and none if `TERM` is `dumb`. `COLUMNS` sets the width,
+/// otherwise it is the terminal's.
 struct TerminalText {
-    /// Columns; nil where lines stay as long as they are.
+    /// The width in columns; nil if lines are not wrapped.
     let width: Int?
     let hasColours: Bool
 
@@ -44,23 +44,23 @@ struct TerminalText {
             hasColours: DatabaseOptions.environment("NO_COLOR") == nil && DatabaseOptions.environment("TERM") != "dumb")
     }
 
-    /// A line as the stream gets it, with the newline at its end. Control characters are written out.
+    /// A line in the form for the stream, with the newline. Control characters are made visible.
     ///
-    /// - Parameter wraps: whether a line that is too long goes on in the next one, further to the right.
+    /// - Parameter wraps: whether to wrap a line that is too long, with a deeper indentation.
     func render(_ line: Line, wraps: Bool) -> String {
         let text = VisibleText.escape(line.text)
         let rows = wraps ? width.map { Self.wrap(text, to: $0) } ?? [text] : [text]
         return rows.map { paint($0, line.tone) + "\n" }.joined()
     }
 
-    /// A text in the colour of a tone. It must not hold control characters.
+    /// Colours a text by its tone. It must not contain control characters.
     func paint(_ text: String, _ tone: Tone?) -> String {
         guard hasColours, let tone else { return text }
         return "\u{1B}[\(tone.rawValue)m\(text)\u{1B}[0m"
     }
 
-    /// A line cut at spaces into rows of at most `width` characters. Every row but the first is indented by four more than the line. A word that
-    /// is longer than a row, such as a path, stays whole, so that it can be copied.
+    /// Wraps a line at spaces into rows of at most `width` characters. Every row but the first is indented by four more than the line. A word
+    /// that is longer than a row, such as a path, is not broken, so that it can be copied.
     static func wrap(_ line: String, to width: Int) -> [String] {
         guard line.count > width else { return [line] }
         let indent = String(line.prefix { $0 == " " }), hanging = indent + "    "
@@ -81,6 +81,6 @@ struct TerminalText {
         return rows + [row]
     }
 
-    /// The fewest columns that a wrapped row has beside its indentation.
+    /// The minimum number of columns in a wrapped row, without its indentation.
     private static let leastRoom = 16
 }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A span of time on the command line: a whole number and `ms`, `s`, `m`, `h`, `d` or `w`.
+/// A time span on the command line: a whole number and `ms`, `s`, `m`, `h`, `d` or `w`.
 struct TimeSpan: ExpressibleByArgument, CustomStringConvertible {
     let duration: Duration
     let description: String

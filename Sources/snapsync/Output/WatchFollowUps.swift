@@ -2,9 +2,9 @@ import SnapshotSync
 import StrictText
 import Synchronization
 
-/// What a watch does beside syncing: it rewrites the page, tells the monitor, and runs the command for failures.
+/// What a watch does in addition to syncing: it updates the page, sends heartbeats, and runs the command for failures.
 ///
-/// One after another, on a task of its own: a slow monitor or a long page never holds up a sync.
+/// These run one after another in a separate task, so that a slow monitoring service or a large page never delays a sync.
 final class WatchFollowUps: Sendable {
     private struct Due {
         var isPage = false
@@ -20,20 +20,20 @@ final class WatchFollowUps: Sendable {
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
-    /// How far apart two heartbeats are at least.
+    /// The minimum time between two heartbeats.
     private static let beatInterval = Duration.seconds(60)
-    /// How many times as long as writing a page takes, none is written again, and for how long at most: the page is never much older.
+    /// The pause after writing a page: a multiple of the time that writing took, up to a limit, so that the page is never much older than that.
     private static let pageRest = (times: 9, limit: Duration.seconds(60))
 
     /// - Parameters:
     ///   - cloud: another path of the database's cloud.
-    ///   - page: the page to write; nil for none.
+    ///   - page: the path of the page; nil for none.
     init(database: String, cloud: String?, page: String?, outcome: OutcomeOptions) {
         (self.database, self.cloud, self.page, self.outcome) = (database, cloud, page, outcome)
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Takes an event of the watch.
+    /// Handles an event of the watch.
     func take(_ event: WatchEvent) {
         let isNews = due.withLock { due in
             switch event {
@@ -48,7 +48,7 @@ final class WatchFollowUps: Sendable {
         if isNews { wake.yield() }
     }
 
-    /// Does what is due, until ``end()`` and everything was done.
+    /// Does what is due, until ``end()`` was called and everything is done.
     func run() async {
         var lastBeat: ContinuousClock.Instant?, nextPage = ContinuousClock.now, told = ""
         for await _ in wakes {
@@ -64,7 +64,7 @@ final class WatchFollowUps: Sendable {
             guard due.withLock({ $0.isPage }) else { continue }
             let rest = ContinuousClock.now.duration(to: nextPage)
             guard rest <= .zero else {
-                // Later: by then other syncs may have ended, and one page tells of all.
+                // Wait, because other syncs may end until then, and one page covers all of them.
                 Task { [wake] in
                     try? await Task.sleep(for: rest)
                     wake.yield()
@@ -78,10 +78,10 @@ final class WatchFollowUps: Sendable {
         if due.withLock({ $0.isPage }) { _ = await writePage(besides: told) }
     }
 
-    /// Ends ``run()`` once what is due was done.
+    /// Ends ``run()`` after everything that is due is done.
     func end() { wake.finish() }
 
-    /// Writes the page. Returns the trouble that was met, which is printed unless it was told before.
+    /// Writes the page. Returns the error as text, or "". An error equal to `told` was already printed, so it is not printed again.
     private func writePage(besides told: String) async -> String {
         guard let page else { return "" }
         due.withLock { $0.isPage = false }

@@ -2,13 +2,13 @@ import Foundation
 import SnapshotSync
 import StrictText
 
-/// Prints what a watch has to say: one line a version and trouble for people, one JSON object a line for programs.
+/// Prints the events of a watch: for people, one line for each version and each problem; for programs, one JSON object per line.
 struct WatchPrinter: Sendable {
     let printer: Printer
 
     /// Prints an event if it is worth a line.
     func print(_ event: WatchEvent) {
-        // Whoever reads the lines may be gone; the watch has other work.
+        // Output may fail because its reader has ended; the watch continues.
         try? printer.isJSON ? printLine(event) : printSentence(event)
     }
 
@@ -59,7 +59,7 @@ private struct WatchLine: Encodable {
     var reason: String?
     var error: ErrorDocument.Body?
 
-    /// nil for a run that did nothing.
+    /// Returns nil for a run that did nothing.
     init?(_ event: WatchEvent) {
         switch event {
         case .started(let database, _):
@@ -94,24 +94,24 @@ private struct WatchLine: Encodable {
 }
 
 extension SyncReport {
-    /// How many edits lost to others, in either direction.
+    /// How many edits lost conflicts or were refused, in both directions.
     fileprivate var conflicts: Int { (imported?.conflicts ?? 0) + (exported?.conflicts ?? 0) }
 
-    /// What to say of them.
+    /// The lines about these edits.
     fileprivate var conflictLines: [String] {
         Format.conflicts(conflicts, refused: (imported?.refusedEdits ?? 0) + (exported?.refusedEdits ?? 0))
     }
 
-    /// What deserves attention, of either direction.
+    /// The warnings of both directions.
     fileprivate var warnings: [String] { (exported?.warnings ?? []) + (imported?.warnings ?? []) }
 
-    /// Prints that, and what was lost, as lines of their own on standard error.
+    /// Prints the warnings and the lost edits, one line each, on standard error.
     func printNotices() throws {
         try printWarnings()
         for line in conflictLines { try StandardStream.remark("notice", String(line.drop { $0 == " " })) }
     }
 
-    /// Prints that as lines of their own on standard error.
+    /// Prints the warnings, one line each, on standard error.
     func printWarnings() throws {
         for warning in warnings { try StandardStream.remark("warning", warning) }
     }

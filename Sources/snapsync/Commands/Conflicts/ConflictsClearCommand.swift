@@ -2,7 +2,7 @@ import ArgumentParser
 import SnapshotSync
 import StrictText
 
-/// `snapsync conflicts clear`: takes conflicts off the list.
+/// `snapsync conflicts clear`: closes entries of the conflict journal.
 struct ConflictsClearCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "clear",

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// `snapsync conflicts`: the edits that lost, and what to do about them.
+/// `snapsync conflicts`: lists and handles edits that lost conflicts.
 struct ConflictsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "conflicts",
@@ -20,7 +20,7 @@ struct ConflictsCommand: AsyncParsableCommand {
         defaultSubcommand: ConflictsListCommand.self)
 }
 
-/// An entry of the conflict journal, for commands that are about one.
+/// The argument that names an entry of the conflict journal.
 struct ConflictNumber: ParsableArguments {
     @Argument(help: "The number, as conflicts lists it.", completion: Completions.conflicts)
     var id: Int64

@@ -2,7 +2,7 @@ import ArgumentParser
 import SnapshotSync
 import StrictText
 
-/// `snapsync conflicts list`: which edits lost.
+/// `snapsync conflicts list`: lists the edits that lost.
 struct ConflictsListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -31,7 +31,7 @@ struct ConflictsListCommand: AsyncParsableCommand {
 }
 
 extension ConflictsReport {
-    /// What lost, an entry each, and what is missing from the list.
+    /// The entries, and how many were removed from the journal.
     var lines: [String] {
         let count = "\(Format.count(open, "edit")) lost to other edits"
         return [conflicts.isEmpty ? "no edit has lost to another one" : count] + conflicts.flatMap(\.lines)
@@ -41,7 +41,7 @@ extension ConflictsReport {
 }
 
 extension ConflictsReport.Entry {
-    /// The entity, who lost to whom, and the columns.
+    /// The entity, both sides, and the columns.
     var lines: [String] {
         let why = detail.map { "\(reason): \($0)" } ?? reason
         return ["  \(id)  \(dataset) \(key) (\(why))" + (state == "open" ? "" : ", \(state)"), "     lost: \(lost.sentence)", "     kept: \(kept.sentence)"]
@@ -50,7 +50,7 @@ extension ConflictsReport.Entry {
 }
 
 extension ConflictsReport.Side {
-    /// What was done, where and when.
+    /// What this side did, on which device, and when.
     fileprivate var sentence: String {
         "\(isDeletion ? "a deletion" : "an edit")" + (device.map { " of \($0)" } ?? "") + (at.map { ", \($0)" } ?? "")
     }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// `snapsync conflicts show`: both sides of one conflict, whole.
+/// `snapsync conflicts show`: shows both sides of one conflict in full.
 struct ConflictsShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",

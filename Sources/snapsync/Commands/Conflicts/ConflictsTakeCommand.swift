@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// `snapsync conflicts take`: brings an edit back that lost.
+/// `snapsync conflicts take`: restores an edit that lost.
 struct ConflictsTakeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "take",

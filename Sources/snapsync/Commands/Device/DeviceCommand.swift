@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// `snapsync device`: the names of a zone's devices.
+/// `snapsync device`: manages the names of a zone's devices.
 struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "device",

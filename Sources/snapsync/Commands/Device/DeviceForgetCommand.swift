@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// `snapsync device forget`: a device that is gone is listed no longer.
+/// `snapsync device forget`: removes a device that no longer exists from the zone's list.
 struct DeviceForgetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget",

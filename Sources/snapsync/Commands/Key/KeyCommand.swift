@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `snapsync key`: the keys of a sealed zone, and the file of a device's own.
+/// `snapsync key`: manages the keys of a sealed zone and this device's key file.
 struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key",

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// `snapsync key passphrase`: a passphrase for the file with this device's keys.
+/// `snapsync key passphrase`: protects this device's key file with a passphrase.
 struct KeyPassphraseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "passphrase",

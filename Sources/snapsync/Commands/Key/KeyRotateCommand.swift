@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// `snapsync key rotate`: new keys for what is published from now on.
+/// `snapsync key rotate`: makes new keys for everything that is published from now on.
 struct KeyRotateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
@@ -38,7 +38,7 @@ struct KeyRotateCommand: AsyncParsableCommand {
             let resealing: Result<Int?, any Error>
             do { resealing = .success(reseal ? try await engine.export(isFull: true).version : nil) } catch { resealing = .failure(error) }
             report.resealed = try? resealing.get()
-            // The keys are changed, and a recovery code is shown this once, whatever came of the rest.
+            // Print the report even if resealing failed: the keys have changed, and a recovery code is shown only once.
             try output.printer.print(
                 report,
                 ["zone \(report.zone) has the keys of epoch \(report.epoch), from version \(report.version) on"]
@@ -49,7 +49,7 @@ struct KeyRotateCommand: AsyncParsableCommand {
     }
 }
 
-/// How a recovery code is shown.
+/// Formats a recovery code.
 enum RecoveryWords {
     static func lines(_ words: String) -> [String] {
         [

@@ -2,7 +2,7 @@ import ArgumentParser
 import SnapshotSync
 import StrictText
 
-/// `snapsync licence check`: whether a licence counts.
+/// `snapsync licence check`: checks whether a licence is valid.
 struct LicenceCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",

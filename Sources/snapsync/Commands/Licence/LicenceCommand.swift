@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `snapsync licence`: signed files that say who may sync.
+/// `snapsync licence`: signed files that state who may sync.
 struct LicenceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "licence",

@@ -2,7 +2,7 @@ import ArgumentParser
 import CloudStore
 import SnapshotSync
 
-/// `snapsync licence key`: a vendor's key.
+/// `snapsync licence key`: makes a vendor's signing key.
 struct LicenceKeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key",

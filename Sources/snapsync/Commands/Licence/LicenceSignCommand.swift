@@ -4,7 +4,7 @@ import Foundation
 import SnapshotSync
 import StrictText
 
-/// `snapsync licence sign`: a licence for somebody.
+/// `snapsync licence sign`: signs a licence.
 struct LicenceSignCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sign",
@@ -47,7 +47,7 @@ struct LicenceSignCommand: AsyncParsableCommand {
     }
 }
 
-/// What `licence sign` and `licence check` print.
+/// The output of `licence sign` and `licence check`.
 struct LicenceReport: Encodable {
     let file: String
     let product: String

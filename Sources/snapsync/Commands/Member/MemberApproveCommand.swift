@@ -2,7 +2,7 @@ import ArgumentParser
 import CloudStore
 import SnapshotSync
 
-/// `snapsync member approve`: a device that asks for it becomes a member.
+/// `snapsync member approve`: makes a device that asks for it a member.
 struct MemberApproveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "approve",
@@ -55,7 +55,7 @@ struct MemberApproveCommand: AsyncParsableCommand {
         }
     }
 
-    /// Asks on the terminal whether the words are the device's.
+    /// Asks on the terminal whether the words match those on the device.
     private func isConfirmed(_ request: MembersReport.Request) throws -> Bool {
         guard StandardStream.isInputTerminal else {
             throw SyncError(

@@ -1,7 +1,7 @@
 public import ArgumentParser
 public import CloudStore
 
-/// `snapsync member`: who may write a signed zone.
+/// `snapsync member`: manages who may write to a signed zone.
 struct MemberCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "member",

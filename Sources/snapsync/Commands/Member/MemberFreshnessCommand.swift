@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// `snapsync member freshness`: a version at least once a day.
+/// `snapsync member freshness`: promises a version at least once a day.
 struct MemberFreshnessCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "freshness",

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// `snapsync member list`: the members of a signed zone, and who asks to be one.
+/// `snapsync member list`: lists the members of a signed zone and the devices that ask to be members.
 struct MemberListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -28,7 +28,7 @@ struct MemberListCommand: AsyncParsableCommand {
 }
 
 extension MembersReport {
-    /// The creator, the members and the requests, an entry each.
+    /// The creator, the members and the requests, one line each.
     fileprivate var lines: [String] {
         let kind = isSealed ? "sealed" : "signed"
         let head = creator.map { "zone \(zone) is \(kind); its creator is \($0)" } ?? "zone \(zone) is \(kind); \(creatorDevice) has published nothing yet"

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// `snapsync member remove`: nothing that a device signs counts any more.
+/// `snapsync member remove`: ends a device's membership, so that its signatures are refused.
 struct MemberRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",

@@ -2,7 +2,7 @@ import ArgumentParser
 import CloudStore
 import SnapshotSync
 
-/// `snapsync member role`: another role for a member.
+/// `snapsync member role`: changes the role of a member.
 struct MemberRoleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "role",

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// `snapsync member settle`: a person decides about a fork in which members were changed.
+/// `snapsync member settle`: lets a person resolve a fork in which both sides changed the members.
 struct MemberSettleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "settle",

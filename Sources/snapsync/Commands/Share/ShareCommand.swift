@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `snapsync share`: projects that everybody with the cloud can see.
+/// `snapsync share`: projects that everyone with access to the cloud can see.
 struct ShareCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "share",

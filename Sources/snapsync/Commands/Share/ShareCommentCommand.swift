@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SnapshotSync
 
-/// `snapsync share comment`: says something about a shared project.
+/// `snapsync share comment`: posts a comment on a shared project.
 struct ShareCommentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "comment",
@@ -34,7 +34,7 @@ struct ShareCommentCommand: AsyncParsableCommand {
             guard text == "-" else { return try await post(text) }
             let typed = String(decoding: try FileHandle.standardInput.readToEnd() ?? Data(), as: UTF8.self)
             do {
-                // The line feed that ends a file is no part of what is said.
+                // The final line feed of a file is not part of the comment.
                 try await post(typed.hasSuffix("\n") ? String(typed.dropLast()) : typed)
             } catch {
                 try StandardStream.output.write(typed)

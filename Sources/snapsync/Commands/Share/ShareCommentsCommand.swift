@@ -2,7 +2,7 @@ import ArgumentParser
 import SnapshotSync
 import StrictText
 
-/// `snapsync share comments`: what was said about a shared project.
+/// `snapsync share comments`: lists the comments on a shared project.
 struct ShareCommentsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "comments",

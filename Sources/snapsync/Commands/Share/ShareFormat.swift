@@ -1,14 +1,14 @@
 import SnapshotSync
 import StrictText
 
-/// How shared projects look to people.
+/// Formats shared projects for people.
 enum ShareFormat {
-    /// One project in a line.
+    /// One project in one line.
     static func line(_ project: ShareProjectReport) -> String {
         "\(project.id)  \"\(project.title)\" by \(project.owner), \(items(project.items))\(project.closed ? ", closed" : ""), shared \(project.sharedAt?.description ?? "at an unknown time")"
     }
 
-    /// The lines of a text of somebody's, indented; none if it is empty.
+    /// The lines of a user's text, indented; empty if the text is empty.
     static func text(_ text: String, indent: Int = 2) -> [String] {
         guard !text.isEmpty else { return [] }
         return text.split(separator: "\n", omittingEmptySubsequences: false).map { String(repeating: " ", count: indent) + $0 }

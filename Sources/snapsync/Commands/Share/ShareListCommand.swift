@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// `snapsync share list`: the shared projects, newest first.
+/// `snapsync share list`: lists the shared projects, newest first.
 struct ShareListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -35,7 +35,7 @@ struct ShareListCommand: AsyncParsableCommand {
         }
     }
 
-    /// Goes through the pages; each is a look at what was read once.
+    /// Reads the pages up to the requested one. All pages come from one reading of the zone.
     private func find() async throws -> SharedProjectPage {
         let sharing = try share.sharing()
         var found = try await sharing.projects(limit: limit)

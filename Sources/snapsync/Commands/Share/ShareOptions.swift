@@ -1,14 +1,14 @@
 import ArgumentParser
 import SnapshotSync
 
-/// Where projects are shared: through a database's settings, or in a cloud directory directly.
+/// The zone of shared projects: through a database's settings, or directly in a cloud directory.
 struct ShareOptions: ParsableArguments {
     @OptionGroup var database: DatabaseOptions
 
     @Option(name: .long, help: ArgumentHelp("The zone of the public scope.", valueName: "name"))
     var zone = ProjectSharing.standardZone
 
-    /// Opens the zone. Looking needs no device's name, so a database that is not set up, or none at all, will do with --cloud.
+    /// Opens the zone. Reading needs no device name, so `--cloud` is enough if the database is not set up or not given.
     func sharing(as device: String? = nil) throws -> ProjectSharing {
         if database.file.pathIfAny != nil {
             let engine = try database.engine()
@@ -21,7 +21,7 @@ struct ShareOptions: ParsableArguments {
     }
 }
 
-/// In whose name a project is shared or a comment made.
+/// The device in whose name a project is shared or a comment is posted.
 struct ShareDeviceOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -31,14 +31,14 @@ struct ShareDeviceOptions: ParsableArguments {
     var device: String?
 }
 
-/// Which project.
+/// The option that names a project.
 struct ShareProjectOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("The project's id.", valueName: "id"))
     var project: String
 }
 
 extension Printer {
-    /// Runs a command's work; what the cloud has against it comes out at this step.
+    /// Runs a command's work; errors of the cloud name this step.
     func run(_ step: SyncStep, _ body: () async throws -> Void) async throws {
         try await run {
             do {

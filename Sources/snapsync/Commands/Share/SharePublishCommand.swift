@@ -3,7 +3,7 @@ import Foundation
 import SnapshotModel
 import SnapshotSync
 
-/// `snapsync share publish`: a project with its items, for everybody to see.
+/// `snapsync share publish`: shares a project with its items.
 struct SharePublishCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",

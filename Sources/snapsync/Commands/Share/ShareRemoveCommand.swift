@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// `snapsync share remove`: a project, its items and its comments out of the cloud.
+/// `snapsync share remove`: removes a project with its items and comments.
 struct ShareRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",

@@ -2,7 +2,7 @@ import SnapshotModel
 import SnapshotSync
 import StrictText
 
-/// What `share publish --json` prints.
+/// The output of `share publish --json`.
 struct SharePublishReport: Encodable {
     let project: String
     let owner: String
@@ -12,14 +12,14 @@ struct SharePublishReport: Encodable {
     let items: Int
 }
 
-/// What `share status --json` prints.
+/// The output of `share status --json`.
 struct ShareStatusReport: Encodable {
     let project: String
     let zone: String
     let status: SharedProjectStatus
 }
 
-/// One project in `share list --json` and `share show --json`.
+/// A project in the output of `share list --json` and `share show --json`.
 struct ShareProjectReport: Encodable {
     let id: String
     let title: String
@@ -44,7 +44,7 @@ struct ShareProjectReport: Encodable {
     }
 }
 
-/// What `share list --json` prints.
+/// The output of `share list --json`.
 struct ShareListReport: Encodable {
     let zone: String
     let state: LoadState
@@ -54,13 +54,13 @@ struct ShareListReport: Encodable {
     let unreadable: [String]
 }
 
-/// What `share show --json` prints.
+/// The output of `share show --json`.
 struct ShareShowReport: Encodable {
     let project: ShareProjectReport
     let items: [SharedItem]
 }
 
-/// What `share remove --json` prints.
+/// The output of `share remove --json`.
 struct ShareRemoveReport: Encodable {
     let project: String
     let zone: String
@@ -68,7 +68,7 @@ struct ShareRemoveReport: Encodable {
     let comments: Int
 }
 
-/// One comment, as programs see it.
+/// A comment in JSON output.
 struct ShareCommentLine: Encodable {
     let id: String
     let text: String
@@ -85,13 +85,13 @@ struct ShareCommentLine: Encodable {
     }
 }
 
-/// What `share comment --json` prints.
+/// The output of `share comment --json`.
 struct ShareCommentReport: Encodable {
     let project: String
     let comment: ShareCommentLine
 }
 
-/// What `share comments --json` prints.
+/// The output of `share comments --json`.
 struct ShareCommentsReport: Encodable {
     let project: String
     let state: LoadState

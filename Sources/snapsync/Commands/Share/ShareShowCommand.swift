@@ -2,7 +2,7 @@ import ArgumentParser
 import SnapshotModel
 import SnapshotSync
 
-/// `snapsync share show`: a shared project with its items.
+/// `snapsync share show`: shows a shared project with its items.
 struct ShareShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",

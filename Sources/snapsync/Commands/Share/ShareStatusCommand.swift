@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// `snapsync share status`: whether a project is shared.
+/// `snapsync share status`: shows whether a project is shared.
 struct ShareStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",

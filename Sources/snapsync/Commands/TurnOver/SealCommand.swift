@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// `snapsync seal`: encrypts the data of a zone that exists.
+/// `snapsync seal`: moves the data of an existing zone to a sealed zone.
 struct SealCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "seal",

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SnapshotSync
 
-/// `snapsync sign`: signs the data of a zone that exists.
+/// `snapsync sign`: moves the data of an existing zone to a signed zone.
 struct SignCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sign",

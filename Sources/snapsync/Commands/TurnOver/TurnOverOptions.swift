@@ -3,7 +3,7 @@ import CloudStore
 import SnapshotSync
 import StrictText
 
-/// What `sign` and `seal` take, and what they print.
+/// The options and the output of `sign` and `seal`.
 struct TurnOverOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("The name of the new zone. Default: the present name and -signed or -sealed.", valueName: "name"))
     var zone: String?
@@ -21,7 +21,7 @@ struct TurnOverOptions: ParsableArguments {
             request.removesEarlier = pruneOld
             request.isDryRun = dryRun
             let printer = output.printer
-            // Whatever comes of the rest, the code is shown this once.
+            // The recovery code is printed as soon as it exists, because it is shown only once, even if a later step fails.
             let report = try await engine.turnOver(
                 request, showsCode: { code in if !printer.isJSON { try? printer.print(code.words, RecoveryWords.lines(code.words)) } })
             try printer.print(report, dryRun ? report.plan : report.lines)
