@@ -1,13 +1,13 @@
 package import ObjectCloud
 
-/// A report that says how many requests its run has sent to a bucket.
+/// A report that carries the number of requests that its run sent to a bucket.
 package protocol RequestCounting {
-    /// The requests of the run and their bytes; nil with a directory, and with a backend of the application's own.
+    /// The run's requests and their bytes; nil with a directory or with the application's own backend.
     var requests: RequestUsage? { get set }
 }
 
 extension SyncEngine {
-    /// Says in a run's report how many requests the run has sent.
+    /// Runs `body` and stores the requests that it sent in its report.
     package func countingRequests<Report: RequestCounting>(_ body: () async throws -> Report) async throws -> Report {
         let before = requests.usage
         var report = try await body()

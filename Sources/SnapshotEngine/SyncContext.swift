@@ -14,22 +14,22 @@ package struct SyncContext: Sendable {
     package let now: @Sendable () -> Instant
     let logger: Logger
     let assetRule: AssetRule
-    /// The nonce of this device's last report in the cloud, once it was looked at (``DeviceIdentity``).
+    /// The nonce of this device's last report in the cloud, once a run has read it (``DeviceIdentity``).
     package var reportSeen: String?
-    /// What makes the zone a signed one; nil if it is none.
+    /// The keys and knowledge of a signed zone; nil if the zone is not signed.
     package var signedZone: SignedZone?
-    /// What was found and done before the run began, in words, for its report.
+    /// Sentences for the run's report about what happened before the run began.
     var notices: [String] = []
     /// How large an asset may be, in bytes.
     var assetLimit = OperatorSettings.standardAssetLimit
-    /// Where the ids of messages and reports come from.
+    /// The source of the ids of messages and reports.
     var nonces = NonceSource.system
-    /// What is known of the zone, which no run changes: it is read once.
+    /// The zone's description. No run changes it, so a context reads it once.
     private let zoneOnce = OnceValue<ZoneInfo>()
     /// How long the run has taken so far.
     var elapsed = SyncContext.stopwatch()
 
-    /// Starts measuring time by the machine's own clock, which nobody sets.
+    /// Starts a stopwatch on the machine's monotonic clock, which nobody can set.
     package static func stopwatch() -> @Sendable () -> Duration {
         let begin = ContinuousClock.now
         return { ContinuousClock.now - begin }
@@ -37,7 +37,7 @@ package struct SyncContext: Sendable {
 
     /// Whether this device may publish in the zone.
     ///
-    /// - Throws: ``SyncError`` with `.refused` if another device is the one that does.
+    /// - Throws: ``SyncError`` with `.refused` if the zone's one publisher is another device.
     func checkPublisher() async throws {
         let info = try await zoneInfo()
         guard info.publishers == .many || info.creator == settings.device else {
@@ -49,23 +49,23 @@ package struct SyncContext: Sendable {
         }
     }
 
-    /// Whether this device publishes in a zone in which others do, too.
+    /// Whether this device publishes in a zone that has several publishers.
     package func isOneOfMany() async throws -> Bool {
         guard settings.role.publishes else { return false }
         return try await zoneInfo().publishers == .many
     }
 
-    /// Who made the zone and who may publish there; read at the first call.
+    /// Returns the zone's creator and publishers; the first call reads them from the cloud.
     func zoneInfo(at step: SyncStep = .open) async throws -> ZoneInfo {
         try await zoneOnce.value { try await cloud.at(step).zone(zone) }
     }
 
-    /// Sees that changes of the datasets are noted, and mends that where an application's migration has undone it.
+    /// Checks that triggers track the changes of the datasets, and installs them again where an application's migration has removed them.
     ///
-    /// - Returns: a sentence for each dataset whose tracking was not as it should be.
+    /// - Returns: one sentence for each dataset whose tracking had to be repaired.
     package func keepTracking() throws -> [String] {
         let isTracking = try database.read(at: .read) { transaction in
-            // A table that is missing or does not fit is the user's to mend, before anything is changed.
+            // Only the user can repair a table that is missing or does not fit. Fail before anything is changed.
             for schema in settings.datasets { _ = try transaction.tables.check(of: schema) }
             return try transaction.tracking.isInstalled(settings.datasets)
         }
@@ -75,7 +75,8 @@ package struct SyncContext: Sendable {
         }
     }
 
-    /// Tells the zone what this device has; a failure costs others a figure, so it is only logged.
+    /// Reports this device's version to the zone. Without the report other devices show an older version for it. That is no reason to fail, so an
+    /// error is only logged.
     package func report(_ token: ChangeToken?) async {
         do {
             try await cloud.report(

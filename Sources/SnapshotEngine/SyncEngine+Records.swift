@@ -3,14 +3,14 @@ import SnapshotVersions
 import StrictText
 
 extension SyncEngine {
-    /// Runs `body`; should it fail, what went wrong is kept in the database for ``status()`` until a run ends well.
+    /// Runs `body`. If it fails, the database keeps the error for ``status()`` until a run succeeds.
     ///
-    /// Where the database cannot be written, nothing is kept: the error that is thrown says enough.
+    /// If the database cannot be written either, nothing is kept: the thrown error says enough.
     func recorded<T>(_ body: () async throws -> T) async throws -> T {
         do {
             return try await body()
         } catch let error as SyncError {
-            // That the gate is closed is the user's will, or the entitlement's, and no failure of the run.
+            // The user or the entitlement closed the gate: this is not a failure of the run.
             if let decision = try? gate.standing(), decision != .open { throw error }
             if error.isSlip { throw error }
             try? database.note(
@@ -21,17 +21,17 @@ extension SyncEngine {
 }
 
 extension SyncContext {
-    /// Records that a run of this kind has ended well, and how long it took up to here.
+    /// Records that a run of this kind succeeded, and its duration so far.
     func recordSuccess(_ kind: RunKind, in transaction: LocalTransaction) throws {
         let run = runUpToHere()
         try transaction.state.setLastSuccess(run.at)
         try transaction.state.setLastRun(kind, run)
     }
 
-    /// Records that a run of this kind had nothing to do, without writing anything where that is possible.
+    /// Records that a run of this kind succeeded with nothing to do. Avoids writing to the database if possible.
     func recordIdleSuccess(_ kind: RunKind) throws {
         let idle = try database.read { transaction -> NoOpRunMarker? in
-            // A first success, and one after a failure, change what the database says.
+            // The first success, and a success after a failure, change the database's state and must be written to it.
             guard kind == RunKind(of: settings.role), try transaction.state.lastFailure() == nil, try transaction.state.lastRun(kind) != nil else { return nil }
             return try transaction.state.applied().map { NoOpRunMarker(database: database.path, version: $0, kind: kind) }
         }

@@ -5,7 +5,7 @@ import SnapshotVersions
 import StrictText
 
 extension SyncEngine {
-    /// What this device does about its own data when the zone was deleted.
+    /// Returns what this device does with its own data when the zone is deleted.
     public func zoneDeletionPolicy() throws -> ZoneDeletionPolicy {
         try database.read(at: .open) { transaction in
             _ = try transaction.settings.read()
@@ -13,7 +13,7 @@ extension SyncEngine {
         }
     }
 
-    /// Changes it, for every later run.
+    /// Sets the policy for all later runs.
     public func setZoneDeletionPolicy(_ policy: ZoneDeletionPolicy) throws {
         try database.write(at: .open) { transaction in
             _ = try transaction.settings.read()
@@ -21,9 +21,10 @@ extension SyncEngine {
         }
     }
 
-    /// Runs `body`; if the zone turns out to be deleted, does what the policy says and says so in the error.
+    /// Runs `body`. If the zone turns out to be deleted, applies the policy and describes the outcome in the error.
     ///
-    /// - Throws: what `body` throws; for a deleted zone ``SyncError`` with `.refused`, the reason, and what became of the data here.
+    /// - Throws: what `body` throws; for a deleted zone ``SyncError`` with `.refused`, the reason of the deletion, and what happened to the local
+    ///   data.
     func meetingZoneDeletion<T>(_ body: () async throws -> T) async throws -> T {
         do {
             return try await body()
@@ -36,13 +37,13 @@ extension SyncEngine {
         }
     }
 
-    /// Does what the policy says, and says what that was.
+    /// Applies the policy and returns a sentence that says what was done.
     private func respond(to deletion: ZoneDeletion, in transaction: LocalTransaction) throws -> String {
         guard try transaction.settings.zoneDeletionPolicy() == .erase else { return "everything here stays as it is" }
         guard deletion.reason != .encryptedDataReset else { return "everything here stays as it is, to be uploaded again" }
         guard try transaction.state.applied() != nil else { return "everything here stays as it is: nothing of it came from there" }
         let datasets = try transaction.settings.read().datasets
-        // Where a change may have gone unnoticed, nobody can tell what came from the zone. A table that was built anew is seen here.
+        // If a change may have been missed, the origin of a dataset's rows is unknown. Installing the triggers detects a table that was rebuilt.
         if try !transaction.tracking.isInstalled(datasets) { _ = try transaction.tracking.install(datasets) }
         let known = try datasets.filter { try transaction.changeLog.isComplete(of: $0) }
         try transaction.changeLog.consolidate(of: datasets)

@@ -8,34 +8,34 @@ import SnapshotModel
 import SnapshotVersions
 public import StrictText
 
-/// Syncs one SQLite database with a cloud directory, as its settings say.
+/// Syncs one SQLite database with a cloud directory or another backend, according to the settings in the database.
 ///
 ///     _ = try await SyncEngine.setUp(SetupRequest(database: "app.db", cloud: "/mnt/share", role: .writer))
 ///     let engine = try SyncEngine(database: "app.db")
 ///     let report = try await engine.export()
 ///
-/// Every method that changes something holds a lock that keeps other runs on the same database out (`tryAgainLater`).
-/// Every error is a ``SyncError``; after one, data and change token are as they were.
+/// Every method that changes something holds a lock against other runs on the same database (`tryAgainLater`). Every error is a ``SyncError``.
+/// After an error, the data and the change token are as they were before the call.
 public final class SyncEngine: Sendable {
     package let database: LocalDatabase
-    /// The backend that the caller gave; nil for a cloud directory.
+    /// The backend that the caller passed; nil for a cloud directory or a bucket.
     package let backend: (any CloudDatabase)?
-    /// The cloud directory or bucket that the caller gave in place of the settings'.
+    /// The cloud directory or bucket that the caller passed; overrides the settings.
     package let cloudPath: String?
     package let openCloud: @Sendable (SyncSettings) throws -> any CloudDatabase
     package let now: @Sendable () -> Instant
     package let logger: Logger
     let pause: @Sendable (Duration) async throws -> Void
     let assetRule: AssetRule
-    /// Where the private keys of this device lie, if its zone is signed.
+    /// Holds the private keys of this device, if its zone is signed.
     package let keyStore: any KeyStore
     let nonces: NonceSource
     let stopwatch: @Sendable () -> @Sendable () -> Duration
-    /// Counts the requests to a bucket that this engine opens.
+    /// Counts the requests to buckets that this engine opens.
     package let requests: RequestMeter
-    /// What there is to say of zones that this database was moved to, until a run says it.
+    /// Notices about zones that this database moved to, until a run reports them.
     let moves = ZoneMoveNotices()
-    /// Whether this database is synced, decided anew for each run.
+    /// Decides before each run whether this database is synced.
     public let gate: SyncGate
 
     /// Opens a database.
@@ -43,9 +43,9 @@ public final class SyncEngine: Sendable {
     /// - Parameters:
     ///   - database: the SQLite file.
     ///   - cloud: the cloud directory, if it now has another path than at `init`; it must be the same cloud.
-    ///   - gate: who says whether the user may and wants to sync, where that is not in the database's settings.
-    ///   - keys: where the device's private keys lie, if its zone is signed.
-    ///   - now: the time, for tests.
+    ///   - gate: where the entitlement and the user's preference come from, if not from the database's settings.
+    ///   - keys: holds the device's private keys, if its zone is signed.
+    ///   - now: returns the current time; tests replace it.
     public convenience init(
         database path: String, cloud: String? = nil, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(),
         logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
@@ -69,14 +69,14 @@ public final class SyncEngine: Sendable {
     ///     _ = try await SyncEngine.setUp(SetupRequest(database: "app.db", cloud: "memory", role: .writer, enables: true), in: cloud)
     ///     let engine = try SyncEngine(database: "app.db", cloud: cloud)
     ///
-    /// A run that may change something compares the backend's identity with the one at set-up, and refuses another cloud.
+    /// A run that may change something compares the backend's identity with the identity at set-up, and refuses another cloud.
     ///
     /// - Parameters:
     ///   - database: the SQLite file.
     ///   - cloud: the backend. It must satisfy the contract that the module CloudStoreConformance checks.
-    ///   - gate: who says whether the user may and wants to sync, where that is not in the database's settings.
-    ///   - keys: where the device's private keys lie, if its zone is signed.
-    ///   - now: the time, for tests.
+    ///   - gate: where the entitlement and the user's preference come from, if not from the database's settings.
+    ///   - keys: holds the device's private keys, if its zone is signed.
+    ///   - now: returns the current time; tests replace it.
     /// - Throws: ``SyncError`` if the database cannot be opened.
     public convenience init(
         database path: String, cloud: any CloudDatabase, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(),
@@ -85,12 +85,12 @@ public final class SyncEngine: Sendable {
         try self.init(database: path, gate: gate, keys: keys, logger: logger, now: now, backend: cloud) { _ in cloud }
     }
 
-    /// Opens a database whose cloud `openCloud` makes anew for each run.
+    /// Opens a database. `openCloud` opens its cloud again for each run.
     ///
     /// - Parameters:
     ///   - pause: waits after a lost race.
-    ///   - nonces: where the ids of messages and reports come from.
-    ///   - backend: the cloud that `openCloud` returns, where its identity has to be checked: a cloud directory checks its own.
+    ///   - nonces: the source of the ids of messages and reports.
+    ///   - backend: the cloud that `openCloud` returns, if a run has to check its identity; a cloud directory checks its own.
     ///   - stopwatch: starts measuring how long a run takes.
     ///   - requests: counts the requests of the clouds that `openCloud` returns.
     package convenience init(
@@ -133,24 +133,24 @@ public final class SyncEngine: Sendable {
         self.requests = requests
     }
 
-    /// Says that another program's lock holds this one up.
+    /// Returns a handler that logs that another program's lock delays this program.
     package static func waiting(for database: String, _ logger: Logger = Logger(label: "snapsync")) -> @Sendable () -> Void {
         { logger.notice("another program holds the lock of \(database); waiting for it, up to 10 s") }
     }
 
-    /// Sets a database up for syncing: settings in the database, the zone in the cloud.
+    /// Sets a database up for syncing: stores the settings in the database, and creates or joins the zone in the cloud.
     public static func setUp(_ request: SetupRequest) async throws -> SetupReport {
         try await WorkerThreads.host { try await SyncSetup.run(request) }
     }
 
-    /// Sets a database up for syncing with a backend of the application's own. ``SetupRequest/cloud`` is a text that names it in reports.
+    /// Sets a database up for syncing with the application's own backend. ``SetupRequest/cloud`` is the backend's name in reports.
     ///
     /// - Throws: ``SyncError``; with `.refused` for a request that only a directory can fulfil (``SetupRequest/sharing``).
     public static func setUp(_ request: SetupRequest, in cloud: any CloudDatabase) async throws -> SetupReport {
         try await WorkerThreads.host { try await SyncSetup.run(request, in: cloud) }
     }
 
-    /// Takes everything that ``setUp(_:)`` and later runs put into the database out again.
+    /// Removes from the database everything that ``setUp(_:)`` and later runs added to it.
     public func detach() throws -> DetachReport {
         try lockedHere {
             try SyncError.at(.open) {
@@ -158,7 +158,8 @@ public final class SyncEngine: Sendable {
                     let settings = try transaction.settings.read()
                     let kept = try transaction.detachedChanges.keep(of: settings)
                     try SetAsideReturn.keepCopies(of: settings.datasets, in: transaction, database: database.path, now: now())
-                    // Written before the tables go: a file without a detached database is overwritten by the next detach, and no name is lost.
+                    // Write the file before the tables are dropped: if we crash in between, the next detach overwrites the file, and the device's
+                    // name is not lost.
                     let device = try DetachedDevice(settings, nonces: transaction.state.reportNonces(), database: database.path)
                     try device.write(besides: database.path)
                     try transaction.detach()
@@ -169,12 +170,12 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Publishes a version, if anything is new. Writers and peers only; a peer that is behind must ``sync(level:progress:)``.
+    /// Publishes a version, if anything is new. For writers and peers only; a peer that is behind must call ``sync(level:progress:)``.
     ///
     /// - Parameters:
     ///   - level: zlib's level, 1 (fastest) to 9 (smallest).
-    ///   - isFull: write every dataset whole and anew, touched or not: where an asset in the cloud is damaged or gone.
-    ///   - allowed: the datasets that may lose more than half of their entities, as after an app's own "clear all".
+    ///   - isFull: writes every dataset whole, changed or not. Use it if an asset in the cloud is damaged or missing.
+    ///   - allowed: the datasets that may lose more than half of their entities, for example after an application's own "clear all".
     public func export(
         level: Int = 1, isFull: Bool = false, allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil
     ) async throws -> ExportReport {
@@ -188,9 +189,9 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Imports the newest version, if it is not here yet.
+    /// Imports the newest version, if it is not applied yet.
     ///
-    /// - Parameter allowed: the datasets that may lose more than half of their entities although no commit approves of that.
+    /// - Parameter allowed: the datasets that may lose more than half of their entities although no commit approves it.
     public func importNewest(allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil) async throws -> ImportReport {
         try await countingRequests { try await importUpdates(allowed, progress) }
     }
@@ -205,14 +206,14 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Shows an old version instead of the newest, until the next ``importNewest(progress:)``. Readers only.
+    /// Shows an old version instead of the newest, until the next ``importNewest(progress:)``. For readers only.
     public func importVersion(_ number: Int, progress: ProgressHandler? = nil) async throws -> ImportReport {
         try await locked { try await recorded { try await ImportRun(device: device(), progress: progress).importVersion(number) } }
     }
 
-    /// Imports a container file, gzip or plain JSON, ours or another program's, without any cloud.
+    /// Imports a container file, gzip or plain JSON, from this program or another, without a cloud.
     ///
-    /// A database that was not set up takes the datasets of `datasets`, a dataset file, or the built-in ones.
+    /// If the database was not set up, the datasets come from `datasets`, a dataset file, or are the built-in ones.
     public func importFile(_ path: String, datasets: String? = nil, acceptsOlder: Bool = false, progress: ProgressHandler? = nil) async throws -> ImportReport {
         try await locked {
             let settings = try database.read(at: .open) { try $0.settings.exists() ? $0.settings.read() : nil }
@@ -222,7 +223,7 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Does what the role does: a writer publishes what is new, a reader imports what is newer, a peer does both; a view is left as it is.
+    /// Does what the device's role requires: a writer publishes, a reader imports, a peer does both. A reader that shows an old version keeps it.
     public func sync(level: Int = 1, allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil) async throws -> SyncReport {
         try await WorkerThreads.host { try await countingRequests { try await syncOnce(level, allowed, progress) } }
     }
@@ -254,7 +255,7 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// What was exported, with the version that the zone has promised where there was nothing new (``setFreshness(_:)``).
+    /// Adds the version that renews the zone's freshness promise, if nothing else was published (``setFreshness(_:)``).
     private func fresh(_ device: SyncContext, _ exported: ExportReport) async throws -> ExportReport {
         guard !exported.published, let version = try await device.keepFresh() else { return exported }
         return exported.keepingFresh(as: version)
@@ -265,12 +266,12 @@ public final class SyncEngine: Sendable {
         return try await fresh(device, exported) as ExportReport
     }
 
-    /// The database, its settings and the cloud that they name.
+    /// Returns the database, its settings and the cloud that they name.
     ///
     /// - Parameters:
-    ///   - asIfWanted: whether the user is about to decide on syncing and wants to look first; nothing can be published then.
-    ///   - remembering: whether a store that is far away need not be asked for what this database keeps of it (``RememberingCloud``).
-    /// - Throws: ``SyncError`` with `.refused` where the gate is closed; the cloud is not touched then.
+    ///   - asIfWanted: ignores the user's preference, for a user who looks before deciding on syncing. Nothing can be published then.
+    ///   - remembering: lets a distant store answer from what this database has cached of it (``RememberingCloud``).
+    /// - Throws: ``SyncError`` with `.refused` if the gate is closed; the cloud is not touched then.
     package func device(asIfWanted: Bool = false, remembering: Bool = false) throws -> SyncContext {
         try gate.verify(asIfWanted: asIfWanted)
         return try SyncError.at(.open) {
@@ -284,26 +285,27 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Opens the cloud of the settings. In a signed zone it is told what this device knows, and what is learned is kept.
+    /// Opens the cloud of the settings. For a signed zone, the cloud gets what this device knows of the zone, and the database keeps what the
+    /// cloud learns.
     private func open(_ settings: SyncSettings, remembering: Bool) throws -> (cloud: any CloudDatabase, signedZone: SignedZone?) {
         let (cloud, signedZone) = try openToLook(settings, remembering: remembering)
         return (signedZone.map { SignedZoneCloud(wrapping: cloud, $0, database) } ?? cloud, signedZone)
     }
 
-    /// Opens the cloud of the settings as ``open(_:)`` does, for who writes nothing into the database. The contents of a sealed zone can be read.
+    /// Opens the cloud of the settings as ``open(_:)`` does, but writes nothing into the database. The contents of a sealed zone can be read.
     package func openToLook(
         _ settings: SyncSettings, remembering: Bool = false
     ) throws -> (cloud: any CloudDatabase, signedZone: SignedZone?) {
         let opened = try openCloud(settings)
         let known = try database.read { try $0.state.zoneKnowledge() }
         let signedZone = try SignedZone(of: settings, knowing: known, keyStore, in: opened)
-        // In a signed zone it is the one that knows this device's keys: several devices may share a backend.
+        // In a signed zone, use the cloud that holds this device's keys: several devices may share one backend.
         let own: any CloudDatabase = signedZone?.cloud ?? opened
         let cloud = try remembering ? RememberingCloud.wrap(own, settings, database) : own
         return (signedZone?.opening(cloud) ?? cloud, signedZone)
     }
 
-    /// The database as ``device(asIfWanted:)`` has it, with descriptions that are up to date with its tables (``SchemaUpdate``).
+    /// Returns the context of ``device(asIfWanted:)`` after the descriptions were updated to the database's tables (``SchemaUpdate``).
     func updatedDevice() async throws -> SyncContext {
         let outcome = try await SchemaUpdate(device: device(remembering: true)).automatic()
         var device = outcome.device
@@ -311,8 +313,9 @@ public final class SyncEngine: Sendable {
         return device
     }
 
-    /// Runs one transfer: no other run works on this database meanwhile, its outcome is noted for `status`, and a zone that goes
-    /// on elsewhere is followed, and one that was deleted is met as the settings say.
+    /// Runs one transfer under the database's lock and records its outcome for `status`.
+    ///
+    /// If the zone continues elsewhere, the device follows it. If the zone was deleted, the device applies its ``zoneDeletionPolicy()``.
     package func run<T>(_ body: () async throws -> T) async throws -> T {
         try await locked { try await recorded { try await followingZone { try await meetingZoneDeletion(body) } } }
     }
@@ -330,7 +333,7 @@ public final class SyncEngine: Sendable {
 
     /// Checks that the caller's backend is the cloud that the database was set up with.
     ///
-    /// A backend that cannot be reached is left to the run, which says so where it matters.
+    /// An unreachable backend is not an error here: the run reports it where it needs the backend.
     private func verifyBackend() async throws {
         guard let backend, try gate.standing() == .open else { return }
         let expected = try database.read(at: .open) { try $0.settings.exists() ? $0.settings.read().cloudUUID : nil }
@@ -353,9 +356,9 @@ public struct DetachReport: Sendable, Encodable {
     public let database: String
     public let zone: String
     public let cloud: String
-    /// The device's name, which the next `init` of the database finds again.
+    /// The device's name; the next `init` of the database uses it again.
     public let device: String
-    /// How many edits that no version has wait in the database for the next `init` with the same zone.
+    /// The number of unpublished edits. They stay in the database for the next `init` with the same zone.
     public let keptChanges: Int
 }
 
@@ -366,7 +369,7 @@ public struct SyncReport: Sendable, Encodable {
     public let exported: ExportReport?
     /// What was imported; nil at a writer, and at a peer for which nothing was new.
     public let imported: ImportReport?
-    /// What a reader told the publisher of its own changes; nil where nothing was to be told.
+    /// The messages with its own changes that a reader sent to the publisher; nil if there were none to send.
     public internal(set) var messages: SendReport?
     public package(set) var requests: RequestUsage?
 }

@@ -1,13 +1,13 @@
 public import SnapshotVersions
 
-/// How far a long step has come.
+/// The progress of a long step.
 public struct SyncProgress: Sendable {
-    /// What is being done: `encode` on the way out, `apply` on the way back.
+    /// The step: `encode` during an export, `apply` during an import.
     public let step: SyncStep
     public let dataset: String
     /// How many entities are done.
     public let entityCount: Int
-    /// How many there will be, where that is known.
+    /// The total number of entities, if known.
     public let expectedCount: Int?
 
     public init(step: SyncStep, dataset: String, entityCount: Int, expectedCount: Int?) {
@@ -17,9 +17,9 @@ public struct SyncProgress: Sendable {
         self.expectedCount = expectedCount
     }
 
-    /// How much is done, from 0 to 1; nil where it is not known how much there will be.
+    /// The completed part, from 0 to 1; nil if the total is not known.
     public var fraction: Double? { expectedCount.map { $0 > 0 ? min(1, Double(entityCount) / Double($0)) : 1 } }
 }
 
-/// Takes progress, at most once a block. Called on any thread, one call at a time.
+/// Receives progress, at most once a block. The engine calls it on any thread, one call at a time.
 public typealias ProgressHandler = @Sendable (SyncProgress) -> Void
