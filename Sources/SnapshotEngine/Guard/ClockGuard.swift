@@ -1,14 +1,14 @@
 import SnapshotVersions
 import StrictText
 
-/// A clock that is not set does not publish: its time would go with every entity that it touches.
+/// Refuses to publish while the device's clock is not set: the wrong time would become the timestamp of every entity that is changed.
 ///
-/// The cloud makes the other check, against its own time, when the commit is put in place (`clockUnusable`).
+/// The cloud compares the clock with its own time when the commit is put in place (`clockUnusable`).
 enum ClockGuard {
     /// The years 2000 to 2100.
     private static let plausible = Instant(microseconds: 946_684_800_000_000)...Instant(microseconds: 4_102_444_800_000_000)
 
-    /// Whether a clock can be right.
+    /// Whether a clock is between the years 2000 and 2100.
     static func isPlausible(_ clock: Instant) -> Bool { plausible.contains(clock) }
 
     /// Refuses a clock outside 2000 to 2100, before anything is read or written.

@@ -4,31 +4,32 @@ import LocalStore
 import SnapshotVersions
 import StrictText
 
-/// Notices that a database is a copy of another one, or a backup that was put back: somebody else syncs under its name.
+/// Detects that a database is a copy of another one, or a restored backup, so that two databases sync under one name.
 ///
-/// Each report in the cloud carries a nonce that the reporting database keeps, too. Another nonce there, or a commit in this
-/// device's name that it never intended, means that the name is taken; the database takes another, and nothing is lost.
+/// Each report in the cloud carries a nonce that the reporting database stores as well. If the cloud has another nonce, or has a commit in this
+/// device's name that this database never intended, another database uses the name. This database then takes a new name and loses nothing.
 struct DeviceIdentity {
-    /// The device, under another name if it had to take one.
+    /// The device, under its new name if it had to take one.
     let device: SyncContext
-    /// What there is to say.
+    /// Sentences for the run's report.
     let warnings: [String]
-    /// Why it took another name; nil if it did not.
+    /// Why the device took another name; nil if it kept its name.
     let reason: String?
 
-    /// Looks whether the device's name is still its own.
+    /// Checks whether another database uses the device's name, and renames the device if so.
     ///
-    /// - Parameter commits: what the zone has that the device has not read.
+    /// - Parameter commits: the commits of the zone that the device has not read yet.
     static func check(_ device: SyncContext, applied: AppliedVersion?, commits: [Commit]) async throws -> DeviceIdentity {
         var report = try await device.cloud.at(.fetch).deviceReport(of: device.settings.device, in: device.zone)
-        // In a signed zone somebody else's report under this name says nothing of this device.
+        // In a signed zone, a report with other keys was written by another device and says nothing about this one.
         if let own = device.signedZone?.authority.knowledge.own, report?.keys != own { report = nil }
         let facts = try device.database.read(at: .read) {
             Facts(
                 name: device.settings.device, applied: applied, intended: try $0.state.intended(), nonces: try $0.state.reportNonces(),
                 known: try $0.state.ownCommitsKnown())
         }
-        // Whoever can write the cloud can put an older report of this device back. One that these keys have signed before the last one is no copy's.
+        // A party that can write to the cloud can put back an older report of this device. A report that these keys signed before the last one is
+        // such a replay, not proof of a copy.
         if device.signedZone != nil, let nonce = report?.nonce, facts.nonces?.include(nonce) == false, let since = facts.nonces?.since,
             let clock = report?.clock, clock < since
         {
@@ -39,7 +40,8 @@ struct DeviceIdentity {
             same.reportSeen = report?.nonce
             return DeviceIdentity(device: same, warnings: [], reason: nil)
         }
-        // An older copy of the zone, put in its place since it was looked at, has older reports: that is refused, and no reason for another name.
+        // If the zone was replaced by an older copy of itself, its reports are older, too. That is an error of its own and no reason for another
+        // name.
         _ = try await device.fetchUpstreamChanges()
         guard device.signedZone == nil else {
             throw SyncError(
@@ -63,19 +65,19 @@ struct DeviceIdentity {
             ], reason: reason)
     }
 
-    /// The facts that decide, without files or clocks.
+    /// The facts that decide: a plain value, without files or clocks.
     struct Facts {
         let name: String
         let applied: AppliedVersion?
         let intended: IntendedVersion?
         let nonces: ReportNonces?
-        /// Up to that number, commits in the device's name are known to be another database's.
+        /// Commits in the device's name up to this number are known to come from another database.
         let known: Int
 
-        /// Why the name is another database's; nil if it is not.
+        /// Returns why another database must be using the name; nil if none does.
         func reason(_ report: DeviceReport?, _ commits: [Commit]) -> String? {
-            // Before its first version a database has made no commit; what is there is the first import's matter.
-            // A commit that deletes the zone or makes it anew is an administrator's, who may use the creator's name, and holds no data.
+            // A database without a version has made no commit; the first import handles commits that exist then. A commit that deletes or
+            // recreates the zone holds no data, and an administrator may make it in the creator's name.
             let withData = commits.filter { !($0.saved.isEmpty && $0.deleted.isEmpty && $0.messages.isEmpty) }
             if applied != nil,
                 let foreign = withData.first(where: { $0.device == name && $0.token.number > known && intended?.attempt(AppliedVersion($0.token)) == nil })
@@ -93,10 +95,10 @@ struct DeviceIdentity {
 }
 
 extension SyncContext {
-    /// Sees that this publisher is who it says it is.
+    /// Checks that no other database publishes under this publisher's name.
     ///
-    /// - Returns: what says so, with the device's present name.
-    /// - Throws: ``SyncError`` with `.refused` where only one device publishes and it may be another database by now.
+    /// - Returns: the result, with the device's current name.
+    /// - Throws: ``SyncError`` with `.refused` if the zone has one publisher, and another database may be using its name.
     func checkIdentity(applied: AppliedVersion?, commits: [Commit]) async throws -> DeviceIdentity {
         let identity = try await DeviceIdentity.check(self, applied: applied, commits: commits)
         guard let reason = identity.reason, try await zoneInfo().publishers == .one else { return identity }
@@ -108,13 +110,13 @@ extension SyncContext {
         )
     }
 
-    /// The nonce of the report that is about to be written: noted here first, most often by the transaction that brought what it tells.
+    /// Returns the nonce for the next report. The database stores it first, usually in the transaction that applied what the report says.
     func nextNonce() throws -> String {
         if let next = usable(try database.read { try $0.state.reportNonces() }) { return next }
         return try database.write { try nextNonce(in: $0) }
     }
 
-    /// Notes the nonce of the report that is to follow a transaction, as part of it: one wait for the disk less.
+    /// Stores the nonce of the report that follows a transaction as part of that transaction. This saves one wait for the disk.
     @discardableResult
     func nextNonce(in transaction: LocalTransaction) throws -> String {
         let known = try transaction.state.reportNonces()
@@ -124,6 +126,6 @@ extension SyncContext {
         return next
     }
 
-    /// A nonce that was not seen in the cloud yet serves again, for nobody else can have it.
+    /// A nonce that has not appeared in the cloud yet can be used again: no other database can have it.
     private func usable(_ known: ReportNonces?) -> String? { known.flatMap { $0.next == reportSeen ? nil : $0.next } }
 }

@@ -4,9 +4,9 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// A container file beside the database that keeps rows which a first import takes out: `FILE.snapsync-kept/<time>-<dataset>.json.gz`.
+/// A container file beside the database with the rows that a first import removes: `FILE.snapsync-kept/<time>-<dataset>.json.gz`.
 ///
-/// It can be read with `zcat` and imported with `snapsync import --file`. Nobody but the user removes it.
+/// `zcat` reads it, and `snapsync import --file` imports it. Only the user deletes it.
 final class DisplacedRowsFile {
     let schema: DatasetSchema
     /// The file's path.
@@ -18,10 +18,10 @@ final class DisplacedRowsFile {
     private var isFirst = true
     private var isFinished = false
     private var last: EntityKey?
-    /// How many rows it has.
+    /// The number of rows in the file.
     private(set) var count = 0
 
-    /// Begins a copy of rows of a dataset.
+    /// Creates a file for the rows of a dataset.
     ///
     /// - Throws: ``SyncError`` with `.inputOutput` if the file cannot be made.
     init(_ schema: DatasetSchema, of database: String, now: Instant, number: Int) throws {
@@ -46,7 +46,7 @@ final class DisplacedRowsFile {
         }
     }
 
-    /// Adds a row, whose key must come after the one before.
+    /// Adds a row. Its key must be greater than the key of the row before.
     func add(_ key: EntityKey, _ give: (any EntitySink) throws -> Void) throws {
         try give(encoder)
         last = key
@@ -54,7 +54,7 @@ final class DisplacedRowsFile {
         try drain()
     }
 
-    /// Whether a row of that key can come next.
+    /// Whether a row with this key can be added next.
     func takes(_ key: EntityKey) -> Bool { last.map { $0 < key } ?? true }
 
     /// Ends the file and makes it durable.
@@ -82,7 +82,7 @@ final class DisplacedRowsFile {
         }
     }
 
-    /// The failure of a call of Foundation, in the system's words where it passes the error number on.
+    /// Makes an error of a failure in Foundation. It contains the system's message if Foundation passes the error number on.
     private static func failure(_ path: String, _ error: any Error) -> SyncError {
         var cause = error as NSError
         while cause.domain != NSPOSIXErrorDomain, let next = cause.userInfo[NSUnderlyingErrorKey] as? NSError { cause = next }

@@ -3,19 +3,19 @@ package import SnapshotModel
 import SnapshotVersions
 package import StrictText
 
-/// What a database's own rows become where it has no version in common with the cloud yet.
+/// Decides what happens to a database's own rows if the database has no version in common with the cloud yet.
 ///
-/// What was here before the first import is *before the latch*: by the policy `replace` any entity or tombstone of the cloud
-/// beats it, and what the cloud does not know is added. A reader whose tables had rows at `init` must have said whether they
-/// stay (`--adopt`) or go (`--replace`). The policies `merge` and `single` let own rows win if they are later.
+/// With the policy `replace`, any entity or tombstone of the cloud beats a row that existed before the first import, and rows that the cloud does
+/// not know are added. If a reader's tables had rows at `init`, its user must have said whether they stay (`--adopt`) or go (`--replace`). With
+/// the policies `merge` and `single`, own rows win if they are later.
 package struct FirstImport {
     private let rules: [String: MergeRule]
     private let publishes: Bool
 
-    /// Looks which datasets are imported for the first time, and tracks their own rows where they may stay. Notes must have been folded.
+    /// Finds the datasets that are imported for the first time, and tracks their own rows if these may stay. The log must have been consolidated.
     ///
-    /// - Parameter isView: whether an old version is only shown: then nothing of one's own stays in the tables.
-    /// - Throws: ``SyncError`` with `.refused` for rows that nobody has decided about.
+    /// - Parameter isView: whether the import only shows an old version; then no own rows stay in the tables.
+    /// - Throws: ``SyncError`` with `.refused` if nobody has decided what happens to existing rows.
     package init(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], settings: SyncSettings, isView: Bool, now: Instant, at database: String) throws {
         publishes = settings.role.publishes
         let known = Set(try transaction.datasetStates.all().map(\.name))
@@ -34,7 +34,7 @@ package struct FirstImport {
         self.rules = rules
     }
 
-    /// The refusal of rows that were there before the first import, where nobody has said what becomes of them.
+    /// Returns the error for rows that existed before the first import, if nobody has decided what happens to them.
     static func undecidedRows(of schema: DatasetSchema, at database: String, step: SyncStep, hint: String) -> SyncError {
         SyncError(
             .refused, step: step, at: "\(database), table \(schema.table)",
@@ -42,13 +42,13 @@ package struct FirstImport {
             hint: "\(hint) --adopt (rows that the cloud lacks stay) or --replace (the cloud's alone)")
     }
 
-    /// How the dataset is merged.
+    /// Returns how the dataset is merged.
     package func rule(of schema: DatasetSchema, horizon: Instant?) -> MergeRule {
         var rule = rules[schema.name] ?? MergeRule(horizon: horizon)
         rule.versionStays = !publishes || rule.cloudWins
         return rule
     }
 
-    /// Whether only one entity of the dataset may be left (``SinglePolicy``).
+    /// Whether the merge leaves only one entity of the dataset (``SinglePolicy``).
     package func isSingle(_ schema: DatasetSchema) -> Bool { schema.merge == .single && rules[schema.name] != nil }
 }

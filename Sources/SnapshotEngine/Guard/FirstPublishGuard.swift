@@ -2,12 +2,12 @@ import CloudStore
 import LocalStore
 import SnapshotVersions
 
-/// The bootstrap latch: no database publishes before its first import, or before it made the zone.
+/// Refuses a database's first publication before its first import, unless the database made the zone.
 ///
-/// A database that was made anew under its old name finds its zone there, empty perhaps because a sync tool is still bringing
-/// the files; its first version would fork or replace what it does not know.
+/// If a database is created again under its old name, its zone exists already. The zone may look empty because a sync tool is still delivering
+/// the files. A first version published then would fork the zone or replace data that the database does not know.
 enum FirstPublishGuard {
-    /// Refuses to publish from a database that has neither imported anything nor made the zone.
+    /// Refuses to publish from a database that has neither imported a version nor made the zone.
     ///
     /// - Throws: ``SyncError`` with `.refused`.
     static func verify(_ device: SyncContext, token: ChangeToken?) throws {

@@ -4,26 +4,26 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// What one import takes out and keeps, and what it has to say about that. Used within one transaction, on one thread.
+/// Collects what one import removes, keeps and reports. Used within one transaction, on one thread.
 package final class ImportLedger {
     let now: Instant
     /// This device's name.
     let device: String
-    /// Whether this device publishes what wins here, so that nobody else sees what loses to it.
+    /// Whether this device publishes the edits that win here. No other device then sees the edits that lose to them.
     let publishes: Bool
-    /// The device that published what is being applied; nil where that is not known.
+    /// The device that published the version that is being applied; nil if unknown.
     var author: String?
-    /// The devices that published the versions that are being applied, by the versions' numbers.
+    /// The devices that published the versions that are being applied, by version number.
     var authors: [Int: String] = [:]
-    /// The device that published all of them; nil if there were several, or none is known.
+    /// The only device that published them; nil if there were several, or none is known.
     var soleAuthor: String? { Set(authors.values).count == 1 ? authors.values.first : nil }
-    /// How many edits were written to the conflict journal.
+    /// The number of edits that were written to the conflict journal.
     private(set) var conflicts = LostEdits()
     private let database: String
     private let datasets: [DatasetSchema]
-    /// What keeps parents for the children that stay; nil until the import begins.
+    /// Keeps or revives parents that remaining children need; nil until the import begins.
     var parents: OrphanResolver?
-    /// What finds single entities of the versions that are being applied, by the dataset's name.
+    /// Lookups of single entities of the versions that are being applied, by dataset name.
     var lookups: [String: VersionLookup] = [:]
     private var copies: [String: [DisplacedRowsFile]] = [:]
     private var events: [Event: [EntityKey]] = [:]
@@ -41,12 +41,12 @@ package final class ImportLedger {
         self.now = now
     }
 
-    /// Keeps a row that has to leave its table, and says so.
+    /// Sets aside a row that must leave its table, and reports it.
     func setAside(_ row: DisplacedRow, in transaction: LocalTransaction) throws {
         if try keep(row, in: transaction) { recordSetAside(row.key, row.schema, row.reason) }
     }
 
-    /// Keeps a row that has to leave its table. Returns whether there is such a row.
+    /// Sets aside a row that must leave its table, without reporting it. Returns whether the row exists.
     @discardableResult
     func keep(_ row: DisplacedRow, in transaction: LocalTransaction) throws -> Bool {
         guard let text = try EntityDocument.make(row.schema, row.give) else { return false }
@@ -55,7 +55,8 @@ package final class ImportLedger {
         return true
     }
 
-    /// Puts displaced rows back among the version's, and inserts the version's entities in place of those that lose to another row.
+    /// Returns displaced rows to their tables among the version's rows, and inserts the version's entities where their changed rows lost to other
+    /// rows.
     func restore(_ rows: UniqueConflictResolver, of lookup: VersionLookup, in transaction: LocalTransaction) throws {
         try SyncError.at(.apply) {
             var lost = try rows.putBack { try setAside($0, in: transaction) }
@@ -68,24 +69,26 @@ package final class ImportLedger {
         }
     }
 
-    /// Says that an entity was set aside.
+    /// Reports that an entity was set aside.
     func recordSetAside(_ key: EntityKey, _ schema: DatasetSchema, _ reason: SetAsideReason) {
-        // One that went and came and went again, or went for two reasons, is told once.
+        // Report an entity once, even if it was set aside several times or for two reasons.
         withdraw(key, schema)
         note(key, schema, "\(Self.setAside)\(reason.explanation)")
     }
 
-    /// Says that an entity came back; nothing, if this very import had set it aside.
+    /// Reports that an entity came back. If this import set it aside, the two cancel out and nothing is reported.
     func recordReturn(_ key: EntityKey, _ schema: DatasetSchema) {
         if !withdraw(key, schema) { note(key, schema, Self.cameBack) }
     }
 
-    /// Says that an entity that was set aside is dropped, because a later change of the same entity is there, and keeps it among the conflicts.
+    /// Reports that an entity that was set aside is dropped because a later change of the same entity exists, and writes it to the conflict
+    /// journal.
     ///
     /// - Parameter entity: the later change as canonical JSON; nil for a deletion.
     func overtake(_ one: SetAsideEntity, _ schema: DatasetSchema, by entity: String?, at instant: Instant, in transaction: LocalTransaction) throws {
         let isNews = !withdraw(one.key, schema)
-        // A version's row that this import took out and put in again in a later state lost nothing; a change made here did.
+        // If this import displaced a version's row and inserted it again in a later state, nothing was lost. A local change that was displaced
+        // was lost.
         guard entity != one.entity, isNews || one.displacedAt == nil else { return }
         try recordConflict(
             Conflict(
@@ -95,7 +98,7 @@ package final class ImportLedger {
         note(one.key, schema, "not waited for any longer: set aside earlier, and \(entity == nil ? "deleted" : "changed") later by another device")
     }
 
-    /// Takes back what this import said of an entity that it set aside or let come back. Returns whether it had said so.
+    /// Removes from the report that this import set an entity aside or let it come back. Returns whether the report said so.
     @discardableResult
     private func withdraw(_ key: EntityKey, _ schema: DatasetSchema) -> Bool {
         var hasSaid = false
@@ -111,9 +114,9 @@ package final class ImportLedger {
     private static let setAside = "set aside: "
     private static let cameBack = "came back that had been set aside"
 
-    /// Keeps a row that loses against the version of a first import, in a file.
+    /// Writes a row that loses to the version of a first import to a file.
     func copy(_ key: EntityKey, of schema: DatasetSchema, in transaction: LocalTransaction) throws {
-        // A copy is in key order; what comes later than it should begins another.
+        // A file must be in key order. A key that is out of order starts another file.
         if copies[schema.name]?.last?.takes(key) != true {
             copies[schema.name, default: []].append(try DisplacedRowsFile(schema, of: database, now: now, number: copies[schema.name]?.count ?? 0))
         }
@@ -126,18 +129,18 @@ package final class ImportLedger {
         conflicts += LostEdits(count: 1, refused: conflict.reason == .refused ? 1 : 0)
     }
 
-    /// Notes something that deserves attention about an entity.
+    /// Adds a sentence about an entity to the report.
     func note(_ key: EntityKey, _ schema: DatasetSchema, _ what: String) {
         events[Event(dataset: schema.name, what: what), default: []].append(key)
     }
 
-    /// Makes the copies durable, before the transaction that removes their rows is kept.
+    /// Makes the files durable. Call it before the transaction that removes their rows commits.
     func finish() throws { for copy in copies.values.joined() { try copy.finish() } }
 
-    /// Takes the copies away again, for the import failed and the rows are where they were.
+    /// Removes the files again. Call it if the import failed: the rows are still in their tables.
     func discard() { for copy in copies.values.joined() { copy.discard() } }
 
-    /// What there is to say, a sentence each.
+    /// Returns the report, one sentence for each kind of event.
     var sentences: [String] {
         events.map { event, keys in
             let shown = keys.prefix(3).map(\.description).joined(separator: ", ") + (keys.count > 3 ? ", …" : "")
@@ -150,7 +153,7 @@ package final class ImportLedger {
 }
 
 extension SetAsideReason {
-    /// Why, and what ends it.
+    /// Why the entities were set aside, and when they come back.
     fileprivate var explanation: String {
         switch self {
         case .parentMissing: "what they refer to is not there; they come back with it"

@@ -5,10 +5,10 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Finds entities of the applied version that are missing here without a tracked deletion.
+/// Finds entities of the applied version that are missing in the tables without a tracked deletion.
 ///
-/// Tracking is incomplete where an application rebuilt a table: what went with the triggers was noted by nobody, and an entity
-/// that is missing then counts as damaged, not as deleted.
+/// If an application rebuilt a table, its triggers were gone for a while and tracking is incomplete. An entity that is missing then counts as
+/// damaged, not as deleted.
 struct MissingRows: Sendable {
     let device: SyncContext
     let allowed: ShrinkApproval
@@ -19,12 +19,12 @@ struct MissingRows: Sendable {
     func refuse(_ schema: DatasetSchema, _ last: DatasetRecord?, _ session: ReadSession) async throws {
         guard let last, !allowed.covers(schema.name) else { return }
         let isKnown = try session.withReader(0, at: .read) { reader in
-            // After VACUUM the rows of a table without a key are missing under their old rowids alone.
+            // In a table without a key, rowids identify the rows. VACUUM may assign new rowids, so that rows seem to be missing.
             let isComplete = try reader.transaction.changeLog.isComplete(of: schema)
             return try isComplete || reader.transaction.rowids.mayBeRenumbered(schema)
         }
         guard !isKnown else { return }
-        // An asset that cannot be read is another step's matter; it is written anew then.
+        // An asset that cannot be read is handled by a later step, which writes it again.
         let record = last.record(of: schema)
         guard let version = try? await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone) else { return }
         let count = try Self.countMissing(of: version, session)

@@ -3,25 +3,25 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Sees, after a merge, that no row lacks a parent that it needs: brings parents back, sets children aside, and lets rows return that were
-/// set aside earlier, until nothing more changes.
+/// Ensures after a merge that no row lacks a parent that it needs. It revives parents, sets children aside and returns rows that were set aside
+/// earlier, until nothing changes any more.
 ///
 /// The rule is in docs/sync.md, "UNIQUE values, rows set aside and parents that come back".
 struct RowSettlement {
     let datasets: [DatasetSchema]
     let transaction: LocalTransaction
     let ledger: ImportLedger
-    /// Whether what is done here is published.
+    /// Whether this device publishes the changes that are made here.
     let publishes: Bool
-    /// Whether a version is coming in: then its entities take the places of changes that lose.
+    /// Whether a version is being applied. If so, the version's entities replace changes that lose.
     let isImport: Bool
 
-    /// Each round does all that the one before made possible; what is left after so many is for the next run.
+    /// The maximum number of rounds: each round can make new changes possible. The next run does what is left.
     private static let roundLimit = 64
 
     /// Runs inside ``ChangeTracking/importing(_:)``, after the last insertion and before ``ForeignKeyEnforcer/enforce()``.
     ///
-    /// - Throws: ``SyncError`` with `.needsWholeVersion` where an entity of the version is needed that this import does not read.
+    /// - Throws: ``SyncError`` with `.needsWholeVersion` if the merge needs an entity of the version that this import does not read.
     func run() throws {
         for _ in 0..<Self.roundLimit {
             var hasChanged = try resolveParents()
@@ -38,7 +38,7 @@ struct RowSettlement {
             let lost = outcome.setAside.filter { $0.schema.name == schema.name }
             guard !lost.isEmpty else { continue }
             guard isImport else {
-                // The deletion takes the row out of the version, too; any later edit of it wins over that.
+                // The published deletion also removes the row from the version. Any later edit of the row wins over it.
                 for one in lost { try transaction.changeLog.track(of: one.key, in: schema, at: one.instant.forTombstone) }
                 continue
             }
@@ -54,6 +54,7 @@ struct RowSettlement {
 }
 
 extension SyncError.Code {
-    /// An import of change assets alone cannot go on: single entities of the version are needed. The whole version is read then.
+    /// An import of change assets needs single entities of the version, which change assets do not have. The caller reads the whole version
+    /// instead.
     static let needsWholeVersion = SyncError.Code(name: "needsWholeVersion")
 }

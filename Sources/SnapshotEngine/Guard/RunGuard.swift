@@ -3,29 +3,29 @@ import LocalStore
 import SnapshotModel
 import SnapshotVersions
 
-/// One reason for which a run is refused before it changes anything.
+/// A check that can refuse a run before it changes anything.
 ///
-/// All guards have this signature; ``ExportRun`` and ``ImportRun`` list theirs in the order in which they are asked. A guard changes nothing.
+/// All guards have this signature. ``ExportRun`` and ``ImportRun`` list their guards in the order of the checks. A guard changes nothing.
 struct RunGuard: Sendable {
-    /// What guards decide on.
+    /// The facts on which guards decide.
     struct Facts: Sendable {
         let device: SyncContext
-        /// Whether other devices publish in the zone, too.
+        /// Whether other devices publish in the zone as well.
         var isOneOfMany = false
-        /// Which datasets may become much smaller.
+        /// The datasets that may become much smaller.
         var allowed = ShrinkApproval.none
-        /// What the zone has beyond the version that is here; nil before the run has looked.
+        /// The commits of the zone after the applied version; nil until the run has read them.
         var upstream: UpstreamChanges?
 
-        /// Asks guards, one after the other.
+        /// Runs the guards in order.
         ///
-        /// - Throws: the first refusal: ``SyncError`` with `.refused`, or with `.tryAgainLater` where waiting helps.
+        /// - Throws: the first refusal: ``SyncError`` with `.refused`, or with `.tryAgainLater` if waiting helps.
         func ask(_ guards: [RunGuard]) async throws { for one in guards { try await one.check(self) } }
     }
 
     let check: @Sendable (Facts) async throws -> Void
 
-    /// A reader does not publish.
+    /// Refuses to publish from a reader.
     static let role = RunGuard { facts in
         let device = facts.device
         guard device.settings.role.publishes else {
@@ -36,13 +36,14 @@ struct RunGuard: Sendable {
         }
     }
 
-    /// The clock can be right.
+    /// Refuses a clock that cannot be right.
     static let clock = RunGuard { try ClockGuard.verify($0.device.now()) }
 
-    /// The zone takes commits of this device.
+    /// Refuses a device that may not publish in the zone.
     static let publisher = RunGuard { try await $0.device.checkPublisher() }
 
-    /// The database has the zone's newest version, so that a publication replaces nothing that it does not know.
+    /// Refuses to publish before the database has imported the zone's newest version: the publication would replace data that the database does
+    /// not know.
     static let newestVersion = RunGuard { facts in
         guard let upstream = facts.upstream, upstream.isBehind || upstream.fork != nil, let newest = upstream.changes.token else { return }
         let place = "zone \(facts.device.zone)"
@@ -59,15 +60,15 @@ struct RunGuard: Sendable {
             hint: "run snapsync import first")
     }
 
-    /// No database publishes before its first import, or before it made the zone.
+    /// Refuses to publish before the first import, unless the database made the zone.
     static let firstPublish = RunGuard { try FirstPublishGuard.verify($0.device, token: $0.upstream?.applied?.token) }
 
-    /// The dataset file knows every field that the zone's data have.
+    /// Refuses to publish if the zone's data have a field that the dataset file does not know.
     static let knownFields = RunGuard { facts in
         try SyncGuards.refuseUnknownFields(facts.device.database.read(at: .read) { try $0.datasetStates.all() })
     }
 
-    /// No dataset has lost more than half of its entities without approval.
+    /// Refuses versions in which a dataset lost more than half of its entities without approval.
     static let shrink = RunGuard { facts in
         guard let upstream = facts.upstream else { return }
         try await ShrinkCheck(device: facts.device, allowed: facts.allowed).verify(upstream.changes, after: upstream.common?.token)

@@ -3,49 +3,50 @@ import SnapshotFormat
 import SnapshotModel
 import StrictText
 
-/// Lets entities that were set aside come back where what kept them away is gone: the parent is there, the value is free, or is held by
-/// rows of lower rank.
+/// Returns entities that were set aside to their tables once the obstacle is gone: the parent exists, or the UNIQUE value is free or held by rows
+/// of lower rank.
 ///
 /// The rule is the table in docs/sync.md, "When a row comes back".
 struct SetAsideReturn {
     let datasets: [DatasetSchema]
     let transaction: LocalTransaction
     let ledger: ImportLedger
-    /// Whether what returns is published; at a reader it takes no value from another row.
+    /// Whether this device publishes what returns. At a reader, a returning entity takes no value from another row.
     let publishes: Bool
     private let stashes = Stashes()
 
-    /// The tables through which entities return, by the dataset's name.
+    /// The temporary tables through which entities return, by dataset name.
     private final class Stashes {
         var rows: [String: StashedRows] = [:]
     }
 
-    /// With which instant an entity can return.
+    /// Whether an entity can return, and with which instant.
     private enum Standing {
         case canReturn(at: Instant)
-        /// The version's entity can be put back: its deletion is not published yet.
+        /// The version's entity can be put back, because its deletion is not published yet.
         case canBeRestored
-        /// A later change of the same entity is there; nil: a deletion.
+        /// A later change of the same entity exists; `by` is nil for a deletion.
         case overtaken(by: String?, at: Instant)
-        /// Nothing needs it any longer.
+        /// No row needs the entity any longer.
         case unneeded
     }
 
-    /// Entities that return together, or not at all.
+    /// Entities that return together or not at all.
     private final class Group {
         var returned: [(schema: DatasetSchema, key: EntityKey)] = []
         var displaced: [(schema: DatasetSchema, key: EntityKey)] = []
     }
 
-    /// Tries every one of them, the highest rank first, until none returns. Changes must not be noted meanwhile (``ChangeTracking/importing(_:)``).
+    /// Tries to return every entity, the highest rank first, until none can return. Run it inside ``ChangeTracking/importing(_:)``, so that the
+    /// triggers log nothing.
     ///
-    /// - Returns: whether any row came or went.
+    /// - Returns: whether any row was inserted or removed.
     func run() throws -> Bool {
         guard try transaction.setAside.hasReturnable() else { return false }
         var hasChanged = false, again = true
         while again {
             again = false
-            // Made before the first attempt: what is made within one goes with it.
+            // Create the tables before the first attempt: a failed attempt rolls back the tables that it created.
             for schema in datasets { _ = try rows(of: schema) }
             for (schema, one) in try waiting() where try transaction.setAside.entity(one.key, of: schema) == one {
                 if try tryReturn(of: one, schema) { again = true }
@@ -64,7 +65,7 @@ struct SetAsideReturn {
         return hasChanged
     }
 
-    /// The table through which a dataset's entities return.
+    /// The temporary table through which a dataset's entities return.
     private func rows(of schema: DatasetSchema) throws -> StashedRows {
         if let rows = stashes.rows[schema.name] { return rows }
         let rows = try StashedRows(transaction, schema, table: "snapsync_returning_\(stashes.rows.count)")
@@ -73,14 +74,15 @@ struct SetAsideReturn {
         return rows
     }
 
-    /// What may return by itself, the highest rank first.
+    /// Returns the entities that may return on their own, the highest rank first.
     private func waiting() throws -> [(schema: DatasetSchema, one: SetAsideEntity)] {
         try datasets.flatMap { schema in
             try transaction.setAside.entities(of: schema).filter { $0.reason == .valueTaken || $0.reason == .parentMissing }.map { (schema, $0) }
         }.sorted { $0.one.rank > $1.one.rank }
     }
 
-    /// Lets one entity return if it can, or drops it if it was overtaken. Returns whether any row came or went.
+    /// Returns one entity to its table if possible, or drops it if a later change exists. The result says whether any row was inserted or
+    /// removed.
     private func tryReturn(of one: SetAsideEntity, _ schema: DatasetSchema) throws -> Bool {
         if case .overtaken(let entity, let instant) = try standing(one, schema) {
             try transaction.setAside.remove(one.key, of: schema)
@@ -109,7 +111,8 @@ struct SetAsideReturn {
         let tracked = try transaction.changeLog.change(of: one.key, in: schema).flatMap { $0.isDeletion ? $0.instant : nil }
         let tombstone = try transaction.tombstonesAndInstants.tombstone(of: one.key, in: schema)
         guard let deleted = tracked ?? tombstone else { return .canReturn(at: one.instant) }
-        // Whatever took a needed parent out is taken back; the deletion that made room for another's value is no word against the entity.
+        // A needed parent comes back whatever deleted it. A deletion that only made room for another row's value does not count against the
+        // entity.
         if isNeeded { return .canReturn(at: deleted.advanced(byMicroseconds: 1)) }
         if deleted == one.displacedAt || deleted == one.instant {
             return tracked == one.displacedAt && tombstone == nil ? .canBeRestored : .canReturn(at: deleted.advanced(byMicroseconds: 1))
@@ -117,7 +120,7 @@ struct SetAsideReturn {
         return deleted < one.instant ? .canReturn(at: one.instant) : .overtaken(by: nil, at: deleted)
     }
 
-    /// Puts an entity into its table, and the parents that are set aside with it. Returns false if something keeps it away.
+    /// Inserts an entity into its table, together with its parents that are set aside. Returns false if an obstacle remains.
     private func put(_ one: SetAsideEntity, _ schema: DatasetSchema, _ group: Group) throws -> Bool {
         let standing = try standing(one, schema)
         switch standing {
@@ -135,7 +138,7 @@ struct SetAsideReturn {
         group.returned.append((schema, one.key))
         for (schema, key) in try transaction.setAside.parents(of: one.key, in: schema, among: datasets) {
             guard let parent = try transaction.setAside.entity(key, of: schema) else { continue }
-            // Another one may have been what was missing.
+            // Continue only while a parent is still missing: the parents inserted so far may have been enough.
             guard try group.returned.contains(where: { try transaction.references.isDangling($0.key, of: $0.schema, among: datasets) }) else { break }
             guard parent.reason != .tooOld, try put(parent, schema, group) else { return false }
         }
@@ -147,7 +150,7 @@ struct SetAsideReturn {
         do {
             try rows.take(one.key) { try EntityDocument.give(one.entity, of: schema, to: $0) }
         } catch is FormatError {
-            // The dataset is described in another way now.
+            // The dataset's description has changed since the entity was set aside.
             return false
         }
         _ = try transaction.rows.deleteEntity(one.key, of: schema)
@@ -170,22 +173,22 @@ struct SetAsideReturn {
 }
 
 extension SetAsideEntity {
-    /// Its rank among rows that hold one UNIQUE value.
+    /// The rank among rows that hold the same UNIQUE value.
     fileprivate var rank: RowRank { RowRank(instant, key) }
 }
 
 extension SetAsideReturn {
-    /// Writes what was set aside, and edits that lost and that nobody has looked at, into files beside the database: the tables that hold
-    /// them are about to go.
+    /// Writes entities that were set aside, and edits in open conflicts, into files beside the database. `detach` calls it before it drops the
+    /// tables that hold them.
     static func keepCopies(of datasets: [DatasetSchema], in transaction: LocalTransaction, database: String, now: Instant) throws {
         let conflicts = Dictionary(grouping: try transaction.conflictJournal.entries(in: .open).map(\.conflict), by: \.dataset)
         for schema in datasets {
             var entities = try transaction.setAside.entities(of: schema).map { (key: $0.key, text: $0.entity) }
-            // A deletion that lost leaves nothing to keep. Sorting is stable: of one key, the edit that lost first comes first.
+            // A deletion that lost has no entity to keep. Sorting is stable: of two edits of one key, the edit that lost first comes first.
             entities += (conflicts[schema.name] ?? []).compactMap { one in one.loser.entity.map { (key: one.key, text: $0) } }.sorted { $0.key < $1.key }
             var copies: [DisplacedRowsFile] = []
             for one in entities {
-                // A file is in key order; what comes later than it should begins another.
+                // A file must be in key order. A key that is out of order starts another file.
                 if copies.last?.takes(one.key) != true { copies.append(try DisplacedRowsFile(schema, of: database, now: now, number: copies.count)) }
                 try copies.last?.add(one.key) { try EntityDocument.give(one.text, of: schema, to: $0) }
             }
@@ -195,7 +198,7 @@ extension SetAsideReturn {
 }
 
 extension SyncContext {
-    /// Lets entities come back at a publisher, where no import does it. Returns what there is to say.
+    /// Returns entities that were set aside at a publisher that does not import. The result is a list of sentences for the run's report.
     func returnSetAside() throws -> [String] {
         guard try database.read({ try $0.setAside.hasReturnable() }) else { return [] }
         do {

@@ -1,4 +1,4 @@
-/// Which datasets may become much smaller: what a person, or an app's own "clear all", has agreed to beforehand.
+/// The datasets that may become much smaller: what a person, or an application's own "clear all", has approved beforehand.
 ///
 ///     let report = try await engine.export(allowing: .datasets("notifications"))
 public struct ShrinkApproval: Sendable, Hashable {
@@ -9,18 +9,18 @@ public struct ShrinkApproval: Sendable, Hashable {
 
     private let extent: Extent
 
-    /// No dataset: what a run that nobody watches says.
+    /// Approves no dataset; for unattended runs.
     public static let none = ShrinkApproval(extent: .named([]))
-    /// Every dataset.
+    /// Approves every dataset.
     public static let all = ShrinkApproval(extent: .all)
 
-    /// The datasets with these names.
+    /// Approves the datasets with these names.
     public static func datasets(_ names: String...) -> ShrinkApproval { datasets(names) }
 
-    /// The datasets with these names.
+    /// Approves the datasets with these names.
     public static func datasets(_ names: some Sequence<String>) -> ShrinkApproval { ShrinkApproval(extent: .named(Set(names))) }
 
-    /// Whether the dataset of that name may shrink.
+    /// Whether the dataset with this name may shrink.
     public func covers(_ dataset: String) -> Bool {
         switch extent {
         case .all: true
@@ -28,7 +28,7 @@ public struct ShrinkApproval: Sendable, Hashable {
         }
     }
 
-    /// The names that are not among `known`: misspelt ones, most likely.
+    /// Returns the approved names that are not in `known`. They are probably misspelt.
     func unknownNames(among known: [String]) -> [String] {
         switch extent {
         case .all: []
@@ -36,6 +36,6 @@ public struct ShrinkApproval: Sendable, Hashable {
         }
     }
 
-    /// What a commit says for it: `shrink:notifications_data`.
+    /// Returns the approval as a commit carries it: `shrink:notifications_data`.
     static func text(ofRecord name: String) -> String { "shrink:\(name)" }
 }

@@ -3,18 +3,18 @@ import LocalStore
 import SnapshotModel
 import SnapshotVersions
 
-/// The shrink guard at work: what a publisher asks before its commit, and a reader before it imports.
+/// Applies the ``ShrinkGuard``: for a publisher before its commit, for a reader before its import.
 struct ShrinkCheck: Sendable {
     let device: SyncContext
     let allowed: ShrinkApproval
 
-    /// The approvals that a commit after `token` needs, given what it is about to save.
+    /// Returns the approvals that a commit after `token` must carry for the entity counts that it is about to save.
     ///
-    /// - Throws: ``SyncError`` with `.refused` for a dataset that shrinks without having been allowed to.
+    /// - Throws: ``SyncError`` with `.refused` for a dataset that shrinks without approval.
     func approvals(for counts: [(schema: DatasetSchema, count: Int)], after token: ChangeToken?) async throws -> [String] {
         try refuseUnknownNames()
         let before = try countsHere()
-        // What did not lose anything is no smaller than a version that the guard let pass: no older commit need be read.
+        // A dataset that lost nothing is no smaller than a version that the guard let pass, so older commits need not be read.
         guard let token, allowed != .none || counts.contains(where: { $0.count < before[$0.schema.recordName] ?? 0 }) else { return [] }
         let known = try await guardian(upTo: token)
         var approvals: [String] = []
@@ -33,12 +33,12 @@ struct ShrinkCheck: Sendable {
         return approvals
     }
 
-    /// Refuses commits that shrink a dataset of this device without approval; one that was approved later will do.
+    /// Refuses commits that shrink a dataset of this device without approval. An approval in a later commit counts as well.
     ///
     /// - Throws: ``SyncError`` with `.refused`.
     func verify(_ changes: ZoneChanges, after token: ChangeToken?) async throws {
         try refuseUnknownNames()
-        // A first visit has nothing to lose to the cloud; what it has of its own is the first import's matter.
+        // On a first visit the device has no applied version to lose. The first import decides about its own rows.
         guard let token, try hasLosses(changes) else { return }
         var known = changes.base.isEmpty ? try await guardian(upTo: token) : ShrinkGuard()
         known.accept()
@@ -70,7 +70,7 @@ struct ShrinkCheck: Sendable {
         return false
     }
 
-    /// How many entities the applied version has, by the record's name.
+    /// Returns the number of entities in the applied version, by record name.
     private func countsHere() throws -> [String: Int] {
         let states = try device.database.read(at: .read) { try $0.datasetStates.all() }
         return Dictionary(

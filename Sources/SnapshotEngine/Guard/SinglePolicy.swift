@@ -3,17 +3,17 @@ package import SnapshotFormat
 package import SnapshotModel
 package import StrictText
 
-/// The policy `single`: of all entities of both sides one stays, the later; of equally late ones the fuller, then the one
-/// with the greater hash. The others are deleted, and the deletions are tracked, so that they are gone everywhere.
+/// The policy `single`: one entity of both sides stays. The later one wins; among equally late ones the one with more filled fields, then the one
+/// with the greater hash. The others are deleted, and the deletions are tracked, so that every device deletes them.
 package struct SinglePolicy {
     let schema: DatasetSchema
     let transaction: LocalTransaction
     let ledger: ImportLedger
 
-    /// One of the entities of which one stays.
+    /// An entity that may be the one that stays.
     package struct Candidate: Sendable {
         package let key: EntityKey
-        /// When it was last changed; the distant past where that is not known.
+        /// The time of its last change; the distant past if unknown.
         package let instant: Instant
         package let state: EntityState
 
@@ -23,21 +23,21 @@ package struct SinglePolicy {
             self.state = state
         }
 
-        /// Whether it stays, of these two.
+        /// Whether this candidate wins over the other.
         package func wins(over other: Candidate) -> Bool {
             (instant, state.filledCount, state.hash) > (other.instant, other.state.filledCount, other.state.hash)
         }
     }
 
-    /// Keeps a copy of the rows that are here, before a version comes. Call before anything is changed.
+    /// Writes the database's own rows to a file before a version is applied. Call it before anything is changed.
     func keepCopy(besides version: Int) throws {
         let rows = try ownRows()
-        // One row of one's own and nothing in the version: nothing can be lost.
+        // With one own row and none in the version, nothing can be lost.
         guard !rows.isEmpty, rows.count + version > 1 else { return }
         for key in rows.keys.sorted() { try ledger.copy(key, of: schema, in: transaction) }
     }
 
-    /// Deletes all rows but one. Call when the version is in.
+    /// Deletes all rows but one. Call it after the version is applied.
     func keepOne() throws {
         let rows = try ownRows()
         guard rows.count > 1 else { return }

@@ -6,13 +6,16 @@ import SnapshotVersions
 import StrictText
 
 extension SyncEngine {
-    /// Makes this database, which is set up, the device of a name, whoever had it before: after a lost or copied database.
+    /// Gives this database, which is set up already, the name of a device, whichever database had it before. Use it after a database was lost or
+    /// copied.
     ///
-    /// The database that had the name notices at its next sync and takes another. Nothing is published; a publisher imports first.
+    /// If another database still uses the name, it notices at its next sync and takes another name. Nothing is published; a publisher imports
+    /// first.
     ///
     /// - Parameters:
-    ///   - name: the device's name; nil means the zone's publisher, if it has only one and this one publishes, else the name that the device has.
-    ///   - path: where the cloud directory is from now on, which must be the one that this engine was opened with; nil leaves the stored path
+    ///   - name: the device's name. If nil: the zone's publisher, if the zone has only one and this device publishes; else the device's current
+    ///     name.
+    ///   - path: the new path of the cloud directory, which must be the directory that this engine was opened with; nil keeps the stored path
     ///     (``relocate(to:)``).
     public func takeOver(as name: String? = nil, relocatingTo path: String? = nil) async throws -> SetupReport {
         try await locked {
@@ -51,11 +54,11 @@ extension SyncEngine {
 }
 
 extension LocalTransaction {
-    /// Notes that the device's name is this database's from now on, whatever was reported and published under it.
+    /// Records that this database owns the device's name from now on, whatever was reported and published under it before.
     ///
     /// - Parameters:
     ///   - seen: the nonce of the last report under the name.
-    ///   - newest: the zone's newest commit; those up to it in the device's name are no news. 0 opens the latch.
+    ///   - newest: the zone's newest commit. Commits up to it in the device's name are no sign of a copy. 0 lets this database publish first.
     func recordTakeOver(seen: String?, newest: Int) throws {
         try state.setReportNonces(ReportNonces(seen: seen, next: UUID().uuidString.lowercased()))
         try state.setOwnCommitsKnown(newest)
