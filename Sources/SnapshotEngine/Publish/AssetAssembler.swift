@@ -3,19 +3,19 @@ import SnapshotFormat
 import SnapshotModel
 import StrictText
 
-/// Puts blocks into a new asset in order, and writes nothing while they are those of the last one.
+/// Writes blocks into a new asset in order. It writes nothing as long as the blocks are those of the previous asset.
 struct AssetAssembler {
     private let schema: DatasetSchema
     private let previous: PreviousSnapshot?
     private let asset: any AssetWriter
     private let makeAssembly: () throws -> SnapshotAssembly
     private var assembly: SnapshotAssembly?
-    /// How many of the previous snapshot's first blocks have come, one after another; counted until another one comes.
+    /// The number of the previous snapshot's first blocks that came in order; no longer counted after the first different block.
     private var leading = 0
-    /// Those blocks, where they were compressed again (``append(_:sameAs:)``). Memory: the blocks of a small asset.
+    /// Those blocks, if they were compressed again (``append(_:sameAs:)``). Memory: the blocks of a small asset.
     private var waiting: [CompressedBlock] = []
     private var reused = 0
-    /// How many entities have come.
+    /// The number of entities so far.
     private(set) var recordCount = 0
 
     init(schema: DatasetSchema, syncTimestamp: Instant, blockEntities: Int, level: Int, previous: PreviousSnapshot?, asset: any AssetWriter) {
@@ -29,7 +29,7 @@ struct AssetAssembler {
         }
     }
 
-    /// Takes the block at `position` of the previous snapshot.
+    /// Adds the block at `position` of the previous snapshot.
     mutating func keep(_ position: Int) throws {
         guard let previous else { return }
         recordCount += previous.index.blocks[position].count
@@ -41,7 +41,7 @@ struct AssetAssembler {
         }
     }
 
-    /// Takes a block that has the same entities as the one at `position` of the previous snapshot.
+    /// Adds a block that has the same entities as the block at `position` of the previous snapshot.
     mutating func append(_ block: CompressedBlock, sameAs position: Int) throws {
         guard assembly == nil, position == leading else { return try append(block) }
         recordCount += block.entry.count
@@ -49,16 +49,16 @@ struct AssetAssembler {
         waiting.append(block)
     }
 
-    /// Takes a new block.
+    /// Adds a new block.
     mutating func append(_ block: CompressedBlock) throws {
         recordCount += block.entry.count
         try begin()
         try assembly?.append(block)
     }
 
-    /// Ends the asset with that tail, if there is anything new in it.
+    /// Ends the asset with `tail`, if anything in it is new.
     ///
-    /// - Parameter isNew: whether there is a version to write even if all blocks are the previous snapshot's.
+    /// - Parameter isNew: whether to write a version even if all blocks are the previous snapshot's.
     mutating func finish(_ tail: SnapshotTailBuilder, isNew: Bool) throws -> DatasetExporter.Outcome {
         if assembly == nil, !isNew, let previous, previous.index.blocks.count == leading, previous.index.describes(schema) {
             asset.abandon()

@@ -1,11 +1,11 @@
 import CloudStore
 import SnapshotModel
 
-/// A cloud that takes no asset larger than the database's limit: refused while it is written, before anything is published.
+/// A cloud that refuses assets larger than the database's limit. The asset is refused while it is written, before anything is published.
 struct AssetLimitedCloud: CloudDatabaseDecorator {
     let wrapped: any CloudDatabase
     private let limit: Int
-    /// The datasets' names by those of their records.
+    /// Dataset names by record name.
     private let names: [String: String]
 
     init(wrapping cloud: any CloudDatabase, limit: Int, datasets: [DatasetSchema]) {

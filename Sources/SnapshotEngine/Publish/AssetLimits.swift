@@ -1,16 +1,16 @@
 import LocalStore
 import SnapshotVersions
 
-/// What is said of an asset that comes close to its limit, or passes it.
+/// The warning and the error for assets that approach or exceed the size limit.
 enum AssetLimits {
-    /// A warning for an asset that has 80 % of its limit or more.
+    /// Returns a warning for an asset that has 80 % of the limit or more.
     static func warning(_ dataset: ExportedDataset, limit: Int) -> String? {
         guard dataset.size >= limit / 5 * 4 else { return nil }
         let share = Int((Double(dataset.size) / Double(limit) * 100).rounded(.down))
         return "the asset of \(dataset.name) has \(dataset.size) bytes, \(share) % of the limit of \(limit); beyond that nothing is published: \(advice)"
     }
 
-    /// The refusal of an asset that is larger than its limit.
+    /// Returns the error for an asset that exceeds the limit.
     static func exceeded(_ dataset: String, limit: Int) -> SyncError {
         SyncError(
             .refused, step: .store, at: "dataset \(dataset)", "its asset would be larger than the limit of \(limit) bytes; nothing was published",
@@ -21,7 +21,7 @@ enum AssetLimits {
 }
 
 extension SyncEngine {
-    /// Sets how large an asset may be, in bytes, from now on.
+    /// Sets the largest size of an asset, in bytes, for all later runs.
     public func setAssetLimit(_ byteCount: Int) throws {
         try database.write(at: .open) { transaction in
             _ = try transaction.settings.read()

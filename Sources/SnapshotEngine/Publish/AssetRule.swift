@@ -3,48 +3,49 @@ import LocalStore
 import SnapshotFormat
 import SnapshotVersions
 
-/// Which assets a commit writes for a dataset: the snapshot, the changes, or both.
+/// Decides which assets a commit writes for a dataset: a snapshot asset, a change asset, or both.
 ///
-/// A snapshot asset while it is small, at the first export, and whenever the change assets since the last one have grown to
-/// much of it; else a change asset alone. Beside a large snapshot asset the change asset is written, too, so that a reader
-/// that is up to date never needs the whole.
+/// A snapshot asset is written while it is small, at the first export, and whenever the change assets since the last one add up to a large part
+/// of its size. Otherwise only a change asset is written. With a large snapshot asset a change asset is written as well, so that an up-to-date
+/// reader never needs the snapshot.
 package struct AssetRule: Sendable {
-    /// What every export keeps to.
+    /// The rule of every export.
     package static let standard = AssetRule()
 
-    /// Up to this size a snapshot asset is always written, and no change asset: most apps never see one.
+    /// Up to this size, in bytes, a snapshot asset is always written, and no change asset. Most applications never see a change asset.
     package var smallByteCount = 1 << 20
-    /// The most change assets that follow one snapshot asset.
+    /// The largest number of change assets after one snapshot asset.
     package var changeFileCount = 16
-    /// The largest share of the snapshot asset's size that its change assets reach together.
+    /// The largest total size of the change assets, as a share of their snapshot asset's size.
     package var changeShare = 0.25
-    /// The most JSON in one change asset, in bytes; a larger change is a new snapshot asset's.
+    /// The largest JSON size of one change asset, in bytes. For a larger change a snapshot asset is written.
     package var changeRawBytes = 8 << 20
-    /// The most JSON in all change assets since a snapshot asset, in bytes: what looking at such a version costs in memory.
+    /// The largest total JSON size of the change assets after a snapshot asset, in bytes. A reader of the version needs that much memory.
     package var chainRawBytes = 32 << 20
-    /// The most entities in one change asset.
+    /// The largest number of entities in one change asset.
     package var changeCount = 20_000
 
-    /// The fewest rows of a table that is exported from its log if every row was written since the last version (``RewrittenTable``).
+    /// If every row of a table with at least this many rows was written since the last version, the table is exported from its log
+    /// (``RewrittenTable``).
     package var rewrittenCount = 20_000
-    /// The most rows of it whose instants are not those of their timestamps, or that of nearly all rows.
+    /// The largest number of its rows whose instant differs both from the row's timestamp and from the instant of nearly all rows.
     package var rewrittenExceptions = RewrittenTable.exceptionLimit
 
-    /// The largest list of instants of single entities, in bytes; a larger one names runs of consecutive entities instead.
+    /// The largest list of single entities' instants, in bytes. A larger list is written as runs of consecutive entities.
     package var singleInstantBytes = SnapshotTailBuilder.plainByteLimit
-    /// The largest tail, in bytes of JSON; where it would be larger, edits get the instant of the latest one.
+    /// The largest tail, in bytes of JSON. If it would be larger, all edits get the instant of the latest one.
     package var tailBytes = FormatLimits.tailRawBytes
-    /// The most that tombstones take of a tail, in bytes of JSON; of more, the oldest are dropped.
+    /// The largest part of the tail for tombstones, in bytes of JSON. If they need more, the oldest are dropped.
     package var tombstoneBytes = FormatLimits.tailRawBytes / 2
 
     package init() {}
 
-    /// Whether a change asset of the tracked changes can be of use at all after this version.
+    /// Whether a change asset of the tracked changes can be useful after this version.
     func wantsChanges(after previous: DatasetRecord) -> Bool { previous.dataFile.byteCount > smallByteCount }
 
-    /// Whether the change asset alone is written.
+    /// Whether to write the change asset without a snapshot asset.
     ///
-    /// - Parameter rawByteCount: the length of its JSON; its size is at most about that.
+    /// - Parameter rawByteCount: the size of its JSON. The compressed size is at most about the same.
     func sufficesAlone(after previous: DatasetRecord, rawByteCount: Int, byteCount: Int) -> Bool {
         previous.changeFiles.count < changeFileCount && previous.changeRawByteCount + rawByteCount <= chainRawBytes
             && Double(previous.changeByteCount + byteCount) <= changeShare * Double(previous.dataFile.byteCount)

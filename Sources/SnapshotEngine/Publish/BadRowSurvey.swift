@@ -3,25 +3,25 @@ import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
 
-/// Finds every row of an export that cannot travel, after one of them has stopped it.
+/// Finds every row that cannot be exported, after one such row has stopped an export.
 ///
-/// Reads all rows of the datasets on the export's state. Memory: one block, and the reasons of the first ``limit`` rows.
+/// Reads all rows of the datasets from the export's state of the database. Memory: one block, and the reasons of the first ``limit`` rows.
 struct BadRowSurvey {
-    /// How many rows are named.
+    /// The largest number of rows in the error.
     static let limit = 20
 
     let path: String
     let session: ReadSession
 
-    /// What is to be done about the rows.
+    /// How to continue.
     enum Outcome {
-        /// Nothing: the error names them. It is the given one if that is about no row, or about the only one.
+        /// Fail with this error, which names the rows. It is the original error if that is not about a row, or if only one row is bad.
         case refused(any Error)
-        /// All of them travel once these columns are of type `any`, by the datasets' names.
+        /// All bad rows can be exported once these columns, by dataset name, have the type `any`.
         case misfits([String: Set<String>])
     }
 
-    /// Looks for the bad rows of all datasets.
+    /// Finds the bad rows of the datasets.
     func survey(_ error: any Error, of datasets: [DatasetSchema]) -> Outcome {
         guard let first = error as? SyncError, first.isBadRow else { return .refused(error) }
         let rows = BadRows(limit: Self.limit)
@@ -35,7 +35,7 @@ struct BadRowSurvey {
                 }
             }
         } catch {
-            // Of two errors the one that stopped the export says more.
+            // The error that stopped the export says more than this one.
             return .refused(first)
         }
         if rows.count > 0, rows.misfitCount == rows.count { return .misfits(rows.misfits) }

@@ -3,19 +3,20 @@ import Sealing
 import SnapshotFormat
 import SnapshotModel
 
-/// Gives workers the blocks of a dataset, each run of blocks with its number in the order of keys.
+/// Gives the blocks of a dataset to workers, in runs that are numbered in key order.
 protocol BlockSource: Sendable {
-    /// How many workers it is worth to run.
+    /// The number of workers that is worth running.
     var workerCount: Int { get }
-    /// Runs one worker: hands `take` every run of blocks that falls to it, until there are no more or `take` returns false.
+    /// Runs one worker. It passes each of its runs of blocks to `take`, until no run is left or `take` returns false.
     func run(worker: Int, take: (_ number: Int, _ blocks: [RawBlock]) throws -> Bool) throws
-    /// How many runs there are, once a worker has seen the end; nil for good after an error, which ends all workers.
+    /// The number of runs, once a worker has reached the end. Stays nil after an error, which ends all workers.
     var runCount: Int? { get }
 }
 
-/// Several connections on one state: a cursor over the keys cuts runs, each worker reads and encodes its own.
+/// Reads with several connections on one state of the database. A cursor over the keys cuts them into runs; each worker reads and encodes its own
+/// runs.
 ///
-/// For a rowid table in key order, reading is random access to pages, which is worth two cores.
+/// Reading a rowid table in key order is random access to its pages; that is worth using two cores.
 final class RangeBlockSource: BlockSource, @unchecked Sendable {
     // SAFETY: `cursor` and `ended` are touched in `turns` only; everything else is constant.
     private let turns = FailFastMutex()
@@ -25,10 +26,10 @@ final class RangeBlockSource: BlockSource, @unchecked Sendable {
     private let session: ReadSession
     private let schema: DatasetSchema
     private var ended: Int?
-    // After an error the cursor would begin anew, and another worker would take what it then says for the dataset's end.
+    // After an error the cursor would start again, and another worker would mistake its result for the end of the dataset.
     let workerCount: Int
 
-    /// Uses the connections 1, 2, … of `session`; `cursor` belongs to connection 0, which the caller holds.
+    /// Uses the connections 1, 2, … of `session`. `cursor` belongs to connection 0, which the caller holds.
     init(session: ReadSession, cursor: KeyCursor, schema: DatasetSchema, blockEntities: Int, cutKey: CutKey? = nil) {
         self.session = session
         self.cursor = cursor
@@ -66,7 +67,7 @@ final class RangeBlockSource: BlockSource, @unchecked Sendable {
     }
 }
 
-/// One connection that is read in key order; workers take turns at reading and compress side by side.
+/// Reads one connection in key order. The workers take turns at reading, and compress in parallel.
 final class RowBlockSource: BlockSource, @unchecked Sendable {
     // SAFETY: `rows`, `encoder`, `count` and `ended` are touched in `turns` only.
     private let turns = FailFastMutex()
@@ -74,7 +75,7 @@ final class RowBlockSource: BlockSource, @unchecked Sendable {
     private let encoder: BlockEncoder
     private var count = 0
     private var ended = false
-    // After an error the encoder ends somewhere in an entity, and the rows would go on behind the bad one.
+    // After an error the encoder holds part of an entity, and reading would continue after the bad row.
     let workerCount: Int
 
     init(rows: RowReader, schema: DatasetSchema, blockEntities: Int, cutKey: CutKey? = nil, workerCount: Int) {

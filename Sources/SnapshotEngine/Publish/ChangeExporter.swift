@@ -5,7 +5,7 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Writes what changed in one dataset since the applied version as a change asset, from the tracked changes: no scan.
+/// Writes the changes of one dataset since the applied version as a change asset. It reads the tracked changes and does not scan the table.
 ///
 /// Memory: the changes, at most ``AssetRule/changeRawBytes`` of JSON.
 struct ChangeExporter: Sendable {
@@ -14,17 +14,17 @@ struct ChangeExporter: Sendable {
     let level: Int
     let rule: AssetRule
 
-    /// The changes, encoded, and what they do to the number of entities.
+    /// The encoded changes and their effect on the number of entities.
     struct Encoded {
         let text: ByteBuffer
-        /// How many entities were changed or made, and how many deleted.
+        /// The number of entities that were changed or inserted, and the number that were deleted.
         let changed: Int
         let deleted: Int
-        /// By how much the number of entities grew; nil if only counting tells.
+        /// The growth of the number of entities; nil if the rows must be counted.
         let growth: Int?
     }
 
-    /// Reads and encodes the tracked changes of one state; nil if they are too many for a change asset.
+    /// Reads and encodes the tracked changes of one state of the database; nil if there are too many for a change asset.
     func encode(_ reader: DatasetReader) throws -> Encoded? {
         let transaction = reader.transaction
         guard try transaction.changeLog.count(of: schema, upTo: rule.changeCount + 1) <= rule.changeCount else { return nil }
@@ -45,7 +45,7 @@ struct ChangeExporter: Sendable {
         return Encoded(text: try encoder.end(tail), changed: encoder.count, deleted: changes.count { $0.isDeletion }, growth: Self.growth(changes))
     }
 
-    /// By how much changes make a version grow; nil where it is not known of all of them whether the version before has the entity.
+    /// Returns how much the changes make a version grow; nil if it is unknown for one of them whether the previous version has the entity.
     private static func growth(_ changes: [TrackedChange]) -> Int? {
         var growth = 0
         for change in changes {

@@ -5,35 +5,35 @@ import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
 
-/// Which blocks of the last snapshot asset can be taken over unread, and which ranges of keys have to be read, told from the keys
-/// that were touched since that asset was made.
+/// The blocks of the last snapshot asset that can be copied without reading their rows, and the key ranges that must be read. Both follow from
+/// the keys that were changed since that asset was made.
 ///
-/// Blocks are cut by their keys alone, but for a full one; so what lies between two cuts depends on nothing outside.
+/// Keys alone decide where a block ends, unless the block is full. So the blocks between two such cuts depend on no row outside.
 struct ChangedBlocks: Sendable {
-    /// A part of the new asset; the parts follow one another in the order of keys.
+    /// A part of the new asset. The parts are in key order.
     enum Part: Sendable {
-        /// These blocks of the last snapshot asset, by position.
+        /// The blocks of the last snapshot asset at these positions.
         case kept(Range<Int>)
-        /// The rows of these keys.
+        /// The rows with keys in this range.
         case read(KeyRange)
     }
 
-    /// The most keys that are looked at; beyond that all rows are read.
+    /// The largest number of changed keys to consider. With more, all rows are read.
     static let keyLimit = 100_000
 
     let parts: [Part]
-    /// How many blocks are taken over.
+    /// The number of copied blocks.
     let keptCount: Int
 
     /// Decides for each run of blocks between two cuts.
     ///
     /// - Parameters:
-    ///   - touched: every key whose entity may have changed, come or gone since the asset was made, ascending.
-    ///   - cutKey: a sealed zone's.
-    /// - Returns: nil where reading all rows is no worse.
+    ///   - touched: every key whose entity may have been changed, inserted or deleted since the asset was made, ascending.
+    ///   - cutKey: the key of the cut rule in a sealed zone.
+    /// - Returns: nil if reading all rows costs no more.
     init?(_ index: SnapshotIndex, touched: [EntityKey], cutKey: CutKey? = nil) {
         let cutter = BlockCutter(blockEntities: index.blockEntities, cutKey: cutKey)
-        // A full block ends where the rows before it say, not where a key does: it belongs to its neighbours.
+        // The end of a full block depends on the rows before it and not on a key, so the block stays with its neighbours.
         let starts = index.blocks.indices.filter { $0 == 0 || cutter.cuts(before: index.blocks[$0].firstKey) }
         guard !starts.isEmpty else { return nil }
         var isTouched = [Bool](repeating: false, count: starts.count)
@@ -42,7 +42,7 @@ struct ChangedBlocks: Sendable {
         for key in touched {
             while run + 1 < starts.count, !(key < index.blocks[starts[run + 1]].firstKey) { run += 1 }
             isTouched[run] = true
-            // Should the key at a cut be gone, so is the cut.
+            // If the key at a cut was deleted, the cut is gone.
             if run > 0, key == index.blocks[starts[run]].firstKey { (isTouched[run - 1], isJoined[run]) = (true, true) }
         }
         var parts: [Part] = []
@@ -67,11 +67,11 @@ struct ChangedBlocks: Sendable {
 }
 
 extension ChangedBlocks {
-    /// The parts for a dataset in one state of the database; nil where it is not certain that what was touched is known, or where
-    /// reading all rows is no worse.
+    /// Finds the parts for a dataset in one state of the database. Returns nil if the set of changed keys may be incomplete, or if reading all
+    /// rows costs no more.
     ///
-    /// It rests on the invariant: the rows are the applied version and the tracked changes. Whatever puts that in doubt has the
-    /// dataset's completeness forgotten.
+    /// This relies on the invariant that the rows are the applied version plus the tracked changes. Code that finds a reason to doubt this marks
+    /// the dataset's tracking as incomplete.
     init?(_ previous: PreviousSnapshot, of schema: DatasetSchema, in reader: DatasetReader) throws {
         let transaction = reader.transaction
         guard let changes = previous.changes, previous.index.describes(schema), try transaction.changeLog.isComplete(of: schema),
@@ -79,13 +79,13 @@ extension ChangedBlocks {
         else { return nil }
         var touched = Set(try transaction.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil)).map(\.key))
         for asset in changes {
-            // What is wrong with it is for those to say who need it; here the rows say all.
+            // If the asset is damaged, code that needs it reports that. Here, all rows can be read instead.
             guard let set = try? asset.read(schema) else { return nil }
             touched.formUnion(set.keys)
             guard touched.count < Self.keyLimit else { return nil }
         }
         self.init(previous.index, touched: touched.sorted(), cutKey: previous.reader.boxes?.cutKey)
-        // Without a row before them, the blocks that were not first would be.
+        // If no row is left before them, one of the kept blocks would become the file's first block, which has other bytes.
         if case .read(let range) = parts.first, try !transaction.rows.hasRows(schema, in: range) { return nil }
     }
 }

@@ -5,10 +5,11 @@ import SnapshotVersions
 import StrictText
 
 extension SyncContext {
-    /// Reads what the zone has beyond the version that is here, once a commit that an earlier run published and did not record is recorded.
+    /// Reads the zone's commits after the applied version. If the first of them is a commit that an earlier run of this device published but did
+    /// not record, it is recorded first.
     ///
-    /// If a run ends between publishing and recording its commit, the next run recovers here. The commit is ours if its hash is an
-    /// intended one, of the last run or of an earlier one whose request came late; others may have gone on from it.
+    /// If a run ends between publishing and recording its commit, the next run recovers here. The commit is ours if its hash is an intended one:
+    /// of the last run, or of an earlier run whose request arrived late. Other devices may have published after it.
     ///
     /// - Throws: ``SyncError`` with `.dataRefused` if the zone was rolled back or is damaged.
     package func recoverAndFetchUpstreamChanges() async throws -> UpstreamChanges {
@@ -24,7 +25,7 @@ extension SyncContext {
             warnings: ["found version \(first.token.number), which an earlier run had published without noting it"], hasRecovered: true)
     }
 
-    /// Records a commit of this device as the version that is here, with the tracked changes that it has.
+    /// Records a commit of this device as the applied version, and its tracked changes as published.
     private func recordPublished(_ commit: Commit, _ intended: IntendedVersion, after applied: AppliedVersion?) throws {
         let saved = commit.saved.compactMap { record -> (DatasetSchema, DatasetRecord)? in
             guard let schema = settings.datasets.first(where: { $0.recordName == record.name }), let fields = DatasetRecord(record) else { return nil }
@@ -38,7 +39,8 @@ extension SyncContext {
             try transaction.inbox.recordAnswers(applied: commit.messages.applied, refused: commit.messages.refused, in: commit.token.number, at: now())
             for schema in settings.datasets {
                 if let sequence = intended.sequences[schema.name] {
-                    // A table that was written whole is published from the log (``RewrittenTable``).
+                    // The intended version may come from a table that was rewritten and exported from the log (``RewrittenTable``). Consolidate
+                    // its entries first.
                     try transaction.changeLog.consolidate(of: schema, upTo: sequence)
                     try transaction.acknowledgePublished(schema, upTo: sequence, version: intended.version.number, at: now())
                 }
@@ -49,7 +51,7 @@ extension SyncContext {
 }
 
 extension LocalTransaction {
-    /// Records a version of this device's own that is now both here and in the cloud, and that no commit is under way.
+    /// Records a version of this device that is now both local and in the cloud. No commit is under way afterwards.
     func recordPublished(_ version: AppliedVersion, _ saved: [(DatasetSchema, DatasetRecord)], after before: AppliedVersion?, of schemas: [DatasetSchema])
         throws
     {
@@ -58,12 +60,12 @@ extension LocalTransaction {
         try state.setIntended(nil)
         for (schema, fields) in saved {
             try datasetStates.set(DatasetState(name: schema.name, syncTimestamp: fields.syncTimestamp, recordCount: fields.recordCount, unknownFields: []))
-            // A snapshot asset of this version describes all that is described here.
+            // A snapshot asset of this version has every column of the description.
             if AssetPath(fields.dataFile.path)?.number == version.number { try state.setMissingColumns([], of: schema) }
         }
     }
 
-    /// Makes tracked changes part of the version that has them, and keeps them for the case of a fork.
+    /// Removes tracked changes that the version contains, and keeps a copy of them in case of a fork.
     func acknowledgePublished(
         _ schema: DatasetSchema, upTo sequence: Int64, _ rewritten: RewrittenTable? = nil, version: Int, at clock: Instant
     ) throws {

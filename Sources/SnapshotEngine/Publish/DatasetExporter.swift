@@ -6,10 +6,10 @@ package import SnapshotModel
 import SnapshotVersions
 package import StrictText
 
-/// Writes one dataset as a snapshot asset: read, encode, compress on all cores, store in order.
+/// Writes one dataset as a snapshot asset: reads, encodes and compresses on all cores, and stores in order.
 ///
-/// Memory: a few blocks per core, whatever the dataset's size. Blocks that the last snapshot has are copied; if all are
-/// the same, nothing is written.
+/// Memory: a few blocks per core, whatever the dataset's size. Blocks that the last snapshot already has are copied. If all blocks are the same,
+/// nothing is written.
 package struct DatasetExporter: Sendable {
     let schema: DatasetSchema
     let shape: TableShape
@@ -18,11 +18,11 @@ package struct DatasetExporter: Sendable {
     let syncTimestamp: Instant
     let level: Int
     let progress: ProgressHandler?
-    /// Tombstones from before that instant are left out; nil leaves none out.
+    /// Tombstones from before this instant are left out; nil keeps all.
     let horizon: Instant?
-    /// What the tail is made by.
+    /// The size limits of the tail.
     let rule: AssetRule
-    /// How many entities the version has by the tracked changes; nil if only counting tells.
+    /// The number of entities in the version according to the tracked changes; nil if the rows must be counted.
     let trackedCount: Int?
 
     package init(
@@ -41,27 +41,27 @@ package struct DatasetExporter: Sendable {
         self.trackedCount = trackedCount
     }
 
-    /// What became of the dataset.
+    /// The result for the dataset.
     package enum Outcome: Sendable {
-        /// The last snapshot holds exactly these entities.
+        /// The last snapshot has exactly these entities.
         case unchanged(recordCount: Int)
         case stored(CloudAsset, ExportedDataset)
-        /// The blocks that the tracked changes name do not make the version that they make: all rows are to be read. Nothing was stored.
+        /// The blocks that the tracked changes name do not give the expected number of entities. All rows must be read. Nothing was stored.
         case changesDoNotAddUp
         /// More edits have an instant of their own than a tail can hold. Nothing was stored.
         case tooManyInstants
     }
 
-    /// One block on its way to the asset.
+    /// One block for the asset.
     private enum Piece {
         case compressed(CompressedBlock)
-        /// The block at that position of the previous snapshot, unchanged, compressed again: it lies far away.
+        /// The unchanged block at this position of the previous snapshot, compressed again because the previous snapshot is far away.
         case again(CompressedBlock, Int)
-        /// The block at that position of the previous snapshot, unchanged.
+        /// The unchanged block at this position of the previous snapshot.
         case kept(Int)
     }
 
-    /// Exports the dataset into `asset`, to which nothing is written if the dataset is unchanged.
+    /// Exports the dataset into `asset`. If the dataset is unchanged, nothing is written.
     package func run(into asset: any AssetWriter) throws -> Outcome {
         let boxes = asset.boxes
         return try session.withReader(0) { reader in
@@ -83,7 +83,7 @@ package struct DatasetExporter: Sendable {
         }
     }
 
-    // One worker: encode, compare with the last snapshot, compress.
+    // One worker: encodes, compares with the last snapshot, compresses.
     private func work(_ worker: Int, _ source: any BlockSource, _ queue: OrderedQueue<[Piece]>, _ previous: PreviousSnapshot?, _ boxes: DatasetBoxes?) {
         do {
             let compressor = try MemberCompressor(level: level, boxes: boxes)
@@ -111,9 +111,9 @@ package struct DatasetExporter: Sendable {
         return pieces
     }
 
-    /// Reads only where something was touched; the other blocks are copied from the last snapshot asset unread.
+    /// Reads only the ranges with changed keys. The other blocks are copied from the last snapshot asset.
     private func run(_ changed: ChangedBlocks, _ reader: DatasetReader, _ previous: PreviousSnapshot, _ asset: any AssetWriter) throws -> Outcome {
-        // Where there is one connection, which this thread holds, one worker uses it while this thread only writes.
+        // With only one connection, which this thread holds, one worker uses it while this thread only writes.
         let boxes = asset.boxes
         let own = session.readerCount == 1 ? UnsafeTransfer(reader.ranges(of: schema)) : nil
         for case .read(let range) in changed.parts { try own?.value.prepare(for: range) }
@@ -161,13 +161,13 @@ package struct DatasetExporter: Sendable {
         }
     }
 
-    // The ordered side: nothing is written while all blocks are the last snapshot's, in its order.
+    // Writes the blocks in order. Nothing is written as long as all blocks are the last snapshot's, in its order.
     private func assemble(
         _ queue: OrderedQueue<[Piece]>, _ blockEntities: Int, _ previous: PreviousSnapshot?, _ asset: any AssetWriter, _ transaction: LocalTransaction,
         expecting count: Int? = nil
     ) throws -> Outcome {
         var writer = AssetAssembler(schema: schema, syncTimestamp: syncTimestamp, blockEntities: blockEntities, level: level, previous: previous, asset: asset)
-        // Where somebody looks, the first export counts its rows: a small part of the time that reading them takes.
+        // To show progress, the first export counts its rows. This takes a small part of the time that reading them takes.
         let expected = try progress.flatMap { _ in try self.previous?.index.recordCount ?? transaction.rows.rowCount(of: schema) }
         while let pieces = try queue.take() {
             for piece in pieces {
@@ -191,18 +191,19 @@ package struct DatasetExporter: Sendable {
             return .tooManyInstants
         }
         let hasNews = try SyncError.at(.read) {
-            // A later instant alone is worth a version: others, a reader, too, may have changed what was changed here and then put back.
+            // A later instant alone justifies a version: another device, even a reader, may have changed a row that was changed here and then
+            // reverted.
             return try session.rewritten[schema.name] != nil || transaction.changeLog.hasNewDeletions(of: schema)
                 || transaction.changeLog.hasNewInstants(of: schema)
         }
         return try SyncError.at(.store) { try writer.finish(tail, isNew: hasNews || self.previous?.isWhole == false) }
     }
 
-    /// The tombstones and instants that go with the rows of this state.
+    /// Returns the tombstones and instants that belong to the rows of this state.
     private func makeTail(_ transaction: LocalTransaction) throws -> SnapshotTailBuilder {
         var tail = SnapshotTailBuilder()
         if let rewritten = session.rewritten[schema.name] {
-            // Every row has an instant of its own or its timestamp's, whatever the version before said.
+            // Each row's instant is its own or that of its timestamp, whatever the previous version said.
             var deletions = rewritten.deletions[...]
             func addDeletions(before key: EntityKey?) {
                 while let next = deletions.first, key.map({ next.key < $0 }) ?? true { tail.addDeletion(of: deletions.removeFirst().key, at: next.at) }
@@ -232,7 +233,7 @@ package struct DatasetExporter: Sendable {
         return RowBlockSource(rows: try reader.rows(of: schema), schema: schema, blockEntities: blockEntities, cutKey: cutKey, workerCount: WorkerThreads.count)
     }
 
-    /// The last snapshot's choice as long as it serves; else one by the size of the first entities.
+    /// Returns the last snapshot's block size while it fits; else one based on the size of the first entities.
     private func chooseBlockEntities(_ reader: DatasetReader) throws -> Int {
         if let index = previous?.index { return BlockSizing.blockEntities(after: index) }
         let probe = BlockSizeProbe(schema: schema)

@@ -6,40 +6,40 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Writes the assets of one dataset after another for one commit: a snapshot asset, a change asset, or both.
+/// Writes the assets of a commit's datasets, one dataset after another: a snapshot asset, a change asset, or both.
 ///
-/// Nothing that it writes counts before the commit; after an error of a later step, ``Written/assets`` are to be discarded.
+/// The assets have no effect before the commit. If a later step fails, the caller discards ``Written/assets``.
 struct DatasetPublisher: Sendable {
     let device: SyncContext
     let session: ReadSession
     let syncTimestamp: Instant
-    /// The commit's.
+    /// The commit's number.
     let number: Int
     let level: Int
     let isFull: Bool
-    /// Whether the session has one reader where a large snapshot asset would want more.
+    /// Whether the session has only one reader but can be reopened with more for a large snapshot asset.
     let mayReopen: Bool
     let progress: ProgressHandler?
-    /// The instant before which a snapshot asset leaves tombstones out; nil if none are that old.
+    /// A snapshot asset leaves out tombstones from before this instant; nil if none are that old.
     var horizon: Instant?
 
-    /// A dataset whose assets are stored, waiting for the commit.
+    /// A dataset whose assets are stored but not committed yet.
     struct Written: Sendable {
         let schema: DatasetSchema
         let fields: DatasetRecord
-        /// The assets that were made for it.
+        /// The assets that were written for it.
         let assets: [CloudAsset]
         let report: ExportedDataset
-        /// The instant before which the snapshot asset that was written has no tombstones; nil if none were left out.
+        /// The written snapshot asset has no tombstones from before this instant; nil if none were left out.
         var horizon: Instant?
     }
 
-    /// What became of a dataset.
+    /// The result for a dataset.
     enum Outcome: Sendable {
         case written(Written)
         /// The last version has the same entities.
         case unchanged
-        /// The tracked changes need a snapshot asset, for which the session has too few readers.
+        /// The dataset needs a snapshot asset, and the session has too few readers for it.
         case needsMoreReaders
         /// More edits have an instant of their own than an asset can hold.
         case tooManyInstants
@@ -49,7 +49,7 @@ struct DatasetPublisher: Sendable {
     func write(_ schema: DatasetSchema, after last: DatasetRecord?) async throws -> Outcome {
         let shape = try session.withReader(0, at: .read) { try $0.transaction.tables.check(of: schema) }
         var changes: StoredChanges?
-        // Change assets say nothing of columns; where the last version knows too few, the next one is written whole.
+        // Change assets do not name columns. If the last version lacks some of the columns, the next one is a snapshot asset.
         let isDescribed = try session.withReader(0, at: .read) { try $0.transaction.state.missingColumns(of: schema).isEmpty }
         let rewritten = session.rewritten[schema.name]
         if let last, isDescribed, rewritten == nil, device.assetRule.wantsChanges(after: last) {
@@ -76,7 +76,7 @@ struct DatasetPublisher: Sendable {
         let report: ExportedChanges
     }
 
-    /// Writes the tracked changes as a change asset; nil if they are not all known, or too many.
+    /// Writes the tracked changes as a change asset; nil if tracking is incomplete or there are too many changes.
     private func writeChanges(_ schema: DatasetSchema, after last: DatasetRecord) async throws -> StoredChanges? {
         guard try session.withReader(0, at: .read, { try $0.transaction.changeLog.isComplete(of: schema) }) else { return nil }
         let writer = try await device.cloud.at(.store).newAsset(for: schema.recordName, number: number, kind: .changes, in: device.zone)
@@ -112,12 +112,12 @@ struct DatasetPublisher: Sendable {
         -> Outcome
     {
         var previous = try await openPrevious(schema, last)
-        // Every row was written: the tracked changes do not say which blocks are the last asset's.
+        // Every row was written, so the tracked changes do not tell which blocks of the last asset are unchanged.
         if session.rewritten[schema.name] != nil { previous?.changes = nil }
         do {
             return try await writeSnapshot(schema, shape, previous, beside: changes)
         } catch let error as SyncError where previous != nil && error.step == .store && error.code == .dataRefused {
-            // A block that was to be copied is not what its index says.
+            // A block that was to be copied differs from its index entry.
             device.logger.warning("the last asset of \(schema.name) is damaged; writing all blocks anew", metadata: ["error": "\(error)"])
             return try await writeSnapshot(schema, shape, nil, beside: changes)
         }
@@ -161,19 +161,19 @@ struct DatasetPublisher: Sendable {
         }
     }
 
-    /// The last snapshot, if it can be read; one that cannot costs time, not data.
+    /// Opens the last snapshot. If it cannot be read, the export takes longer but loses nothing.
     private func openPrevious(_ schema: DatasetSchema, _ last: DatasetRecord?) async throws -> PreviousSnapshot? {
         guard !isFull, let last else { return nil }
         do {
             let reader = try await device.cloud.openAsset(last.dataFile, in: device.zone)
             guard let data = try reader.index() else { return nil }
-            // A small dataset is read whole each time, which costs little and rests on nothing.
+            // A small dataset is read whole each time. That costs little and does not depend on the change assets.
             let changes =
                 !device.assetRule.wantsChanges(after: last)
                 ? nil : (try? await ChangeAsset.open(last.changeFiles, dataset: schema.name, in: device.cloud, zone: device.zone))
             return PreviousSnapshot(index: try SnapshotIndex.decode(data), reader: reader, isWhole: last.changeFiles.isEmpty, changes: changes)
         } catch let error as CloudError where error.code == .keyUnavailable || error.code == .notAuthorized {
-            // Without keys the new asset cannot be sealed either.
+            // Without the keys the new asset cannot be sealed either.
             throw SyncError(error, step: .store)
         } catch {
             device.logger.warning("the last asset of \(schema.name) cannot be read; writing all blocks anew", metadata: ["error": "\(error)"])

@@ -4,25 +4,25 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// The version that an export builds on, and what differs from it.
+/// The version that an export builds on, and what the database has beyond it.
 struct ExportBase: Sendable {
-    /// The version that is here, which is the zone's newest; nil before the first.
+    /// The applied version, which is the zone's newest; nil before the first version.
     let token: ChangeToken?
-    /// What its records say of the datasets, by the datasets' names.
+    /// The version's records, by dataset name.
     let last: [String: DatasetRecord]
-    /// What the commit is to say of the datasets' tables.
+    /// The descriptions of tables that the commit must publish.
     let descriptions: PendingDescriptions
-    /// The datasets that another device has taken out of the zone. They are not published again.
+    /// The datasets that another device has removed from the zone. They are not published again.
     let takenOut: Set<String>
-    /// Whether no change and no answer waited before the mailbox was looked at.
+    /// Whether no change and no answer was pending before the mailbox was read.
     var isIdle = false
     var warnings: [String]
 
-    /// Looks at the version `token` and at what this database describes otherwise.
+    /// Reads the version `token`, and finds the descriptions and datasets that differ from it in this database.
     ///
     /// - Parameters:
-    ///   - isOneOfMany: whether other devices publish in the zone, too.
-    ///   - warnings: what was found to deserve attention before.
+    ///   - isOneOfMany: whether other devices publish in the zone as well.
+    ///   - warnings: the warnings so far.
     init(_ device: SyncContext, after token: ChangeToken?, isOneOfMany: Bool, _ warnings: [String]) async throws {
         self.token = token
         last = try await Self.records(device, token)
@@ -35,7 +35,7 @@ struct ExportBase: Sendable {
             }
     }
 
-    /// What the zone's records say of the datasets in the version: as it was kept here, else read.
+    /// Returns the version's records of the datasets from the database, or from the zone if the database does not have all of them.
     private static func records(_ device: SyncContext, _ token: ChangeToken?) async throws -> [String: DatasetRecord] {
         let schemas = device.settings.datasets
         let known = try device.database.read(at: .read) { transaction in try schemas.map { try transaction.knownFields(of: $0) } }
@@ -47,14 +47,14 @@ struct ExportBase: Sendable {
             uniqueKeysWithValues: schemas.compactMap { schema in state.record(schema.recordName).flatMap(DatasetRecord.init).map { (schema.name, $0) } })
     }
 
-    /// The datasets that were in a version here and are not in this one.
+    /// Returns the datasets that an earlier version here had and that this one does not have.
     private static func datasetsWithout(_ last: [String: DatasetRecord], _ device: SyncContext) throws -> Set<String> {
         let missing = device.settings.datasets.map(\.name).filter { last[$0] == nil }
         guard !missing.isEmpty else { return [] }
         return try device.database.read(at: .read) { Set(try $0.datasetStates.all().map(\.name)).intersection(missing) }
     }
 
-    /// Whether there is neither a change nor an answer nor a description to publish.
+    /// Whether there is no change, no answer and no description to publish.
     func hasNothing(toPublishBy device: SyncContext) throws -> Bool {
         guard descriptions.isEmpty else { return false }
         return try device.database.read(at: .read) { transaction in
@@ -63,14 +63,14 @@ struct ExportBase: Sendable {
         }
     }
 
-    /// Whether nothing of a dataset was touched since the version: then no row need be read.
+    /// Whether no row of the dataset was written since the version. If so, no row needs to be read.
     func isUntouched(_ schema: DatasetSchema, in transaction: LocalTransaction) throws -> Bool {
         guard try last[schema.name] != nil && transaction.changeLog.isComplete(of: schema) && !transaction.changeLog.isTouched(schema) else { return false }
-        // The version has other columns.
+        // If columns are missing, the version has other columns than the table.
         return try transaction.state.missingColumns(of: schema).isEmpty
     }
 
-    /// The time of the next version: never before this one, nor before an instant that is published, whatever the clock does.
+    /// Returns the timestamp of the next version. It is later than this version's, and not before any published instant, whatever the clock says.
     func timestamp(_ clock: Instant, notBefore latest: Instant?) -> Instant {
         let now = max(clock, latest ?? .distantPast)
         return last.values.map(\.syncTimestamp).max().map { max(now, $0.advanced(byMicroseconds: 1000)) } ?? now

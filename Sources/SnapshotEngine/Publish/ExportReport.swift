@@ -1,26 +1,26 @@
 public import ObjectCloud
 
-/// What an export did.
+/// The result of an export.
 public struct ExportReport: Sendable, Encodable {
     /// Whether a version was published; false if nothing was new.
     public let published: Bool
-    /// The zone's newest version now: a commit's number.
+    /// The number of the zone's newest commit.
     public let version: Int?
-    /// The datasets that were written; those that had not changed are not among them.
+    /// The datasets that were written.
     public let written: [ExportedDataset]
     /// The datasets that had not changed.
     public let unchanged: [String]
-    /// What deserves attention, in words.
+    /// Warnings, one sentence each.
     public internal(set) var warnings: [String]
-    /// How many messages of readers the version answers as applied.
+    /// The number of readers' messages that the version answers as applied.
     public internal(set) var messagesApplied = 0
-    /// How many it answers as refused.
+    /// The number of readers' messages that it answers as refused.
     public internal(set) var messagesRefused = 0
-    /// How many edits lost to readers' messages, or were lost with refused ones, and were written to the conflict journal.
+    /// The number of edits that were written to the conflict journal because they lost to readers' messages or came in refused messages.
     public internal(set) var conflicts = 0
-    /// How many of them were lost with refused messages.
+    /// The number of those edits that came in refused messages.
     public internal(set) var refusedEdits = 0
-    /// What was removed because the settings keep only some versions; nil if nothing was.
+    /// What was pruned according to the retention settings; nil if nothing was.
     public internal(set) var pruned: RetentionOutcome?
     public package(set) var requests: RequestUsage?
 }
@@ -28,7 +28,8 @@ public struct ExportReport: Sendable, Encodable {
 extension ExportReport: RequestCounting {}
 
 extension ExportReport {
-    /// This report of a run that found nothing new, with the version that the zone had promised (``SyncEngine/setFreshness(_:)``).
+    /// This report of a run that found nothing new, after the run published a version to keep the freshness promise
+    /// (``SyncEngine/setFreshness(_:)``).
     func keepingFresh(as version: Int) -> ExportReport {
         var report = ExportReport(published: true, version: version, written: [], unchanged: unchanged, warnings: warnings)
         (report.messagesApplied, report.messagesRefused, report.conflicts, report.refusedEdits) = (messagesApplied, messagesRefused, conflicts, refusedEdits)
@@ -38,14 +39,14 @@ extension ExportReport {
 
 /// One dataset that an export wrote.
 public struct ExportedDataset: Sendable, Encodable {
-    /// What was written: the whole as a snapshot asset, or what changed as a change asset.
+    /// The asset that holds the new version: a snapshot asset, or a change asset alone.
     public enum Kind: String, Sendable, Encodable {
         case snapshot, changes
     }
 
     public let name: String
     public let kind: Kind
-    /// How many entities the version has.
+    /// The number of entities in the version.
     public let recordCount: Int
     /// The asset's path beneath the zone's directory.
     public let file: String
@@ -53,16 +54,16 @@ public struct ExportedDataset: Sendable, Encodable {
     public let size: Int
     /// The size of its JSON in bytes.
     public let rawSize: Int
-    /// How many blocks the snapshot asset has; nil for a change asset.
+    /// The number of blocks in the snapshot asset; nil for a change asset.
     public let blocks: Int?
-    /// How many of them were copied from the last version, for they had not changed; nil for a change asset.
+    /// The number of unchanged blocks that were copied from the last version; nil for a change asset.
     public let blocksReused: Int?
-    /// What the change asset has, where one was written: alone, or beside a snapshot asset.
+    /// The change asset, if one was written, alone or beside a snapshot asset.
     public let changes: ExportedChanges?
 }
 
 extension ExportedDataset {
-    /// The same with a change asset beside it.
+    /// This report with a change asset.
     func with(_ changes: ExportedChanges?) -> ExportedDataset {
         ExportedDataset(
             name: name, kind: kind, recordCount: recordCount, file: file, size: size, rawSize: rawSize, blocks: blocks, blocksReused: blocksReused,
@@ -76,8 +77,8 @@ public struct ExportedChanges: Sendable, Encodable {
     public let file: String
     /// The asset's size in bytes.
     public let size: Int
-    /// How many entities were changed or made.
+    /// The number of entities that were changed or inserted.
     public let changed: Int
-    /// How many entities were deleted.
+    /// The number of entities that were deleted.
     public let deleted: Int
 }

@@ -6,23 +6,23 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Publishes what is new in a publisher's database: prepare, guard, read, encode, compress, store, announce, record.
+/// Publishes what is new in a publisher's database. The stages: prepare, guard, read, encode, compress, store, announce, record.
 ///
-/// Each stage takes the value of the stage before it and returns one. All datasets of one export are read on one state of the
-/// database and announced by one commit; nothing counts before that commit is in place.
+/// Each stage takes the previous stage's value and returns one. An export reads all datasets from one state of the database and announces them by
+/// one commit. Nothing takes effect before that commit is in place.
 package struct ExportRun: Sendable {
     var device: SyncContext
     let level: Int
-    /// Whether every dataset is written whole and anew, touched or not: where an asset in the cloud is damaged or gone.
+    /// Whether to write every dataset whole, changed or not. Use it if an asset in the cloud is damaged or missing.
     var isFull: Bool
-    /// Whether other devices publish in the zone, too: then a race can be lost.
+    /// Whether other devices publish in the zone as well, so that a race can be lost.
     let isOneOfMany: Bool
     let progress: ProgressHandler?
-    /// Which datasets may become much smaller.
+    /// The datasets that may become much smaller.
     let allowed: ShrinkApproval
-    /// Whom to wait for before something is published; nil waits for nobody.
+    /// The queue for turns among several publishers; nil publishes without waiting.
     let turn: PublishTurn?
-    /// What the zone has, if the caller has just looked and changed nothing since.
+    /// The zone's new commits, if the caller has just read them and changed nothing since.
     var upstream: UpstreamChanges?
 
     package init(
@@ -39,15 +39,15 @@ package struct ExportRun: Sendable {
         self.upstream = upstream
     }
 
-    /// How an attempt to publish among other publishers ends.
+    /// The result of an attempt to publish where other devices publish as well.
     enum Outcome: Sendable {
         /// A version was published, or nothing was new.
         case finished(ExportReport)
-        /// Another device published first, or a request of an earlier run came late; the next attempt begins with what is there now.
+        /// Another device published first, or a request of an earlier run arrived late. The next attempt starts from these commits.
         case lostRace(UpstreamChanges)
     }
 
-    /// Publishes a version if anything is new, unless another device is first.
+    /// Publishes a version if anything is new, unless another device publishes first.
     func attempt() async throws -> Outcome {
         do {
             return .finished(try await run())
@@ -60,7 +60,7 @@ package struct ExportRun: Sendable {
 
     /// Publishes a version if anything is new.
     ///
-    /// - Parameter warnings: what was found to deserve attention before.
+    /// - Parameter warnings: the warnings so far.
     package func run(_ warnings: [String] = []) async throws -> ExportReport {
         let base = try await prepare(device.notices + warnings)
         let mail = try await MailboxProcessor(device: device).run(mayRest: base.isIdle)
@@ -80,7 +80,7 @@ package struct ExportRun: Sendable {
         var base = prepared
         base.warnings += mail.warnings
         if try base.isIdle && mail.isUnchanged || !isFull && base.hasNothing(toPublishBy: device) { return try recordNothingNew(on: base, read: []) }
-        // The device that was waited for has published, so all of this is decided again.
+        // The other device has published in the meantime, so start again.
         if let turn, try await turn.giveWay(before: (base.token?.number ?? 0) + 1) {
             var again = self
             again.upstream = nil
@@ -90,12 +90,12 @@ package struct ExportRun: Sendable {
         base.warnings += identity.warnings
         var run = self
         run.device = identity.device
-        // What is known of the identity may be from before a description was changed.
+        // The identity may have been determined before a description was changed. Use the current descriptions.
         run.device.settings.datasets = device.settings.datasets
         return try await run.publish(on: base)
     }
 
-    /// Who publishes. After a lost race it is who it was before.
+    /// Returns the identity to publish under. It is checked once; later attempts after lost races reuse it.
     private func identity(_ token: ChangeToken?) async throws -> DeviceIdentity {
         if let known = await turn?.identity { return known }
         let identity = try await device.checkIdentity(applied: token.map { AppliedVersion($0) }, commits: [])
@@ -122,7 +122,8 @@ package struct ExportRun: Sendable {
                 base.warnings.append(try level(schema, attempt: levelled[schema.name] ?? 1))
             case .needsMoreReaders: readers = WorkerThreads.count + 1
             case .nothingNew(let read):
-                // The look before was one to publish after.
+                // Reading a bucket in order to publish does not check that the applied version's commit still exists (``RememberingCloud``):
+                // publishing checks it. This run publishes nothing, so read the zone once more with the check.
                 if !read.isEmpty { _ = try await device.fetchUpstreamChanges() }
                 return try recordNothingNew(on: base, read: read)
             case .stored(let stored): return try await record(announce(stored, on: base), on: base)
@@ -132,12 +133,12 @@ package struct ExportRun: Sendable {
 
     // MARK: prepare, guard
 
-    /// The guards that are asked before the run looks at the zone, in this order.
+    /// The guards that run before the zone is read, in this order.
     static let guardsBeforeLooking: [RunGuard] = [.role, .clock, .publisher]
-    /// The guards that are asked when it has looked. The last one, of datasets that shrink, needs the new version's counts (``announce(_:on:)``).
+    /// The guards that run after the zone is read. The shrink guard comes later: it needs the new version's counts (``announce(_:on:)``).
     static let guardsOnUpstream: [RunGuard] = [.newestVersion, .firstPublish, .knownFields]
 
-    /// Asks the guards, brings the tracking up to date and finds the version to build on.
+    /// Runs the guards, updates change tracking and finds the version to build on.
     private func prepare(_ noted: [String]) async throws -> ExportBase {
         var facts = RunGuard.Facts(device: device, isOneOfMany: isOneOfMany, allowed: allowed)
         try await facts.ask(Self.guardsBeforeLooking)
@@ -148,13 +149,13 @@ package struct ExportRun: Sendable {
         let warnings = try noted + upstream.warnings + returned + device.keepTracking()
         try await device.correctFutureInstants()
         try refuseUnseen()
-        // An export that publishes anything lists the mailbox, whatever its mark says.
+        // An export that publishes anything lists the mailbox, even if the mailbox's mark says that nothing is new.
         var base = try await ExportBase(device, after: upstream.applied?.token, isOneOfMany: isOneOfMany, warnings)
         base.isIdle = try !isFull && base.hasNothing(toPublishBy: device)
         return base
     }
 
-    /// Rows that lack what the applied version has would be published without it.
+    /// Refuses rows that lack columns of the applied version: they would be published without these columns' values.
     private func refuseUnseen() throws {
         let unseen = try device.database.read(at: .read) { transaction in
             try device.settings.datasets.first { try !transaction.state.unseenColumns(of: $0).isEmpty }
@@ -167,18 +168,18 @@ package struct ExportRun: Sendable {
 
     // MARK: read, encode, compress, store
 
-    /// A dataset whose rows were read, and the last log entry that they include.
+    /// A dataset whose rows were read, and the last log entry that those rows include.
     private struct ReadDataset: Sendable {
         let schema: DatasetSchema
         let sequence: Int64
-        /// What the log says of a table that was written whole; nil where the log was consolidated.
+        /// The log's summary of a table in which every row was written; nil if the log was consolidated.
         var rewritten: RewrittenTable?
     }
 
-    /// The assets of one version, stored, and what its commit says besides.
+    /// The stored assets of one version, and the answers for its commit.
     private struct StoredVersion: Sendable {
         var datasets: [DatasetPublisher.Written] = []
-        /// The datasets that were read, also those whose entities are the last version's.
+        /// The datasets that were read, including those whose entities did not change.
         var read: [ReadDataset] = []
         var answers = MessageAnswers()
         var assets: [CloudAsset] { datasets.flatMap(\.assets) }
@@ -187,17 +188,17 @@ package struct ExportRun: Sendable {
 
     private enum StoreOutcome: Sendable {
         case stored(StoredVersion)
-        /// The version would be the last one again.
+        /// The new version would equal the last one.
         case nothingNew([ReadDataset])
-        /// A dataset turned out to need a snapshot asset, for which there are too few connections.
+        /// A dataset needs a snapshot asset, and there are too few connections for it.
         case needsMoreReaders
         /// More edits of a dataset have an instant of their own than its asset can hold.
         case tooManyInstants(DatasetSchema)
-        /// Rows hold values that are not of their columns' types; as columns of type `any` they travel.
+        /// Rows hold values that do not have their columns' types. They can be exported if these columns have the type `any`.
         case misfits([String: Set<String>])
     }
 
-    /// Reads the datasets on one state of the database and stores the assets of those that differ from the last version.
+    /// Reads the datasets from one state of the database, and stores the assets of those that differ from the last version.
     private func store(on base: ExportBase, readers: Int, _ found: [String: RewrittenTable]) async throws -> StoreOutcome {
         let settings = device.settings
         try limitOwnTimestamps(base.last, except: found)
@@ -205,7 +206,7 @@ package struct ExportRun: Sendable {
         defer { session.end() }
         var stored = StoredVersion()
         do {
-            // What is published follows from the version that the rows on this state are of.
+            // The session's rows must belong to the version that the export builds on.
             guard try session.withReader(0, at: .read, { try $0.transaction.state.applied() })?.token == base.token else {
                 throw device.anotherRun(.read)
             }
@@ -223,7 +224,7 @@ package struct ExportRun: Sendable {
                 level: level, isFull: isFull, mayReopen: readers == 1, progress: progress,
                 horizon: (crowded + [TombstoneHorizon.now(device.now(), last: base.last)].compactMap(\.self)).max())
             for schema in settings.datasets {
-                // Rows and log are read on one state: what the log entries up to here say is in the rows.
+                // Rows and log are read from one state: the rows include every log entry up to this number.
                 let (untouched, sequence) = try session.withReader(0, at: .read) {
                     (try base.isUntouched(schema, in: $0.transaction), try $0.transaction.changeLog.lastEntry())
                 }
@@ -246,7 +247,7 @@ package struct ExportRun: Sendable {
             return stored.datasets.isEmpty && stored.answers.isEmpty && base.descriptions.isEmpty ? .nothingNew(stored.read) : .stored(stored)
         } catch {
             await device.cloud.discard(stored.assets, in: device.zone)
-            // What was not touched since the last version is in it.
+            // Rows that were not written since the last version are in it, so they can be exported.
             let touched = settings.datasets.filter { schema in
                 (try? session.withReader(0) { try base.isUntouched(schema, in: $0.transaction) }) != true
             }
@@ -268,7 +269,8 @@ package struct ExportRun: Sendable {
         let pending: PendingPins.Outcome
     }
 
-    /// Puts the commit in place, after its hash is recorded here as an intended one. After an error the assets go, unless a commit may name them.
+    /// Puts the commit in place, after recording its hash in the database as intended. After an error, discards the assets unless a commit may
+    /// name them.
     private func announce(_ stored: StoredVersion, on base: ExportBase) async throws -> AnnouncedVersion {
         do {
             let pending = try await PendingPins(device: device).check()
@@ -292,10 +294,10 @@ package struct ExportRun: Sendable {
             let token = try await device.cloud.at(.announce).publish(commit)
             return AnnouncedVersion(token: token, stored: stored, pending: pending)
         } catch let error as SyncError where error.isOutcomeUnknown {
-            // The commit may come yet, and needs its assets then. If it does not, a prune removes them.
+            // The commit may still arrive, and then it needs its assets. If it does not arrive, a prune removes them.
             throw error
         } catch {
-            // Other devices may be publishing: this one's next attempt goes first.
+            // Other devices may publish. Discard the assets at the end, so that this device's next attempt is not delayed.
             if let turn { await turn.discardInTheEnd(stored.assets) } else { await device.cloud.discard(stored.assets, in: device.zone) }
             throw error
         }
@@ -303,11 +305,11 @@ package struct ExportRun: Sendable {
 
     // MARK: record
 
-    /// Records the published version as the one that is here, in one transaction, and tells the zone.
+    /// Records the published version as the applied one in one transaction, and reports it to the zone.
     private func record(_ announced: AnnouncedVersion, on base: ExportBase) async throws -> ExportReport {
         let stored = announced.stored, answers = stored.answers
         try device.database.write(at: .announce) { transaction in
-            // A run that came in between has imported this very commit, and acknowledged what is in it.
+            // Another run in between may have imported this commit and acknowledged its changes.
             guard try transaction.state.applied()?.token == base.token else { return }
             try transaction.recordPublished(
                 AppliedVersion(announced.token), stored.datasets.map { ($0.schema, $0.fields) }, after: base.token.map { AppliedVersion($0) },
@@ -316,7 +318,7 @@ package struct ExportRun: Sendable {
                 if stored.isWritten(one.schema) {
                     try transaction.acknowledgePublished(one.schema, upTo: one.sequence, one.rewritten, version: announced.token.number, at: device.now())
                 } else {
-                    // A dataset whose entities are the last version's was touched without being changed.
+                    // The dataset's rows were written without being changed.
                     try transaction.changeLog.drop(of: one.schema, upTo: one.sequence)
                 }
             }
@@ -339,7 +341,7 @@ package struct ExportRun: Sendable {
             messagesApplied: answers.applied.count, messagesRefused: answers.refused.count)
     }
 
-    /// Records that the run ended well and published nothing.
+    /// Records that the run succeeded and published nothing.
     private func recordNothingNew(on base: ExportBase, read: [ReadDataset]) throws -> ExportReport {
         try SyncError.at(.announce) {
             if read.isEmpty { return try device.recordIdleSuccess(.export) }
@@ -353,11 +355,11 @@ package struct ExportRun: Sendable {
             published: false, version: base.token?.number, written: [], unchanged: device.settings.datasets.map(\.name), warnings: base.warnings)
     }
 
-    /// Gives the edits of a dataset the instant of the latest one, so that their instants fit into an asset: first those that were made here and are not
-    /// published, then all rows. An instant only becomes later, and no later than the latest edit.
+    /// Gives the edits of a dataset the instant of the latest one, so that the instants fit into an asset. The first attempt does this for
+    /// unpublished local edits, the second for all rows. An instant only becomes later, and never later than the latest edit.
     ///
     /// - Returns: a warning.
-    /// - Throws: ``SyncError`` with `.dataRefused` if that was done already: then the deletions alone are too many.
+    /// - Throws: ``SyncError`` with `.dataRefused` after both attempts: then the deletions alone are too many.
     private func level(_ schema: DatasetSchema, attempt: Int) throws -> String {
         guard attempt <= 2 else {
             throw SyncError(
@@ -371,9 +373,9 @@ package struct ExportRun: Sendable {
             "\(schema.name): \(Format.count(count, "row")) had more different instants than a version can hold; they count as changed when the latest of them was"
     }
 
-    // MARK: what the stages ask
+    // MARK: facts for the stages
 
-    /// Change assets and small snapshots need one connection; a large snapshot is read by all cores.
+    /// Returns the number of connections. Change assets and small snapshots need one; a large snapshot is read on all cores.
     private func readerCount(_ last: [String: DatasetRecord]) -> Int {
         let isSmall =
             !isFull
@@ -383,7 +385,7 @@ package struct ExportRun: Sendable {
         return isSmall ? 1 : WorkerThreads.count + 1
     }
 
-    /// What the log says of the tables of which every row was written since the last version, by the datasets' names.
+    /// Finds the tables in which every row was written since the last version, by dataset name.
     private func findRewrittenTables(_ last: [String: DatasetRecord]) throws -> [String: RewrittenTable] {
         try SyncError.at(.read) {
             try device.database.read { transaction in
@@ -398,8 +400,8 @@ package struct ExportRun: Sendable {
         }
     }
 
-    /// Tracks rows with timestamps in the future that nobody has noted, at the present time: before a dataset's first version, and where the
-    /// tracking is not complete. In a table that was written whole the log has every row.
+    /// Tracks rows with untracked timestamps in the future as changed now. This happens before a dataset's first version, and if tracking is
+    /// incomplete. Rewritten tables are skipped, because the log has all their rows.
     private func limitOwnTimestamps(_ last: [String: DatasetRecord], except rewritten: [String: RewrittenTable]) throws {
         try SyncError.at(.read) {
             let schemas = try device.database.read { transaction in

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Lets workers take turns at something that they share; after the first error nobody's turn comes again.
+/// Lets workers take turns at a shared value. After the first error, every later turn fails.
 ///
-/// What a failed turn leaves behind is half done. A worker that went on from there could take the broken part for a whole
-/// one, or its end for the end of everything, before the first error has reached the one who waits for the result.
+/// A failed turn leaves the value half changed. A worker that continued could mistake a broken part for a whole one, or the end of that part for
+/// the end of all data, before the first error reaches the thread that waits for the result.
 final class FailFastMutex: @unchecked Sendable {
     // SAFETY: `failure` is touched under `lock` only.
     private let lock = NSLock()
@@ -11,7 +11,7 @@ final class FailFastMutex: @unchecked Sendable {
 
     /// Runs `body` while no other turn runs.
     ///
-    /// - Throws: what `body` throws, now and at every later turn.
+    /// - Throws: what `body` throws, and the same error at every later turn.
     func take<T>(_ body: () throws -> T) throws -> T {
         try lock.withLock {
             if let failure { throw failure }
@@ -24,6 +24,6 @@ final class FailFastMutex: @unchecked Sendable {
         }
     }
 
-    /// Looks at what the turns share, even after an error.
+    /// Reads the shared value, even after an error.
     func look<T>(_ body: () -> T) -> T { lock.withLock(body) }
 }

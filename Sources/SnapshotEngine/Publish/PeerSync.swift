@@ -3,15 +3,15 @@ import LocalStore
 import SnapshotModel
 import SnapshotVersions
 
-/// Brings a database and a zone together in which others publish, too: import what is new, merge, publish what is tracked.
+/// Syncs a database with a zone that has other publishers as well: imports what is new, merges, and publishes the tracked changes.
 ///
-/// Where another device was first, what was prepared is thrown away and all of it is done again, after a wait that differs
-/// from device to device. Some device always wins; one that has lost several times asks the others to wait (``PublishTurn``). After
-/// ``retry``'s attempts it is for later.
+/// If another device publishes first, the prepared version is discarded and the sync starts again, after a random wait. Some device always wins;
+/// a device that has lost several times asks the others to wait (``PublishTurn``). When the attempts of ``retry`` are used up, the sync fails
+/// with `.tryAgainLater`.
 struct PeerSync: Sendable {
     let device: SyncContext
     let level: Int
-    /// Which datasets may become much smaller.
+    /// The datasets that may become much smaller.
     let allowed: ShrinkApproval
     let progress: ProgressHandler?
     var retry = RetryPolicy(attempts: 12, firstDelay: .milliseconds(10), longestDelay: .milliseconds(200))
@@ -20,7 +20,7 @@ struct PeerSync: Sendable {
 
     /// Syncs.
     ///
-    /// - Throws: ``SyncError`` with `.tryAgainLater` if other devices were first every time; what was imported stays.
+    /// - Throws: ``SyncError`` with `.tryAgainLater` if other devices published first every time. What was imported stays.
     func run() async throws -> SyncReport {
         try await KeyRangeClaim.renew(device)
         let turn = PublishTurn(device: device, pause: pause)
@@ -34,12 +34,12 @@ struct PeerSync: Sendable {
         }
     }
 
-    /// Ends the turn, and reports what was imported unless a publication has.
+    /// Ends the turn. With `reporting`, reports the imported version, because no publication has reported.
     private func end(_ turn: PublishTurn, reporting: Bool) async {
         await turn.ends()
         guard reporting, let token = await turn.imported else { return }
         var named = device
-        // The import may have found that the name is another database's.
+        // The import may have renamed the device because another database uses its name.
         if let settings = try? device.database.read({ try $0.settings.read() }) { named.settings = settings }
         await named.report(token)
     }
@@ -58,13 +58,13 @@ struct PeerSync: Sendable {
                 if report.applied, let token = try device.database.read(at: .read, { try $0.state.applied() })?.token { await turn.note(imported: token) }
                 imported = imported.map { $0.followed(by: report) } ?? report
                 try await device.repeatLostStatements()
-                // That may have published a version of its own.
+                // This may have published a version.
                 if device.signedZone != nil { upstream = nil }
             }
             var publisher = device
             if imported != nil {
                 publisher.notices = []
-                // With an import, a device takes over what the zone's descriptions say of its own.
+                // An import may have updated the device's dataset descriptions from the zone's.
                 publisher.settings.datasets = try SyncError.at(.read) { try device.database.read { try $0.settings.read().datasets } }
             }
             publisher.notices += found
@@ -74,7 +74,7 @@ struct PeerSync: Sendable {
             case .finished(let exported): return SyncReport(role: device.settings.role.rawValue, exported: exported, imported: imported)
             case .lostRace(let upstream):
                 if upstream.hasRecovered { found += upstream.warnings }
-                // Nothing was lost where this device let another one publish first.
+                // This device let another one publish first: that is no lost race.
                 if await turn.gaveWay { continue }
                 losses += 1
                 guard losses < retry.attempts else {
@@ -84,17 +84,17 @@ struct PeerSync: Sendable {
                         hint: "run the same command again")
                 }
                 hasPlace = await turn.lost((upstream.applied?.number ?? 0) + 1, losses: losses)
-                // What won the race is imported without another look.
+                // Import the winner's commits without reading the zone again.
                 if !upstream.hasRecovered { known = upstream }
             }
-            // In the queue it is for the others to wait.
+            // A device that has a place in the queue waits only briefly: the others wait for it.
             try await pause(retry.delay(after: hasPlace ? 1 : losses))
         }
     }
 
-    /// Imports what is new. Returns nil for the report if nothing is, and what the zone has if that is what is here.
+    /// Imports what is new. The report is nil if nothing is. The second value is what the zone has, if it equals the applied version.
     ///
-    /// - Parameter known: what the zone has, as a lost race has just shown; nil looks.
+    /// - Parameter known: the commits that a lost race has just found; nil reads the zone.
     private func importUpstream(_ known: UpstreamChanges?) async throws -> (report: ImportReport?, upstream: UpstreamChanges?) {
         let upstream = if let known { known } else { try await device.recoverAndFetchUpstreamChanges() }
         if upstream.changes.token == nil {
@@ -112,10 +112,11 @@ struct PeerSync: Sendable {
         }
         if upstream.isBehind || upstream.fork != nil || hasUnseen {
             var run = ImportRun(device: device, progress: progress, allowed: allowed)
-            // A report is two requests, and a version is to be published.
+            // A report costs two requests, and the publication that follows reports as well.
             run.reportsAtOnce = false
             let report = try await run.importNewest(upstream)
-            // What was found a moment ago is what a version can be built on: should another device have published since, the race is lost.
+            // Publish after the imported version without reading the zone again. If another device has published since, this device loses the
+            // race.
             let here = try device.database.read(at: .read) { try $0.state.view() == nil ? $0.state.applied() : nil }
             let isNewest = report.applied && upstream.follows && !upstream.isExpired && here?.token == upstream.changes.token
             return (
@@ -133,7 +134,7 @@ struct PeerSync: Sendable {
 }
 
 extension ImportReport {
-    /// This import and the one after it as one.
+    /// Combines this import and a later one into one report.
     func followed(by later: ImportReport) -> ImportReport {
         let again = Set(later.datasets.map(\.name))
         return ImportReport(
@@ -142,7 +143,7 @@ extension ImportReport {
             warnings: warnings + later.warnings, conflicts: conflicts + later.conflicts, refusedEdits: refusedEdits + later.refusedEdits)
     }
 
-    /// This import with one more thing that deserves attention.
+    /// This report with one more warning.
     package func warning(_ text: String) -> ImportReport {
         ImportReport(
             applied: applied, version: version, datasets: datasets, view: view, warnings: warnings + [text], conflicts: conflicts, refusedEdits: refusedEdits)

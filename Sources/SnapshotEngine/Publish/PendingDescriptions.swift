@@ -3,23 +3,23 @@ import LocalStore
 import SnapshotModel
 import SnapshotVersions
 
-/// The descriptions of datasets that the next commit has to carry.
+/// The descriptions of datasets that the next commit must carry.
 ///
-/// A device publishes the description of a dataset if the zone has none, if the table's structure has changed here since the last look, or if it
-/// describes more columns than the zone does. Otherwise it leaves the zone's description alone: two devices may have other names for their tables.
-/// The built-in datasets need none, for every program knows them.
+/// A device publishes the description of a dataset in three cases: the zone has none, the table's structure has changed here since the last
+/// check, or the device describes more columns than the zone. Otherwise the zone's description stays, because two devices may name their tables
+/// differently. The built-in datasets need no description, because every program knows them.
 struct PendingDescriptions: Sendable {
     /// The records for the commit.
     private(set) var records: [CloudRecord] = []
-    /// What was looked at; recorded once the commit is made.
+    /// The hashes of the checked descriptions; stored when the commit is made.
     private(set) var note: DescriptionNote?
 
-    /// The names of the records that the commit has to delete: of datasets that were taken out here.
+    /// The names of the records that the commit must delete, because their datasets were removed here.
     private(set) var removed: [String] = []
 
     var isEmpty: Bool { records.isEmpty && removed.isEmpty }
 
-    /// Looks at the tables, if the database's schema has changed since the last look.
+    /// Finds the descriptions, if the database's schema has changed since the last check.
     static func find(_ device: SyncContext, after token: ChangeToken?) async throws -> PendingDescriptions {
         var pending = try await descriptions(device, after: token)
         let removed = try SyncError.at(.read) { try device.database.read { try $0.state.removedRecords() } }
@@ -47,10 +47,10 @@ struct PendingDescriptions: Sendable {
         if !changed.isEmpty {
             let state = token == nil ? nil : try await device.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
             for one in changed {
-                // What nobody can read is replaced.
+                // A description that cannot be read is replaced.
                 let there = state?.record(DatasetDescription.recordName(of: one.schema.name)).flatMap { try? DatasetDescription($0, in: device.zone) }
                 if let there, there == one || known?.hashes[one.schema.name] == nil && !one.describesMore(than: there) { continue }
-                // Another device may know columns that are not described here yet.
+                // Another device may have added columns that this device does not describe yet. Keep them.
                 let removed = try SyncError.at(.read) { try device.database.read { try $0.state.removedColumns(of: one.schema) } }
                 let whole = try there.map { try one.adding($0, without: Set(removed)) } ?? one
                 if whole != there { pending.records.append(try whole.record()) }
@@ -67,9 +67,9 @@ struct PendingDescriptions: Sendable {
 }
 
 extension DatasetDescription {
-    /// This description with the further columns of another one.
+    /// This description with the additional columns of another one.
     ///
-    /// - Parameter removed: the JSON names of columns that were taken out of the dataset.
+    /// - Parameter removed: the JSON names of columns that were removed from the dataset.
     fileprivate func adding(_ other: DatasetDescription, without removed: Set<String>) throws -> DatasetDescription {
         guard structure.strict == other.structure.strict else { return self }
         let further = other.schema.columns.filter { column in
@@ -84,7 +84,7 @@ extension DatasetDescription {
                 withoutRowid: structure.withoutRowid, strict: structure.strict, unique: structure.unique, references: structure.references))
     }
 
-    /// Whether the dataset has all columns of another description, and further ones.
+    /// Whether this description has all columns of the other one, and more.
     fileprivate func describesMore(than other: DatasetDescription) -> Bool {
         Set(schema.columns.map(\.name)).isStrictSuperset(of: other.schema.columns.map(\.name))
     }

@@ -3,20 +3,20 @@ import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
 
-/// The last snapshot asset of a dataset, whose unchanged blocks are copied as bytes instead of compressed again.
+/// The last snapshot asset of a dataset. Its unchanged blocks are copied as bytes instead of being compressed again.
 package struct PreviousSnapshot: Sendable {
     let index: SnapshotIndex
     let reader: any AssetReader
-    /// Whether it is the last version; false if change assets came after it.
+    /// Whether it is the whole last version; false if change assets follow it.
     let isWhole: Bool
-    /// The change assets that came after it, oldest first; nil where the rows are to be read whatever the tracked changes say.
+    /// The change assets that follow it, oldest first; nil if all rows must be read whatever the tracked changes say.
     var changes: [ChangeAsset]?
 
-    /// The position of a block with the same entities that would be the same bytes, or nil.
+    /// Returns the position of the block whose bytes would be the same; nil if there is none.
     func match(_ block: RawBlock, isFirst: Bool) -> Int? {
         guard let key = block.firstKey, let position = position(of: key) else { return nil }
         let entry = index.blocks[position]
-        // The first block of a file begins with another separator than the rest.
+        // The first block of a file begins with another separator than the others.
         guard isFirst == (position == 0), entry.count == block.count, entry.member.rawSHA256 == block.rawSHA256 else { return nil }
         return position
     }

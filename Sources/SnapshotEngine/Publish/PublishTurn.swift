@@ -4,9 +4,8 @@ package import Logging
 
 /// Lets devices that keep losing races publish first. One value serves one run of a peer.
 ///
-/// A device that has lost ``lossesForTicket`` races puts a ticket into the zone's publish queue. Whoever is about to publish looks at the
-/// queue and waits while an earlier ticket is there. Tickets are hints: an error at the queue is logged and changes nothing else, and
-/// every wait ends.
+/// A device that has lost ``lossesForTicket`` races puts a ticket into the zone's publish queue. Before a device publishes, it reads the queue
+/// and waits while an earlier ticket is in it. Tickets are hints: an error at the queue is logged and has no other effect, and every wait ends.
 package actor PublishTurn {
     private let cloud: any CloudDatabase
     private let zone: ZoneID
@@ -20,30 +19,31 @@ package actor PublishTurn {
     private var firstLost: Int?
     /// Tickets that this run no longer waits for.
     private var ignored: Set<PublishTicket> = []
-    /// How long this run has waited for others in all.
+    /// The total time that this run has waited for others.
     private var waited = Duration.zero
     private var isWaitReported = false
-    /// Whether this run waited for another device the last time that it was about to publish.
+    /// Whether this run waited for another device before its last attempt to publish.
     package private(set) var gaveWay = false
-    /// The version that this run has imported last and not reported.
+    /// The version that this run imported last and has not reported.
     private(set) var imported: ChangeToken?
     /// The assets of attempts that failed.
     private var discarded: [CloudAsset] = []
-    /// The publisher, once this run has seen that it is who it says it is.
+    /// The identity to publish under, once this run has checked it.
     private(set) var identity: DeviceIdentity?
 
-    /// How many lost races are worth a ticket, and how many in a bucket: there a ticket costs requests, and its turn lasts longer than a race.
+    /// The number of lost races after which a device takes a ticket. It is higher in a bucket: there a ticket costs requests and delays others
+    /// for longer than a race.
     package static let lossesForTicket = 2, lossesForTicketInBucket = 4
-    /// How long one ticket is waited for before it is removed: its device may have been killed.
+    /// How long a run waits for one ticket before it removes the ticket: its device may have been killed.
     static let ticketPatience = Duration.seconds(10)
-    /// How long one run waits in all before it publishes regardless of the queue.
+    /// How long one run waits in total before it publishes regardless of the queue.
     static let runPatience = Duration.seconds(60)
-    /// After how long a wait is worth a word.
+    /// How long a run waits before it logs that it waits.
     private static let silence = Duration.seconds(1)
-    /// A ticket so many commits old is stale: in that time its device has published or was killed.
+    /// A ticket this many commits old is stale: its device has published since or was killed.
     static let staleDistance = 256
     private static let firstPoll = Duration.milliseconds(10), longestPoll = Duration.milliseconds(80)
-    /// How many times as long as a look takes, the next one waits: where a look is a request that costs time and money, there are few.
+    /// The next wait is this many times as long as the last read of the queue took, so that slow and costly requests are rare.
     private static let lookRest = 4
 
     init(device: SyncContext, pause: @escaping @Sendable (Duration) async throws -> Void) {
@@ -52,12 +52,12 @@ package actor PublishTurn {
             lossesForTicket: CloudLocation.isBucket(device.settings.cloud) ? Self.lossesForTicketInBucket : Self.lossesForTicket)
     }
 
-    /// The turn of a device of which no more is known.
+    /// Creates a turn from its parts.
     ///
     /// - Parameters:
-    ///   - uptime: the time since some point, by a clock that is never set.
-    ///   - draw: a number from 0.5 to 1, by which a wait is multiplied.
-    ///   - lossesForTicket: how many lost races are worth a ticket.
+    ///   - uptime: returns the time since some fixed point, by a clock that cannot be set.
+    ///   - draw: returns a number from 0.5 to 1; each wait is multiplied by one.
+    ///   - lossesForTicket: the number of lost races after which the device takes a ticket.
     package init(
         in zone: ZoneID, of cloud: any CloudDatabase, nonces: NonceSource, logger: Logger, pause: @escaping @Sendable (Duration) async throws -> Void,
         uptime: @escaping @Sendable () -> Duration = { [begin = ContinuousClock.now] in begin.duration(to: .now) },
@@ -72,10 +72,10 @@ package actor PublishTurn {
 
     func remember(_ identity: DeviceIdentity) { self.identity = identity }
 
-    /// Waits while devices with earlier tickets are to publish.
+    /// Waits while devices with earlier tickets have not published.
     ///
     /// - Parameter number: the number that this device is about to publish.
-    /// - Returns: whether it waited; then the zone has probably moved on.
+    /// - Returns: whether it waited. If so, the zone probably has new commits.
     package func giveWay(before number: Int) async throws -> Bool {
         var poll = Self.firstPoll, current: PublishTicket?, patience = Self.ticketPatience
         gaveWay = false
@@ -101,37 +101,38 @@ package actor PublishTurn {
         return gaveWay
     }
 
-    /// This device lost the race for a number, for the `losses`th time in this run.
+    /// Records that this device lost the race for a number, and takes a ticket after enough losses. `losses` counts the lost races of this run.
     ///
-    /// - Returns: whether it has a place in the queue now.
+    /// - Returns: whether the device is in the queue now.
     package func lost(_ number: Int, losses: Int) async -> Bool {
         let first = firstLost ?? number
         firstLost = first
         guard losses >= lossesForTicket else { return false }
         let ticket = ticket ?? PublishTicket(number: first, nonces: nonces)
         self.ticket = ticket
-        // Put in place again each time: a device that waited in vain may have removed it.
+        // Enqueue again each time: a device whose wait for the ticket ran out may have removed it.
         return await attempt { [cloud, zone] in
             try await cloud.enqueue(ticket, in: zone)
             return try await cloud.publishQueue(in: zone).contains(ticket)
         } ?? false
     }
 
-    /// Removes assets that no commit names, when the run ends.
+    /// Collects assets that no commit names, to be discarded when the run ends.
     package func discardInTheEnd(_ assets: [CloudAsset]) { discarded += assets }
 
-    /// The run ends: the ticket goes, and what was made for nothing.
+    /// Ends the run: removes the ticket, and discards the collected assets.
     package func ends() async {
         if let ticket { await remove(ticket) }
         if !discarded.isEmpty { await cloud.discard(discarded, in: zone) }
     }
 
-    /// The first ticket in the queue that this device waits for; nil if it is this device's turn.
+    /// Returns the first ticket that this device must wait for; nil if it is this device's turn.
     private func firstTicket(before number: Int) async -> PublishTicket? {
         let queue = await attempt { [cloud, zone] in try await cloud.publishQueue(in: zone) } ?? []
         for ticket in queue where !ignored.contains(ticket) {
             if let own = self.ticket, ticket >= own { return nil }
-            // A number that is not reached yet is one of another history, or of one that this device has not seen; it is not ours to remove.
+            // A ticket with a number that is not reached yet belongs to another history, or to commits that this device has not seen. Leave it in
+            // the queue.
             if ticket.number > number { return nil }
             if ticket.number > number - Self.staleDistance { return ticket }
             ignored.insert(ticket)
