@@ -4,24 +4,24 @@ package import SnapshotModel
 import SnapshotVersions
 package import StrictText
 
-/// Decides, entity by entity, between the changes that were made here and a version: last write wins.
+/// Decides for each entity between a local change and a version: last write wins.
 ///
-/// The greater of (instant, deletion over edit, SHA-256 of the canonical entity) wins, whoever syncs first. A change of an
-/// entity that the version knows nothing of stays, whatever its instant: what was made offline never vanishes. Where a patch
-/// was told and not answered yet, it comes on top of what wins.
+/// The greater of (instant, deletion over edit, SHA-256 of the canonical entity) wins, whichever device syncs first. If the version does not know
+/// the entity, the local change stays, whatever its instant: an entity made offline never vanishes. A patch that was sent and not answered yet is
+/// applied on top of the winner.
 package struct BlockMerge {
     let schema: DatasetSchema
     let transaction: LocalTransaction
     var rule = MergeRule.ordinary
-    /// The time of the asset that the version's entities are in: none of them counts as later. Nil for no limit.
+    /// The timestamp of the version's asset. No entity in it counts as later. Nil for no limit.
     var latest: Instant?
-    /// Whether the version's entities and tombstones are only those that changed since the version that was applied here.
+    /// Whether the version's entities and tombstones are only those that changed since the applied version.
     var isDifference = false
-    /// Where entities go that cannot stay; nil for who only asks which side wins.
+    /// Receives entities that cannot stay; nil if the caller only asks which side wins.
     var ledger: ImportLedger?
-    /// The columns that the version knows nothing of: what a row has there is not lost with the row.
+    /// The columns that the version does not have. A row that loses keeps its values in them.
     var missing: [Int] = []
-    /// The columns that the rows have not got from any version yet: a value there gives way to the version's.
+    /// The columns that no imported version has filled yet. The version's values replace the rows' values in them.
     var unseen: [Int] = []
 
     package init(
@@ -40,35 +40,35 @@ package struct BlockMerge {
 
     private enum Verdict {
         case stays, goes, tooOld
-        /// The change is a patch, which comes on the version's entity.
+        /// The change is a patch. It is applied on top of the version's entity.
         case overlaid
-        /// A patch comes on the version's entity; the rest of the change goes.
+        /// A patch is applied on top of the version's entity; the rest of the change loses.
         case reduced
 
-        /// Whether the version's side is later than the change, or than more of it than its patch.
+        /// Whether the version wins over the change, or over all of it but its patch.
         var loses: Bool { self == .goes || self == .reduced }
     }
 
-    /// What became of some changes.
+    /// The decisions about some changes.
     struct Decided {
-        /// The changes whose rows stay, each with whether the version has the entity.
+        /// The changes whose rows stay, and whether the version has the entity.
         var kept: [(key: EntityKey, isInVersion: Bool)] = []
-        /// Those of which a patch comes on the version's entity.
+        /// The changes whose patch is applied on top of the version's entity.
         var overlaid: [(key: EntityKey, isInVersion: Bool)] = []
-        /// Those that go, for the version has them or has something later.
+        /// The changes that end, because the version has them or something later.
         var lost: [EntityKey] = []
     }
 
-    /// Marks the changes in a range of keys that win over the version's block there (nil: no entities).
+    /// Marks the changes in a key range that win over the version's block of that range (nil: no entities).
     func decide(_ block: EntityBlock?, in range: KeyRange) throws {
         let decided = try decide(try transaction.changeLog.changes(of: schema, in: range), block)
         for change in decided.kept { try transaction.merge.keep(of: change.key, in: schema) }
         for change in decided.overlaid { try transaction.merge.overlay(of: change.key, in: schema) }
     }
 
-    /// Decides between changes and the version's entities among them.
+    /// Decides between changes and the version's entities with the same keys.
     ///
-    /// - Parameter block: holds the version's entities of these keys; nil if it has none.
+    /// - Parameter block: the version's entities; nil if the version has none.
     func decide(_ changes: [TrackedChange], _ block: EntityBlock?) throws -> Decided {
         let wanted = Set(changes.map(\.key))
         let version = EntityStates(schema: schema) { wanted.contains($0) }
@@ -98,46 +98,46 @@ package struct BlockMerge {
                     in: transaction)
             }
         }
-        // What is deleted here may turn out to be needed by the version's children.
+        // A row that is deleted here may be a parent that the version's children need.
         if !deleted.isEmpty, let parents = ledger?.parents, parents.wantsLastRows(of: schema) {
             for key in deleted { try parents.keepLastRow(key, of: schema) { try block?.give(to: FilteringSink($0, schema) { $0 == key }) } }
         }
         return decided
     }
 
-    /// Writes what loses to the conflict journal. What a first import takes out is in a kept copy already.
+    /// Writes losing edits to the conflict journal. A first import needs no entries, because it writes losing rows to a file.
     private func recordConflicts(_ changes: [TrackedChange], _ verdicts: [Verdict], _ version: [EntityKey: EntityState], _ block: EntityBlock?) throws {
         guard let ledger else { return }
         var contested: [ContestedChange] = []
         for (change, verdict) in zip(changes, verdicts) where verdict.loses || verdict == .stays {
-            // Values of columns that the version does not describe are put back, whichever side wins.
+            // Values in columns that the version does not have are restored, whichever side wins.
             if change.isCarried, !missing.isEmpty { continue }
             let entity = version[change.key]
             let instant = try entity.map { try self.instant(of: $0, change.key) } ?? transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema)
             if rule.keepsCopy, try verdict.loses || cloudWins(over: change) { continue }
-            // What loses to a reader's change here is the publisher's to record, once the change has come there.
+            // If a version's edit loses to a reader's local change, the publisher records the conflict once it has received the change.
             if verdict == .stays, !ledger.publishes { continue }
             let isRefused = try verdict.loses && change.isDeletion && entity != nil && transaction.outbox.isRefused(change.key, in: schema)
-            // The publisher took the change; what the version has now was made on top of it.
+            // The publisher applied the change. The version's present state was made on top of it.
             if verdict == .goes, !isRefused, try isAnswered(change, over: entity) { continue }
             guard
                 var one = ContestedChange(change, stays: verdict == .stays, entity: entity != nil, at: instant, hasChanged: isDifference, isRefused: isRefused)
             else { continue }
             one.isMarkKept = verdict == .reduced
             contested.append(one)
-            // From here on the change is one that was made with the version's before it.
+            // From now on the change counts as made on top of the version's state.
             if verdict == .stays { try transaction.merge.setBase(one.versionInstant, of: change.key, in: schema) }
         }
         try ConflictRecorder(schema: schema, transaction: transaction, ledger: ledger, missing: missing, unseen: unseen).record(contested, block)
     }
 
-    /// Gives each edit that wins a tie an instant later than the version's, as if it had been made on top of it.
+    /// Gives each edit that wins a tie an instant later than the version's, as if it had been made on top of the version.
     ///
-    /// What a publisher publishes is always later than what it replaces. Otherwise a device with a later edit could not tell the version's edit
-    /// from the one that its own was made on, and would not keep it as a conflict. A reader's edit has its instant from the publisher.
+    /// A published edit is always later than what it replaces. Otherwise a device with a later edit could not tell the version's edit from the
+    /// edit on which its own is based, and would not record a conflict. A reader's edit gets its instant from the publisher.
     private func endTies(_ changes: [TrackedChange], _ verdicts: [Verdict], _ version: [EntityKey: EntityState]) throws {
         guard let ledger, ledger.publishes else { return }
-        // What a rule made, or nobody edited, keeps the instant that it has from the row.
+        // A change that a rule made, or that is no edit, keeps its row's instant.
         for (change, verdict) in zip(changes, verdicts) where verdict == .stays && change.base != change.instant && !change.isCarried {
             guard let entity = version[change.key], try instant(of: entity, change.key) == change.instant else { continue }
             try transaction.changeLog.track(
@@ -146,10 +146,10 @@ package struct BlockMerge {
         }
     }
 
-    /// Marks the edits in a range of keys, where the rows are the version's entities, whose instants are later than theirs.
+    /// Marks local edits in a key range whose rows equal the version's entities, if their instants are later.
     ///
-    /// Where the cloud wins over every row there is none, but for edits that waited for `init`: a row that equals the cloud's is the cloud's, whatever
-    /// its timestamp says.
+    /// If the cloud wins over every row, no edit is marked except those that `detach` kept for this `init`: a row that equals the cloud's counts
+    /// as the cloud's, whatever its timestamp.
     func keepLater(in range: KeyRange) throws {
         guard !rule.cloudWins || rule.hasDetachedChanges else { return }
         for change in try transaction.changeLog.changes(of: schema, in: range) where try !change.isDeletion && !cloudWins(over: change) {
@@ -157,19 +157,19 @@ package struct BlockMerge {
         }
     }
 
-    /// Marks an edit whose row is the version's entity, if its instant is later than that.
+    /// Marks an edit whose row equals the version's entity, if its instant is later.
     func keepIfLater(_ change: TrackedChange) throws {
         let instant = try transaction.tombstonesAndInstants.appliedInstant(of: change.key, in: schema) ?? limited(state(of: change.key)?.timestamp)
         if change.instant > instant { try transaction.merge.keep(of: change.key, in: schema) }
     }
 
-    /// Inserts a block's entities, except those whose changes were kept.
+    /// Inserts a block's entities, except those whose local change was kept.
     func insert(_ block: EntityBlock, of range: KeyRange, through applier: EntityApplier) throws {
         let kept = Set(try transaction.changeLog.changes(of: schema, in: range, onlyKept: true).map(\.key))
         try block.give(to: kept.isEmpty ? applier : FilteringSink(applier, schema) { !kept.contains($0) })
     }
 
-    /// Whether a change that was made here wins over what the version has of the entity (nil: nothing).
+    /// Whether a local change wins over the version's entity (nil: the version has none).
     package func wins(_ change: TrackedChange, over entity: EntityState?) throws -> Bool { try verdict(change, over: entity) == .stays }
 
     private func verdicts(_ changes: [TrackedChange], _ version: [EntityKey: EntityState], _ block: EntityBlock?) throws -> [Verdict] {
@@ -190,11 +190,11 @@ package struct BlockMerge {
         }
     }
 
-    /// Whether the publisher has answered all of a change: it was applied, or a deletion was refused, for what still points at the entity is
-    /// there, and the reader that deleted it takes it back.
+    /// Whether the publisher has answered the whole change: it applied the change, or it refused a deletion because other rows still refer to the
+    /// entity. In the second case the reader takes its deletion back.
     private func isAnswered(_ change: TrackedChange, over entity: EntityState?) throws -> Bool {
         guard !rule.cloudWins else { return false }
-        // What a commit says was applied is in the version, with whatever instant the publisher gave it.
+        // A change that a commit names as applied is in the version, possibly with another instant.
         return try change.isDeletion && entity != nil && transaction.outbox.isRefused(change.key, in: schema)
             || transaction.outbox.isApplied(change.key, in: schema)
     }
@@ -209,12 +209,13 @@ package struct BlockMerge {
         return .stays
     }
 
-    /// Whether the version wins whatever the instants say. An edit that waited for `init` since `detach` was made on a version of this zone.
+    /// Whether the version wins whatever the instants are. An edit that `detach` kept for this `init` was based on a version of this zone and
+    /// competes normally.
     private func cloudWins(over change: TrackedChange) throws -> Bool {
         try rule.cloudWins && !(rule.hasDetachedChanges && transaction.detachedChanges.contains(change.key, of: schema))
     }
 
-    /// Whether a row and the version's entity differ in a column that the version knows.
+    /// Whether a row and the version's entity differ in a column that the version has.
     private func isOther(_ key: EntityKey, than entity: EntityState?, _ block: EntityBlock?) throws -> Bool {
         guard !missing.isEmpty, entity != nil else { return try state(of: key)?.hash != entity?.hash }
         let here = EntityCopies(schema: schema, masking: missing), there = EntityCopies(schema: schema, masking: missing) { $0 == key }
@@ -227,7 +228,7 @@ package struct BlockMerge {
         let instant = try instant(of: entity, change.key)
         if change.instant != instant { return change.instant > instant }
         if change.isDeletion { return true }
-        // All equal: the same change, which need not be tracked any longer.
+        // If everything is equal, both sides made the same change, and tracking it is no longer necessary.
         guard let here = try state(of: change.key) else { return false }
         if rule.prefersFuller, here.filledCount != entity.filledCount { return here.filledCount > entity.filledCount }
         return here.hash > entity.hash

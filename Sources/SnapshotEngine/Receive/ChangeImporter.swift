@@ -4,24 +4,24 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Makes a table that is one version the next one, by what a commit changed: delete-then-insert of those entities alone.
+/// Applies one commit's changes to a table that equals the version before: deletes and inserts only the changed entities.
 ///
-/// Where an entity was changed here as well, last write wins, as in an import of the whole.
+/// If an entity was also changed locally, last write wins, as in an import of the whole version.
 struct ChangeImporter {
     let schema: DatasetSchema
     let transaction: LocalTransaction
     let rule: MergeRule
     let ledger: ImportLedger
-    /// The version so far, this commit's changes included; nil where only the changes are read.
+    /// Looks up entities of the version, including this commit's changes; nil if only change assets are read.
     let lookup: VersionLookup?
-    /// The columns that the version knows nothing of.
+    /// The columns that the version does not have.
     var missing: [Int] = []
 
     /// Applies one commit's changes.
     ///
-    /// - Returns: by how much the number of entities grew; nil if that cannot be told, for some of them were changed here, too.
+    /// - Returns: the growth of the number of entities; nil if unknown because some of them were also changed locally.
     func apply(_ changes: ChangeSet) throws -> Int? {
-        // Nothing in an asset counts as later than the asset.
+        // No instant in an asset counts as later than the asset's timestamp.
         let latest = changes.syncTimestamp, late = LateTimestamps(schema: schema, after: latest)
         if let late { try changes.entities.give(to: late) }
         for key in changes.entityKeys {
@@ -32,7 +32,7 @@ struct ChangeImporter {
         let (kept, overlaid, contested) = try decide(changes)
 
         var growth = 0
-        // All of them before the first insertion: a value of a UNIQUE column may move from one entity to another.
+        // Delete all before the first insertion: a UNIQUE value may move from one entity to another.
         for key in changes.keys where !kept.contains(key) {
             if try transaction.rows.deleteEntity(key, of: schema) { growth -= 1 }
         }
@@ -42,8 +42,8 @@ struct ChangeImporter {
         return contested == 0 && !hasClashed ? growth : nil
     }
 
-    /// Decides between the changes that were made here and the version's: the keys whose rows stay, those on whose new rows read marks
-    /// come, and how many were contested.
+    /// Decides between local changes and the version's. Returns the keys whose rows stay, the keys whose new rows get a patch on top, and the
+    /// number of contested keys.
     private func decide(_ changes: ChangeSet) throws -> (kept: Set<EntityKey>, overlaid: Set<EntityKey>, contested: Int) {
         guard try transaction.changeLog.hasChanges(of: schema) else { return ([], [], 0) }
         let tracked = try changes.keys.compactMap { try transaction.changeLog.change(of: $0, in: schema) }
@@ -57,7 +57,7 @@ struct ChangeImporter {
         return (Set(decided.kept.map(\.key)), Set(decided.overlaid.map(\.key)), tracked.count)
     }
 
-    /// Inserts the entities; where one of them and a row that was changed here have one unique value, the later keeps it.
+    /// Inserts the entities. If an entity and a locally changed row hold the same UNIQUE value, the later one keeps it.
     private func insert(_ changes: ChangeSet, sparing kept: Set<EntityKey>) throws -> (count: Int, hasClashed: Bool) {
         var count = 0
         func give() throws {

@@ -2,20 +2,20 @@ import CloudStore
 import SnapshotModel
 import SnapshotVersions
 
-/// What the commits after the applied version did to each dataset, and how it can be followed.
+/// What the commits after the applied version did to each dataset, and how an import can follow them.
 struct CommitChain {
-    /// How a dataset comes from the version that is here to the newest.
+    /// How an import brings a dataset from the applied version to the newest.
     enum Step {
-        /// By each commit's change asset, oldest first.
+        /// Apply each commit's change asset, oldest first.
         case changes(DatasetRecord, [CloudAsset])
-        /// By the newest version whole: a commit changed the dataset in a way that only the whole tells, or the whole is less.
+        /// Read the newest version whole: a commit has no change asset for the dataset, or the change assets are larger than reading the whole.
         case whole(CloudRecord)
     }
 
-    /// By the dataset's name; datasets that no commit changed are not among them.
+    /// The steps by dataset name. Datasets that no commit changed have none.
     let steps: [String: Step]
 
-    /// Follows commits; nil where one of them deletes a dataset.
+    /// Follows the commits; nil if one of them deletes a dataset.
     init?(_ commits: [Commit], datasets: [DatasetSchema]) {
         var steps: [String: Step] = [:]
         for commit in commits {
@@ -28,14 +28,14 @@ struct CommitChain {
         self.steps = steps
     }
 
-    /// Whether change assets are to be read.
+    /// Whether the import reads any change assets.
     var hasChanges: Bool {
         steps.values.contains { step in
             if case .changes = step { true } else { false }
         }
     }
 
-    /// Whether a dataset is read whole, so that each of its entities can be had, and not those alone that changed.
+    /// Whether the import reads a dataset whole, so that it can look up entities that did not change.
     func isWhole(_ dataset: String) -> Bool {
         if case .whole? = steps[dataset] { true } else { false }
     }

@@ -4,33 +4,33 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Makes one table equal to one version: delete-then-insert, of the blocks that differ where that is less.
+/// Makes a table equal to a version. If only some blocks differ, only their rows are deleted and inserted.
 ///
-/// The result is the same as if all rows were deleted and the version's inserted. An error of the database is one of the step `apply`, which the
-/// caller names.
+/// The result is the same as if all rows were deleted and the version's were inserted. A database error belongs to the step `apply`, which the
+/// caller adds.
 struct DatasetImporter: Sendable {
     let schema: DatasetSchema
     let asset: SnapshotAsset
     let database: LocalDatabase
-    /// Whether a change is kept that made an entity what the version has, only later: at a device that publishes.
+    /// Whether to keep a local change that gave an entity the version's state with a later instant. True at a publisher.
     var keepsInstants = false
     let progress: ProgressHandler?
-    /// How changes made here and the version are merged.
+    /// How local changes and the version are merged.
     var rule = MergeRule.ordinary
 
     typealias Outcome = IncomingDataset.Outcome
 
-    /// How the version is applied, decided before anything is changed.
+    /// How the version is applied. Decided before anything is changed.
     enum Plan: Sendable {
-        /// Everything is deleted and the version inserted: nothing here is to be kept.
+        /// Delete everything and insert the version: no local row or change has to be kept.
         case whole
-        /// These blocks are fetched and replace what lies in their ranges of keys, except where a change made here wins.
+        /// Fetch these blocks. They replace the rows in their key ranges, except where a local change wins.
         case blocks([Int])
     }
 
-    /// Compares the rows that are here with the version.
+    /// Compares the local rows with the version.
     ///
-    /// Call inside the import's transaction: nobody else can commit then, so the rows that are hashed are those that are replaced.
+    /// Call it inside the import's transaction: no other connection can commit then, so the rows that are hashed are the rows that are replaced.
     func plan(_ transaction: LocalTransaction) throws -> Plan {
         let (hasRows, hasChanges) = try SyncError.at(.read) { (try transaction.rows.hasRows(schema), try transaction.changeLog.hasChanges(of: schema)) }
         guard hasRows || hasChanges else { return .whole }
@@ -38,14 +38,14 @@ struct DatasetImporter: Sendable {
         guard !all.isEmpty, asset.index.describes(schema) else { return hasChanges ? .blocks(all) : .whole }
         return try SyncError.at(.read) {
             let session = try ReadSession(insideWriteOf: database, readers: min(WorkerThreads.count, all.count))
-            // In the rollback-journal modes an open reader would keep the import from committing.
+            // In the rollback-journal modes, an open reader would prevent the import from committing.
             defer { session.end() }
             if let differing = try BlockComparison(schema: schema, index: asset.index, session: session).differingBlocks() { return .blocks(differing) }
             return hasChanges ? .blocks(all) : .whole
         }
     }
 
-    /// Replaces what `plan` says; ends with the version's tombstones and instants in place and the lost changes forgotten.
+    /// Applies the plan. Afterwards the version's tombstones and instants are stored and the changes that lost are no longer tracked.
     func apply(_ plan: Plan, ledger: ImportLedger, in transaction: LocalTransaction) throws -> Outcome {
         try loadTombstonesAndInstants(in: transaction)
         let index = asset.index
@@ -82,7 +82,7 @@ struct DatasetImporter: Sendable {
         return outcome
     }
 
-    /// The ranges of keys that blocks stand for; a version without entities has one, which is everything.
+    /// Returns the key ranges of blocks. A version without entities has one range that contains every key.
     private func ranges(of blocks: [Int]) -> [KeyRange] {
         asset.index.blocks.isEmpty ? [asset.range(ofBlock: 0)] : blocks.map(asset.range)
     }
@@ -95,10 +95,10 @@ struct DatasetImporter: Sendable {
         }
     }
 
-    /// In a block that does not differ, a tracked change made an entity what the version has. If it was made later it must win
-    /// over what a third device did in between, so it goes out with its instant.
+    /// Keeps tracked changes in blocks that do not differ. Such a change gave an entity the same state as the version has. If it was made later,
+    /// it must win over a third device's change in between, so it is published with its instant.
     ///
-    /// At a reader only a message tells of it: such a change waits for its answer. One that was not sent is sent only if it was made later.
+    /// A reader can only send a message about it. A sent change waits for its answer; an unsent change is kept only if it was made later.
     private func keepLaterInstants(outside blocks: [Int], _ merge: BlockMerge, _ transaction: LocalTransaction) throws {
         let differing = Set(blocks)
         guard keepsInstants else {
@@ -119,9 +119,9 @@ struct DatasetImporter: Sendable {
     }
 
     private func clear(_ blocks: [Int], sparingKept: Bool, _ transaction: LocalTransaction) throws {
-        // No version has an entity without a key, and no range of keys holds one.
+        // No version has an entity without a key, and no key range contains such a row.
         try transaction.rows.deleteRowsWithoutKey(of: schema)
-        // All of them before the first insertion: a value of a UNIQUE column may move from a late block to an early one.
+        // Delete all before the first insertion: a UNIQUE value may move from a late block to an early one.
         for range in ranges(of: blocks) { try transaction.rows.deleteEntities(of: schema, in: range, sparingKept: sparingKept) }
     }
 
@@ -142,7 +142,7 @@ struct DatasetImporter: Sendable {
             unknownFields: unknown.sorted())
     }
 
-    /// Notes the asset's time as the instant of each of its entities whose own timestamp is later.
+    /// Limits instants: an entity whose own timestamp is later than the asset's gets the asset's timestamp as its instant.
     private func limitTimestamps(in transaction: LocalTransaction) throws {
         try transaction.futureInstants.limitTimestamps(of: schema, to: asset.syncTimestamp, isMerging: true)
     }

@@ -6,24 +6,23 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Brings a container file into the database: one of ours, or one that another program made.
+/// Imports a container file from this program or another.
 ///
-/// The file is read once, piece by piece; its dataset is the one that its array is named for. Nothing is changed unless
-/// the whole file is good.
+/// The file is read once, in pieces. The name of its array says which dataset it holds. Nothing is changed unless the whole file is valid.
 struct FileImporter: Sendable {
     let database: LocalDatabase
-    /// The datasets that a file may hold.
+    /// The datasets that a file may contain.
     let schemas: [DatasetSchema]
-    /// Nil where the database is not set up for syncing.
+    /// The device's role; nil if the database is not set up for syncing.
     let role: SyncRole?
-    /// Whether a container older than the data that are here is taken.
+    /// Whether a container older than the local data is accepted.
     let acceptsOlder: Bool
     let progress: ProgressHandler?
 
     /// Imports a file.
     func run(_ path: String) throws -> ImportReport { try database.withoutRollbacks { try runOnce(path) } }
 
-    /// Makes a container that an application has made the dataset's content. Only rows that differ are touched.
+    /// Makes the dataset equal to a container that an application has made. Only rows that differ are changed.
     func run<Container: DatasetContainer>(_ container: Container, of schema: DatasetSchema) throws -> ImportReport {
         try database.withoutRollbacks {
             try apply(from: "the container", view: nil, byteCount: { 0 }) { transaction in
@@ -36,7 +35,7 @@ struct FileImporter: Sendable {
                     return count
                 }
                 func begin(_ schema: DatasetSchema) throws -> EntityApplier {
-                    // All deletions first: a value of a UNIQUE column may move from one row to another.
+                    // Delete all first: a UNIQUE value may move from one row to another.
                     try transaction.rows.deleteEntities(changes.removed, of: schema)
                     return try transaction.rows.updating(schema)
                 }
@@ -60,19 +59,19 @@ struct FileImporter: Sendable {
             size += count
             return count
         }
-        // The view is named for the file, not for the folders that it happens to lie in.
+        // Name the view after the file, not after its folders.
         let view = role == .reader ? "file \(URL(fileURLWithPath: path).lastPathComponent)" : nil
         return try apply(from: path, view: view, byteCount: { size }) { transaction in (container, 0, { try transaction.rows.replaceAll(of: $0) }) }
     }
 
-    /// The reader of a container, how many rows stay that it does not have, and what deletes the others and takes the container's entities.
+    /// A container's reader, the number of rows that stay without being in it, and a closure that deletes the other rows and returns an applier.
     private typealias Opened = (reader: ContainerReader, unchangedCount: Int, begin: (DatasetSchema) throws -> EntityApplier)
 
     /// Changes the dataset's rows in one transaction.
     ///
-    /// - Parameter place: what errors name.
+    /// - Parameter place: the place that errors name.
     private func apply(from place: String, view: String?, byteCount: () -> Int, _ open: (LocalTransaction) throws -> Opened) throws -> ImportReport {
-        // At a writer the file's rows are a change of its own, noted and published like any other.
+        // At a writer the file's rows are local changes, tracked and published like any others.
         let (dataset, notices) = try database.write { transaction in
             var keeper: ForeignKeyEnforcer?
             func enforce() throws { try SyncError.at(.apply) { try keeper?.enforce() } }
@@ -120,7 +119,7 @@ struct FileImporter: Sendable {
             throw SyncError(.dataRefused, step: .decode, at: path, "the file ends without a dataset", hint: "check that the file is a whole container")
         }
         return try SyncError.at(.apply) {
-            // An empty dataset replaces what is there, too.
+            // An empty dataset replaces all rows, too.
             if applier == nil { applier = try begin(schema) }
             let count = opened.unchangedCount + (applier?.count ?? 0)
             try transaction.rows.checkCount(of: schema, is: count)

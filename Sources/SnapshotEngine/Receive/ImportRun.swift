@@ -6,20 +6,20 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Brings a version of the zone into the database: fetch, guard, verify, decode, apply, record.
+/// Imports a version of the zone into the database. The stages: fetch, guard, verify, decode, apply, record.
 ///
-/// Delete-then-insert for every dataset that differs, with the change token, in one transaction: readers of the database
-/// see the old data until the commit and never a mixture.
+/// One transaction replaces every dataset that differs and stores the change token. Other connections see the old data until it commits, and
+/// never a mixture.
 package struct ImportRun: Sendable {
     var device: SyncContext
     let progress: ProgressHandler?
-    /// Whether the cloud wins over every change that was made here, tracked or not.
+    /// Whether the cloud wins over every local change, tracked or not.
     let discardsChanges: Bool
-    /// Runs first in the transaction that replaces rows; what it throws ends the import with nothing changed.
+    /// Runs first in the transaction that replaces rows. If it throws, the import ends and nothing is changed.
     package var willReplace: @Sendable (LocalTransaction) throws -> Void
-    /// Which datasets may have become much smaller.
+    /// The datasets that may become much smaller.
     let allowed: ShrinkApproval
-    /// Whether the device reports what it has as soon as it has it; false where the caller does when it is done.
+    /// Whether the import reports the new version to the zone; false if the caller reports later.
     var reportsAtOnce = true
 
     package init(
@@ -33,24 +33,24 @@ package struct ImportRun: Sendable {
         self.allowed = allowed
     }
 
-    /// The guards that are asked once the zone and the device's identity are known, in this order. Those of rows are in the transaction (``replace``).
+    /// The guards that run after the zone is read, in this order. The guards that check rows run in the transaction (``replace``).
     static let guards: [RunGuard] = [.shrink]
 
-    /// How often an import begins again where changes are made meanwhile that have to be looked at first.
+    /// The number of attempts if another program keeps changing rows that the import must compare first.
     private static let attempts = 3
 
-    /// How one attempt ends.
+    /// The result of one attempt.
     private enum Outcome: Sendable {
         case applied(ImportReport)
-        /// The version was here already.
+        /// The version was applied already.
         case nothingNew(ImportReport)
-        /// Another program changed rows after what was changed here was last looked at; nothing was imported.
+        /// Another program changed rows since the run composed messages of the local changes. Nothing was imported.
         case changedMeanwhile
     }
 
-    /// Imports the newest version if it is newer than what is here; ends a view.
+    /// Imports the newest version if it is newer than the applied one, and ends a view.
     ///
-    /// - Parameter known: what the zone has, if the caller has looked already.
+    /// - Parameter known: the zone's new commits, if the caller has read them already.
     package func importNewest(_ known: UpstreamChanges? = nil) async throws -> ImportReport {
         var run = self, warnings = device.notices, attempt = 1
         var upstream = if let known { known } else { try await device.recoverAndFetchUpstreamChanges() }
@@ -63,15 +63,15 @@ package struct ImportRun: Sendable {
         }
     }
 
-    /// Imports the newest version once.
+    /// Makes one attempt to import the newest version.
     ///
     /// - Parameters:
-    ///   - warnings: what deserves attention, of earlier attempts and of this one.
-    ///   - isLast: whether to import although another program keeps changing rows.
+    ///   - warnings: the warnings of earlier attempts; this attempt adds its own.
+    ///   - isLast: whether to import even if another program keeps changing rows.
     private mutating func attempt(_ upstream: UpstreamChanges, _ warnings: inout [String], isLast: Bool) async throws -> Outcome {
         warnings += try upstream.warnings + device.keepTracking()
         try await device.correctFutureInstants()
-        // While the version that the changes were made on can still be compared with.
+        // Compose messages now, while the version that the local changes are based on is still available for comparison.
         let uncompared = discardsChanges || upstream.isOfEarlierZone ? nil : try await MessageComposer(device: device).runIfPossible()
         if let uncompared { warnings.append(uncompared) }
         try await TrackingRebuild(device: device).run(upstream)
@@ -85,9 +85,10 @@ package struct ImportRun: Sendable {
             try SyncError.at(.apply) { try device.recordIdleSuccess(.import) }
             return .nothingNew(ImportReport(applied: false, version: newest.number, datasets: [], view: nil, warnings: warnings))
         }
-        // After a fork, this device's own commits stand beside the zone's; no copy of the database has made them.
+        // After a fork, commits in this device's name may be its own, although it no longer intends them. They are no sign of a copy, so they are
+        // not checked.
         let identity = try await DeviceIdentity.check(device, applied: local.applied, commits: upstream.fork == nil ? upstream.changes.commits : [])
-        // Another attempt goes on under the name that the device has now.
+        // A further attempt must use the device's current name.
         device = identity.device
         warnings += identity.warnings
         try await RunGuard.Facts(device: device, allowed: allowed, upstream: upstream).ask(Self.guards)
@@ -103,7 +104,7 @@ package struct ImportRun: Sendable {
         return outcome
     }
 
-    /// Shows version `number` instead of the newest: a view, which ``importNewest()`` ends.
+    /// Shows version `number` instead of the newest. ``importNewest()`` ends this view.
     func importVersion(_ number: Int) async throws -> ImportReport {
         guard device.settings.role == .reader else {
             throw SyncError(
@@ -123,17 +124,17 @@ package struct ImportRun: Sendable {
         return try await report(apply(state, local, token: nil, view: "version \(number)", warnings: warnings))
     }
 
-    /// Imports the zone's newest version, although it comes before what is here or is of another history: all rows are compared with it.
+    /// Imports the zone's newest version even if it is older than the applied one or belongs to another history. All rows are compared with it.
     package func importPutBack(_ state: ZoneState) async throws -> ImportReport {
         let warnings = try device.keepTracking()
         var local = try localState(nil)
         local.untracked = Set(device.settings.datasets.map(\.name))
-        // What the versions that are gone have answered is not known any longer.
+        // The answers in the versions that are gone are no longer known.
         return try await report(
             apply(state, local, token: state.token, view: nil, Mail(answers: MailboxAnswers(commits: [], isComplete: false)), warnings: warnings))
     }
 
-    /// The report of an import that need not look at changes made meanwhile.
+    /// Returns the report of an import that need not compare changes made meanwhile.
     private func report(_ outcome: Outcome) throws -> ImportReport {
         switch outcome {
         case .applied(let report), .nothingNew(let report): return report
@@ -141,7 +142,7 @@ package struct ImportRun: Sendable {
         }
     }
 
-    /// What the new commits answer, and whether every change made here must have been compared with the applied version.
+    /// The answers in the new commits, and whether every local change must have been compared with the applied version.
     private struct Mail: Sendable {
         var answers = MailboxAnswers()
         var mustBeCompared = false
@@ -150,19 +151,19 @@ package struct ImportRun: Sendable {
     private struct Local: Sendable {
         let applied: AppliedVersion?
         let view: String?
-        /// The datasets whose rows may differ from the applied version without a note of it.
+        /// The datasets whose rows may differ from the applied version without a tracked change.
         var untracked: Set<String>
         let upstream: UpstreamChanges?
-        /// The datasets that others refer to and from which something was deleted here: what comes may need it.
+        /// The datasets that other datasets refer to and from which rows were deleted locally. New children may need these rows.
         let deletedParents: Set<String>
-        /// Whether the applied version knows less of a dataset than this device: only whole assets say what a version describes.
+        /// Whether the applied version has fewer columns than this device describes. Only snapshot assets name a version's columns.
         let hasMissingColumns: Bool
     }
 
     private func localState(_ upstream: UpstreamChanges?) throws -> Local {
         try device.database.read(at: .read) { transaction in
-            // What a commit had that lost its number is in no version of the zone: all rows are compared.
-            // Of a column that was taken over after the version came, the rows have nothing yet.
+            // After a fork, the commits that lost their number are in no version of the zone, so all rows are compared. A column that was added
+            // after the version was applied has no values in the rows yet.
             let untracked = try device.settings.datasets.filter {
                 try upstream?.fork != nil || !transaction.changeLog.isComplete(of: $0) || !transaction.state.unseenColumns(of: $0).isEmpty
             }
@@ -173,7 +174,7 @@ package struct ImportRun: Sendable {
         }
     }
 
-    /// Follows the commits since the applied version where that is possible; else reads the newest version whole.
+    /// Follows the commits after the applied version if possible; else reads the newest version whole.
     private func applyNewest(_ upstream: UpstreamChanges, _ newest: ChangeToken, _ local: Local, _ mail: Mail, _ noted: [String]) async throws -> Outcome {
         var warnings = noted
         var needsWhole = false
@@ -190,7 +191,7 @@ package struct ImportRun: Sendable {
             } catch let error as SyncError where error.code == .needsWholeVersion {
                 needsWhole = true
             } catch let error as SyncError where chain.hasChanges && (error.code == .dataRefused || error.code == .tryAgainLater) {
-                // Whatever is wrong with a change asset, or with the rows it is laid over, the whole version heals it or says more.
+                // A damaged change asset, or rows that do not fit it: the whole version repairs this or gives a better error.
                 warnings.append(
                     "the change assets since version \(local.applied?.number ?? 0) were of no use (\(error.place): \(error.reason)); all rows were compared with version \(newest.number)"
                 )
@@ -219,9 +220,9 @@ package struct ImportRun: Sendable {
         }
     }
 
-    /// Applies a version whole, or, of the datasets that are here as it has them, nothing.
+    /// Applies a version whole. Datasets that the database already has in this version are skipped.
     ///
-    /// - Parameter isDoubtful: whether rows may be other than the applied version and the tracked changes say.
+    /// - Parameter isDoubtful: whether the rows may differ from the applied version plus the tracked changes.
     private func apply(
         _ state: ZoneState, _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail = Mail(), isDoubtful: Bool = false, warnings noted: [String]
     ) async throws -> Outcome {
@@ -233,7 +234,7 @@ package struct ImportRun: Sendable {
                 continue
             }
             try refuseOtherType(record, schema)
-            // What the token's version had is here already, unless the database shows something else.
+            // The database already has what the token's version has, unless it shows a view.
             let isHere =
                 view == nil && local.view == nil && !isDoubtful && !local.untracked.union(local.deletedParents).contains(schema.name)
                 && local.applied.map { (Int(record.changeTag ?? "") ?? .max) <= $0.number } == true
@@ -262,14 +263,14 @@ package struct ImportRun: Sendable {
                 conflicts: replaced.conflicts.count, refusedEdits: replaced.conflicts.refused))
     }
 
-    /// The rows that were replaced, and what there is to say of that.
+    /// The datasets that were replaced, and the sentences for the report.
     private struct Replaced: Sendable {
         let datasets: [IncomingDataset.Outcome]
         var notices: [String]
         var conflicts = LostEdits()
     }
 
-    /// Replaces the rows in one transaction; nil if another program changed rows meanwhile, and nothing was replaced.
+    /// Replaces the rows in one transaction; nil if another program changed rows meanwhile, in which case nothing was replaced.
     private func replace(_ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail) throws -> Replaced? {
         try device.database.withoutRollbacks {
             let ledger = ImportLedger(database: device.database.path, settings: device.settings, now: device.now())
@@ -292,14 +293,14 @@ package struct ImportRun: Sendable {
         for commit in changes?.commits ?? [] { ledger.authors[commit.token.number] = commit.device }
         let schemas = incoming.map(\.schema)
         return try device.database.write { transaction in
-            // The state that was read before the transaction must be the one that it changes.
+            // The transaction must start from the state that was read before it.
             guard try transaction.state.applied() == local.applied, try transaction.state.view() == local.view else {
                 throw device.anotherRun(.apply)
             }
             for schema in schemas {
                 try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: device.database.path)
             }
-            // Folding what was noted may change many pages, and the rows are looked at on other connections then.
+            // Consolidating the log may write many pages. The rows are read on other connections meanwhile.
             let prepared = try transaction.lettingOthersRead { try prepare(incoming, local, changes, view: view, mail, ledger, in: transaction) }
             guard let prepared else { return nil }
             if let upstream = local.upstream, upstream.fork == nil { try forgetPublished(upstream, in: transaction) }
@@ -327,7 +328,7 @@ package struct ImportRun: Sendable {
         }
     }
 
-    /// How each dataset is merged and applied; nothing in the datasets' tables is changed yet.
+    /// How each dataset is merged and applied. Nothing in the datasets' tables is changed yet.
     private struct Prepared {
         let merging: MergingImport
         let rules: [MergeRule]
@@ -335,7 +336,7 @@ package struct ImportRun: Sendable {
         let plans: [DatasetImporter.Plan?]
     }
 
-    /// Folds what was noted and looks at the rows; nil if another program changed rows meanwhile.
+    /// Consolidates the log and compares the rows; nil if another program changed rows meanwhile.
     private func prepare(
         _ incoming: [IncomingDataset], _ local: Local, _ changes: ZoneChanges?, view: String?, _ mail: Mail, _ ledger: ImportLedger,
         in transaction: LocalTransaction
@@ -364,17 +365,17 @@ package struct ImportRun: Sendable {
                     rule: rules[index])
             }
         }
-        // All rows are looked at before the first one changes, for other connections see only what is committed.
+        // Compare all rows before the first one changes: other connections see only committed data.
         return Prepared(merging: merging, rules: rules, importers: importers, plans: try importers.map { try $0?.plan(transaction) })
     }
 
-    /// After a fork, what this device had published is tracked again.
+    /// Tracks this device's published changes again after a fork.
     private func trackAgain(after fork: AppliedVersion, in transaction: LocalTransaction) throws {
         _ = try transaction.publishedChanges.trackAgain(of: device.settings.datasets, after: fork.number)
         try transaction.lineage.forget(after: fork.number)
     }
 
-    /// Forgets what this device had published and others have built on.
+    /// Forgets published changes after other devices have published on top of them.
     private func forgetPublished(_ upstream: UpstreamChanges, in transaction: LocalTransaction) throws {
         try transaction.publishedChanges.forget(
             before: upstream.newestCommit(notBy: device.settings.device), orAt: device.now().advanced(byMicroseconds: -UpstreamChanges.retention))
@@ -382,7 +383,7 @@ package struct ImportRun: Sendable {
 
     private func recordApplied(_ version: AppliedVersion, _ incoming: [IncomingDataset], _ local: Local, in transaction: LocalTransaction) throws {
         let fields = Dictionary(uniqueKeysWithValues: incoming.map { ($0.schema.name, $0.fields) })
-        // After a view or a fork, what was known of a dataset is of another version than its rows.
+        // After a view or a fork, the stored records of a dataset belong to another version than its rows.
         try transaction.keepFields(
             fields, of: device.settings.datasets, before: local.view == nil && local.upstream?.fork == nil ? local.applied : nil, now: version)
         try transaction.state.setApplied(version)

@@ -5,24 +5,24 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// A dataset's new version on its way in: which files are read, and how they are applied.
+/// A dataset's new version during an import: the assets to read, and how they are applied.
 struct IncomingDataset: Sendable {
     let schema: DatasetSchema
     let fields: DatasetRecord
-    /// The snapshot asset that the changes are laid over; nil if they are laid over what is here.
+    /// The snapshot asset to which the changes are applied; nil if they are applied to the local rows.
     let snapshot: SnapshotAsset?
-    /// The change assets that are applied one after the other, oldest first.
+    /// The change assets, oldest first.
     let changes: [ChangeAsset]
-    /// How many entities the version has that is here; nil if it is not known.
+    /// The number of entities in the applied version; nil if unknown.
     let countBefore: Int?
 
-    /// What was done.
+    /// The result.
     struct Outcome: Sendable {
         let report: ImportedDataset
         let unknownFields: [String]
     }
 
-    /// The version whole: the snapshot asset, of which only the blocks that differ need be read, and what changed since.
+    /// Reads the version whole: the snapshot asset, from which only blocks that differ are fetched, and the change assets after it.
     init(whole record: CloudRecord, of schema: DatasetSchema, in cloud: any RecordDatabase, zone: ZoneID) async throws {
         let version = try await DatasetVersion(record, as: schema, in: cloud, zone: zone)
         let index = version.snapshot.index
@@ -50,7 +50,7 @@ struct IncomingDataset: Sendable {
         countBefore = nil
     }
 
-    /// What changed since the version that is here.
+    /// Reads only the changes since the applied version.
     init(_ fields: DatasetRecord, steps: [CloudAsset], of schema: DatasetSchema, countBefore: Int?, in cloud: any RecordDatabase, zone: ZoneID) async throws {
         self.schema = schema
         self.fields = fields
@@ -59,10 +59,10 @@ struct IncomingDataset: Sendable {
         self.countBefore = countBefore
     }
 
-    /// Makes the dataset's table the version, in the import's transaction.
+    /// Makes the dataset's table equal to the version, in the import's transaction.
     ///
-    /// - Parameter plan: how the snapshot asset is applied, decided before the first row changed.
-    /// - Throws: ``SyncError`` with `.dataRefused` if the result has not the version's number of entities.
+    /// - Parameter plan: how the snapshot asset is applied; decided before the first row changed.
+    /// - Throws: ``SyncError`` with `.dataRefused` if the result does not have the version's number of entities.
     func apply(
         _ plan: DatasetImporter.Plan?, with importer: DatasetImporter?, _ rule: MergeRule, _ ledger: ImportLedger, in transaction: LocalTransaction,
         _ progress: ProgressHandler?
@@ -107,16 +107,16 @@ struct IncomingDataset: Sendable {
         }
         try SyncError.at(.apply) {
             if !unseenColumns.isEmpty {
-                // Rows that stay because of an edit that was made without these columns.
+                // These rows stay because of local edits that were made before the columns existed.
                 let keys = try transaction.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil)).filter { !$0.isDeletion }.map(\.key)
                 try lookup?.fillNulls(of: unseenColumns, in: keys, transaction)
             }
             try carried?.restore(publishing: ledger.publishes)
             if snapshot != nil { try transaction.state.setUnseenColumns([], of: schema) }
-            // A change asset says nothing of types: what the version knows as another type is written whole, too.
+            // Change assets do not name types. If the version has another type for a column, the next version must be a snapshot asset.
             if let snapshot {
                 let unknown = missing + snapshot.index.widenedColumns(of: schema)
-                // What was taken out here is still in the version.
+                // The version still has columns that were removed here.
                 let surplus = ledger.publishes ? snapshot.index.columns.map(\.name).filter(removed.contains) : []
                 try transaction.state.setMissingColumns(unknown.map { schema.columns[$0].name } + surplus, of: schema)
             }

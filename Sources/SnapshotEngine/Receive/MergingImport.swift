@@ -4,17 +4,17 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// What an import does besides replacing datasets: own rows at the first one, parents that are still needed, entities that
-/// cannot stay and those that come back.
+/// The parts of an import beyond replacing datasets: own rows at a first import, parents that are still needed, entities that are set aside, and
+/// entities that come back.
 struct MergingImport {
     private let device: SyncContext
     private let transaction: LocalTransaction
     private let first: FirstImport
     private let ledger: ImportLedger
 
-    /// Folds what was noted and decides what own rows become. Nothing in the datasets' tables is changed.
+    /// Consolidates the log and decides what happens to own rows. Nothing in the datasets' tables is changed.
     ///
-    /// - Throws: ``SyncError`` with `.refused` for rows that nobody has decided about.
+    /// - Throws: ``SyncError`` with `.refused` if nobody has decided what happens to existing rows.
     init(device: SyncContext, transaction: LocalTransaction, schemas: [DatasetSchema], isView: Bool, ledger: ImportLedger) throws {
         self.device = device
         self.transaction = transaction
@@ -24,28 +24,28 @@ struct MergingImport {
         ledger.parents = try OrphanResolver(transaction, datasets: device.settings.datasets, publishes: device.settings.role.publishes)
     }
 
-    /// How a dataset is merged.
+    /// Returns how a dataset is merged.
     ///
     /// - Parameters:
-    ///   - changes: what the cloud has had since the applied version; nil for a view.
+    ///   - changes: the zone's commits since the applied version; nil for a view.
     ///   - isFirst: whether there is no applied version.
     func rule(of one: IncomingDataset, in changes: ZoneChanges?, isFirst: Bool) -> MergeRule {
-        // Change assets tell of every deletion, however old.
+        // Change assets contain every deletion, however old.
         let horizon =
             one.snapshot == nil ? nil : changes.flatMap { TombstoneHorizon.latest(of: one.schema, in: $0.commits, wasPruned: !isFirst && !$0.base.isEmpty) }
         return first.rule(of: one.schema, horizon: horizon)
     }
 
-    /// Call before the first deletion.
+    /// Prepares the merge. Call it before the first deletion.
     func begin(_ incoming: [IncomingDataset]) throws {
         for one in incoming where first.isSingle(one.schema) {
             try single(one.schema).keepCopy(besides: one.fields.recordCount)
         }
     }
 
-    /// Call after the last insertion.
+    /// Ends the merge. Call it after the last insertion.
     func finish(_ incoming: [IncomingDataset], _ changes: ZoneChanges?) throws {
-        // A snapshot asset comes with its own tombstones; what was laid over the rows here has not dropped any.
+        // A snapshot asset replaces the tombstones. Change assets do not drop any, so do that here.
         for one in incoming where one.snapshot == nil {
             for commit in changes?.commits ?? [] { try TombstoneHorizon.take(from: commit, of: one.schema, in: transaction) }
         }

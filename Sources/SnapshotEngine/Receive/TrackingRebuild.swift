@@ -4,17 +4,16 @@ import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
 
-/// Tracks again what was changed while nothing was tracked: an application's migration has rebuilt a table, and the triggers
-/// went with it.
+/// Finds and tracks changes that were made while no triggers existed, because an application's migration had rebuilt a table.
 ///
-/// The rows are compared with the version that is here, block by block; an entity that differs was changed, and its instant is
-/// its own timestamp. Without this an import would take what was changed meanwhile for what no version has, and remove it. Entities
-/// that are missing were not deleted by anybody that is known; they stay for the import to bring back. Where VACUUM has given
-/// the rows of a table without a key other rowids, rows are missing under their old ones alone: that is tracked as deletions.
+/// The rows are compared with the applied version, block by block. An entity that differs was changed, and its instant is its own timestamp.
+/// Without this, an import would remove such changes as rows that no version has. An entity that is missing does not count as deleted; the import
+/// brings it back. If VACUUM has renumbered the rowids of a table without a key, rows are missing only under their old rowids, and that is
+/// tracked as deletions.
 struct TrackingRebuild: Sendable {
     let device: SyncContext
 
-    /// Rebuilds what is known of the datasets whose changes are not known, where there is a version to compare with.
+    /// Rebuilds the tracking of datasets whose tracking is incomplete, if there is a version to compare with.
     func run(_ news: UpstreamChanges) async throws {
         guard device.settings.role.publishes, news.fork == nil, let applied = news.applied else { return }
         let untracked = try device.database.read(at: .read) { transaction in
@@ -26,7 +25,7 @@ struct TrackingRebuild: Sendable {
                 guard !news.isOfEarlierZone else { return try await device.cloud.records(in: device.zone) }
                 return try await device.cloud.records(in: device.zone, at: applied.number, notBefore: applied.token)
             } catch let error as CloudError where error.code == .unknownItem {
-                // It is no longer kept. Against the newest version more differs, and each entity's own timestamp decides.
+                // The version is no longer kept. More rows differ from the newest version, and each entity's own timestamp decides.
                 return try await device.cloud.records(in: device.zone, at: nil, notBefore: applied.token)
             }
         }
@@ -38,7 +37,7 @@ struct TrackingRebuild: Sendable {
     }
 
     private func track(_ schema: DatasetSchema, comparedWith version: DatasetVersion) throws {
-        // Of columns that either side does not describe nothing can be said.
+        // Columns that only one side describes cannot be compared.
         guard let shared = try version.snapshot.index.sharedSchema(with: schema) else {
             throw SyncError(
                 .refused, step: .read, at: "\(device.database.path), table \(schema.table)",
@@ -48,7 +47,7 @@ struct TrackingRebuild: Sendable {
         let found = try version.giving(shared).untrackedChanges(in: device.database)
         try device.database.write(at: .read) { transaction in
             let rows = try transaction.rows.lookup(of: schema), nowhere = EntityStates(schema: schema) { _ in false }
-            // A row that is missing without a tracked deletion counts as damage: the import brings it back.
+            // A row that is missing without a tracked deletion counts as damage; the import brings it back.
             let isRenumbered = try transaction.rowids.mayBeRenumbered(schema)
             let missing = isRenumbered ? [] : Set(try found.filter { try !rows.give($0.key, to: nowhere) }.map(\.key))
             for change in found where !missing.contains(change.key) {

@@ -3,18 +3,17 @@ import CommitLog
 import LocalStore
 import SnapshotVersions
 
-/// Tells a fork from a rollback: whether the version that is here lost its number to another device's commit.
+/// Distinguishes a fork from a rollback. In a fork, the applied version lost its number to another device's commit.
 ///
-/// That happens where a tool replicates the folder of a zone in which many devices publish: each saw its own copy, and both
-/// put the same number in place. What stands under the plain name counts. A device follows it once it is certain, and the
-/// author of the other commit publishes its changes again.
+/// Forks happen if a tool replicates the folder of a zone with several publishers: two devices each saw their own copy and published the same
+/// number. The commit under the plain name counts. A device follows it once the fork is certain, and publishes its own lost changes again.
 struct ForkFinder: Sendable {
     let device: SyncContext
 
-    /// What the zone has beyond the last version that it has in common with this device.
+    /// Returns the zone's commits after the last version that it has in common with this device.
     ///
-    /// - Parameter error: what came of reading on from `applied`.
-    /// - Throws: `error`, if this is no fork, or none that is certain; it says what was found.
+    /// - Parameter error: the error of reading the commits after `applied`.
+    /// - Throws: `error`, with what was found, if this is no fork or not certainly one.
     func news(after error: CloudError, applied: AppliedVersion?) async throws -> UpstreamChanges {
         guard let applied, try await device.zoneInfo(at: .fetch).publishers == .many else {
             throw SyncError(error, step: .fetch)
@@ -22,7 +21,8 @@ struct ForkFinder: Sendable {
         let copies = try await device.cloud.at(.fetch).conflictCopies(in: device.zone)
         guard error.code == .rolledBack, let (common, changes) = try await lastInCommon(before: applied) else { throw Self.explained(error, copies) }
         guard let newest = changes.token, newest.number > common.number else { throw SyncError(error, step: .fetch) }
-        // The tool has decided where it put our own commit aside, or where somebody has gone on from the other one.
+        // The fork is certain once the tool has set our own commit aside as a conflict copy, or once a device has published after the other
+        // commit.
         let isDecided = newest.number > applied.number || newest.number == applied.number && copies.contains { $0.token == applied.token }
         guard isDecided else {
             throw SyncError(
@@ -31,7 +31,7 @@ struct ForkFinder: Sendable {
                 hint: "if a tool replicates the folder, this ends by itself when the other device publishes again; else an older copy was put back")
         }
         if let signed = device.signedZone, signed.keys != nil {
-            // The keys that are known may be those of a commit that does not count.
+            // The known keys may come from a commit that no longer counts.
             let record = try await signed.cloud.at(.fetch).records(in: device.zone).record(KeyRing.recordName)
             try SyncError.at(.verify) { try signed.authority.replaceKeys(by: record, of: signed.history) }
         }
@@ -42,7 +42,7 @@ struct ForkFinder: Sendable {
             ])
     }
 
-    /// The newest version that was here and that the zone goes on from; nil if there is none.
+    /// Returns the newest version that was applied here and is still in the zone's history; nil if there is none.
     private func lastInCommon(before applied: AppliedVersion) async throws -> (AppliedVersion, ZoneChanges)? {
         let lineage = try device.database.read(at: .read) { try $0.lineage.versions() }
         for version in lineage where version.number < applied.number {
@@ -62,7 +62,7 @@ struct ForkFinder: Sendable {
         return nil
     }
 
-    /// The error, and where a conflict copy is the very commit that a later one was made after, which.
+    /// Returns the error. If a conflict copy is the missing parent of a later commit, the error names the copy.
     static func explained(_ error: CloudError, _ copies: [ConflictCopy]) -> SyncError {
         guard let parent = error.missingParent, !copies.isEmpty else { return SyncError(error, step: .fetch) }
         let what = "two devices published one number, and the commits under the plain names do not follow one another"
@@ -79,9 +79,9 @@ struct ForkFinder: Sendable {
 }
 
 extension SyncContext {
-    /// All live records as of a commit, in a zone that is not behind `version`.
+    /// Returns all live records as of a commit, from a zone that has at least reached `version`.
     ///
-    /// - Throws: ``SyncError``; where a fork has left commits that do not follow one another, it says which.
+    /// - Throws: ``SyncError``. If a fork has left commits that do not follow one another, the error names them.
     func records(at number: Int?, notBefore version: AppliedVersion?) async throws -> ZoneState {
         do {
             return try await cloud.records(in: zone, at: number, notBefore: version?.token)

@@ -7,9 +7,9 @@ import SnapshotVersions
 import StrictText
 import Synchronization
 
-/// A bucket that is not asked again for what this database keeps of it, for runs that sync.
+/// A bucket whose answers are cached in the database, for runs that sync.
 ///
-/// It also tells the bucket whether the database has something to publish: then what a publish asks for is asked for side by side.
+/// It also tells the bucket whether the database has changes to publish. If so, the bucket sends the requests for a publication in parallel.
 struct RememberingCloud: CloudDatabaseDecorator {
     let wrapped: any CloudDatabase
     private let bucket: ObjectCloud
@@ -19,18 +19,18 @@ struct RememberingCloud: CloudDatabaseDecorator {
     private let state: State
 
     private final class State: Sendable {
-        /// What the database keeps.
+        /// The cached answers in the database.
         let saved: Mutex<ZoneMemory?>
-        /// The token after which the zone was looked at to publish; a second look after the same token is one at everything.
+        /// The token after which the zone was read in order to publish. A second read after the same token is a full one.
         let looked = Mutex<ChangeToken?>(nil)
         init(_ memory: ZoneMemory?) { saved = Mutex(memory) }
     }
 
-    /// Tells a bucket what the database keeps of its zone; a cloud that is near comes back as it is.
+    /// Gives a bucket the answers that the database has cached of its zone. Any other cloud is returned unchanged.
     static func wrap(_ cloud: any CloudDatabase, _ settings: SyncSettings, _ database: LocalDatabase) throws -> any CloudDatabase {
         guard let bucket = cloud as? ObjectCloud else { return cloud }
         let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
-        // What cannot be read is asked for again.
+        // A cache that cannot be read is ignored, and the bucket is asked again.
         let memory = try database.read { try $0.state.zoneMemory() }.flatMap { try? StrictJSON.decode(ZoneMemory.self, from: Data($0.utf8)) }
         bucket.recall(memory ?? ZoneMemory(cloud: settings.cloudUUID, zone: zone), of: zone)
         return RememberingCloud(wrapped: bucket, bucket: bucket, zone: zone, settings: settings, database: database, state: State(memory))
@@ -46,7 +46,7 @@ struct RememberingCloud: CloudDatabaseDecorator {
 
     func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox {
         let mailbox = try await bucket.mailbox(request, in: zone)
-        // An idle publisher's second run asks for no marker, and all further ones write nothing.
+        // After this, an idle publisher's second run requests no markers, and later idle runs write nothing.
         if state.saved.withLock({ $0?.knowsMarkers != true }) { try save() }
         return mailbox
     }

@@ -4,48 +4,48 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// What a zone has beyond the version that is here: the one look that importing and publishing both begin with.
+/// The zone's commits after the applied version. Imports and exports both begin by reading it.
 package struct UpstreamChanges: Sendable {
-    /// The version that is here.
+    /// The version that this database has.
     package let applied: AppliedVersion?
-    /// What came after it, or after the fork.
+    /// The commits after it, or after the fork.
     package let changes: ZoneChanges
-    /// The last version that this device and the zone have in common, where what is here lost its number to another device's.
+    /// The last version that this device and the zone have in common, if the applied version lost its number to another device's commit.
     package let fork: AppliedVersion?
-    /// What deserves attention, in words.
+    /// Warnings, one sentence each.
     let warnings: [String]
-    /// Whether the commit of what is here was pruned: then nothing is known of what lies between.
+    /// Whether the applied version's commit was pruned. The commits after it are then not all known.
     var isExpired = false
-    /// Whether the version that is here is one of the zone that this one goes on from: then it is as if its commit was pruned.
+    /// Whether the applied version belongs to the zone that this zone continues. It is then treated like a pruned commit.
     var isOfEarlierZone = false
-    /// Whether the version that is here was found to be a commit that an earlier run had published without recording it.
+    /// Whether the applied version is a commit that an earlier run had published without recording it, and that this run has just recorded.
     var hasRecovered = false
-    /// The version that this device was about to publish when a run was last ended between its commit and the record of it.
+    /// The version that this device was publishing when a run ended between the commit and recording it.
     var intended: IntendedVersion?
 
     /// The last version that this device and the zone have in common; nil if there is none.
     var common: AppliedVersion? { isOfEarlierZone ? nil : fork ?? applied }
 
-    /// What the new commits say of messages.
+    /// The answers to messages in the new commits.
     var answers: MailboxAnswers {
         MailboxAnswers(commits: changes.commits.filter { !$0.messages.isEmpty }.map { ($0.token.number, $0.messages) }, isComplete: !isExpired)
     }
 
-    /// Whether the commits go on from the very version that is here, without a gap and without a fork.
+    /// Whether the commits directly follow the applied version, without a gap or a fork.
     var follows: Bool { fork == nil && (changes.commits.first.map { $0.parent == applied?.hash && $0.token.number == (applied?.number ?? 0) + 1 } ?? false) }
 
-    /// Whether the zone has anything that is not here.
+    /// Whether the zone's newest version is not the applied one.
     var isBehind: Bool { changes.token != applied?.token }
 
-    /// The newest commit that another device than `device` made; nil if none of the new ones is another's.
+    /// Returns the number of the newest commit by another device than `device`; nil if none of the new commits is.
     func newestCommit(notBy device: String) -> Int? { changes.commits.last { $0.device != device }?.token.number }
 
-    /// For how long a publisher keeps what it published where nobody has built on it, in microseconds: 30 days.
+    /// How long a publisher keeps its published changes if no other device publishes on top of them, in microseconds: 30 days.
     static let retention: Int64 = 30 * 86_400 * 1_000_000
 }
 
 extension SyncContext {
-    /// Reads what the zone has beyond the version that is here. Changes nothing.
+    /// Reads the zone's commits after the applied version. Changes nothing.
     ///
     /// - Throws: ``SyncError`` with `.dataRefused` if the zone was rolled back or is damaged.
     package func fetchUpstreamChanges() async throws -> UpstreamChanges {
@@ -69,7 +69,7 @@ extension SyncContext {
             applied: applied, changes: changes, fork: nil, warnings: [], isExpired: isExpired, isOfEarlierZone: isOfEarlierZone, intended: intended)
     }
 
-    /// The error where another run on this database has moved it on since it was read.
+    /// Returns the error for another run that has changed the database's state since it was read.
     func anotherRun(_ step: SyncStep) -> SyncError {
         SyncError(.tryAgainLater, step: step, at: database.path, "another run changed the database meanwhile", hint: "run the same command again")
     }
