@@ -2,7 +2,7 @@ import CloudStore
 import SnapshotVersions
 import StrictText
 
-/// Stands where a cloud could not be opened, or is not to be: everything that is asked of it throws the reason.
+/// Replaces a cloud that could not be opened or must not be used: every request throws the reason.
 struct AbsentCloudDatabase: CloudDatabase {
     let reason: SyncError
 

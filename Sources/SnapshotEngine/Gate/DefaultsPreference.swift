@@ -1,17 +1,17 @@
 import Foundation
 import SnapshotVersions
 
-/// A preference in Foundation's `UserDefaults`: the switch of an application's own settings screen.
+/// A preference in Foundation's `UserDefaults`: the switch in an application's own settings screen.
 ///
 ///     let gate = GateOptions(preference: DefaultsPreference(key: "sync"))
 ///     // In SwiftUI: @AppStorage("sync") var isSyncOn = false
 ///
-/// A key without a value is no choice. A value that the application registers with `register(defaults:)` counts as one: register none for
-/// this key. `UserDefaults` does not say when a key was changed, so `changedAt` is nil.
+/// A key without a value means that the user has not chosen. A value that the application registers with `register(defaults:)` counts as a
+/// choice, so register none for this key. `UserDefaults` does not store when a key was changed, so `changedAt` is nil.
 public struct DefaultsPreference: PreferenceBinding {
     /// The key that holds true or false.
     public let key: String
-    /// The suite, as an application group has one; nil for the application's own defaults.
+    /// The suite, for example of an application group; nil for the application's own defaults.
     public let suiteName: String?
 
     public init(key: String, suiteName: String? = nil) {
@@ -19,7 +19,7 @@ public struct DefaultsPreference: PreferenceBinding {
         self.suiteName = suiteName
     }
 
-    /// What the defaults say; nil if the key has no value.
+    /// Returns the stored value; nil if the key has none.
     ///
     /// - Throws: ``SyncError`` if the value is neither true nor false, or the suite cannot be opened.
     public func load() throws -> BoundPreference? {
@@ -30,7 +30,7 @@ public struct DefaultsPreference: PreferenceBinding {
         return BoundPreference(isOn: isOn)
     }
 
-    /// Writes the value; nil removes it.
+    /// Writes the value; nil removes the key.
     ///
     /// - Throws: ``SyncError`` if the suite cannot be opened or written.
     public func store(_ isOn: Bool?) throws {
@@ -52,7 +52,7 @@ public struct DefaultsPreference: PreferenceBinding {
         }
     }
 
-    // SAFETY (@unchecked Sendable): the token is only handed back to the centre that made it.
+    // SAFETY (@unchecked Sendable): the token is only passed back to the notification center that made it.
     private struct Observer: @unchecked Sendable {
         let value: any NSObjectProtocol
     }

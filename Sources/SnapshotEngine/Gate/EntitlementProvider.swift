@@ -1,6 +1,6 @@
 public import StrictText
 
-/// Says whether the user may sync: a shop's receipt, a licence server, an administrator's file.
+/// Says whether the user may sync. Examples are a shop's receipt, a licence server and an administrator's file.
 ///
 ///     struct Shop: EntitlementProvider {
 ///         func entitlement() async throws -> Entitlement {
@@ -9,15 +9,15 @@ public import StrictText
 ///         }
 ///     }
 ///
-/// The answer is kept in the database. One that cannot be had anew holds until its `validUntil`, so that a shop that is out of
-/// reach stops nobody who has paid, and the end of a subscription is seen without a network.
+/// The database stores the answer. If the provider cannot answer, the stored answer counts until its `validUntil`. So a shop that is out of reach
+/// stops no paying user, and the end of a subscription takes effect without a network.
 public protocol EntitlementProvider: Sendable {
-    /// Asks. Throws where there is no answer just now, which is another thing than "no".
+    /// Returns the answer. Throws if there is no answer at the moment, which differs from "no".
     func entitlement() async throws -> Entitlement
-    /// How long an answer is used before it is asked for again. By default each run asks.
+    /// How long an answer is used before the gate asks again. By default each run asks.
     var asksAgainAfter: Duration { get }
-    /// Yields when the answer may have become another one: the gate then asks at once (``SyncGate/decisions()``, a watch). Each call makes a stream
-    /// of its own. Nil, the default, for a provider that cannot tell.
+    /// Yields when the answer may have changed; the gate then asks at once (``SyncGate/decisions()``, a watch). Each call returns a new stream.
+    /// Nil, the default, for a provider that cannot tell.
     var changes: AsyncStream<Void>? { get }
 }
 
@@ -26,12 +26,12 @@ extension EntitlementProvider {
     public var changes: AsyncStream<Void>? { nil }
 }
 
-/// Whether the user may sync, and until when that is known.
+/// Whether the user may sync, and how long the answer counts.
 public struct Entitlement: Hashable, Sendable {
     public let isEntitled: Bool
-    /// When the answer ends: what was bought ends then, and a kept answer is of no use any more. Nil: it does not end.
+    /// When the answer ends: the purchase ends then, and the stored answer no longer counts. Nil: it does not end.
     public let validUntil: Instant?
-    /// Why not, in words, for those who ask; nil where "no" says all.
+    /// Why the user may not sync, for display; nil if there is nothing to add.
     public let reason: String?
 
     public init(isEntitled: Bool, validUntil: Instant? = nil, reason: String? = nil) {

@@ -2,10 +2,10 @@ import Foundation
 import SnapshotVersions
 import StrictText
 
-/// An entitlement that a JSON file states: `{"validUntil":"2027-01-01T00:00:00Z"}`.
+/// An entitlement that is stated in a JSON file: `{"validUntil":"2027-01-01T00:00:00Z"}`.
 ///
-/// `isEntitled` may be there, too (true if it is not), and so may keys of other programs. Whoever sells or manages the right to sync
-/// writes the file; a file that is gone or cannot be read is no answer, and the last one holds until its end.
+/// The file may also have `isEntitled` (default: true) and keys of other programs. The vendor or administrator writes the file. A file that is
+/// missing or cannot be read is no answer: the last answer then counts until its end.
 public struct FileEntitlement: EntitlementProvider {
     /// The file's path.
     public let path: String

@@ -4,13 +4,13 @@ import StrictText
 
 /// A preference in an application's own settings file: `true` or `false` under one key of a JSON object.
 ///
-/// Only that value is replaced, byte for byte: the order of keys, numbers and white space stay as the application wrote them. The
-/// new file takes the old one's place at once and has its mode; if the application writes between the look and that moment, the
-/// work is done again on what it wrote. The file's time says nothing of when this one key was changed, so `changedAt` is nil.
+/// Only the value is replaced: the order of keys, numbers and white space stay as the application wrote them. The new file replaces the old one
+/// in one step and gets its mode. If the application writes the file between the read and the replacement, the edit is repeated on the
+/// application's version. The file's time does not say when this key was changed, so `changedAt` is nil.
 public struct FilePreference: PreferenceBinding {
     /// The file's path.
     public let path: String
-    /// The key at the top of the object.
+    /// The key, at the top level of the object.
     public let key: String
 
     public init(path: String, key: String) {
@@ -18,15 +18,15 @@ public struct FilePreference: PreferenceBinding {
         self.key = key
     }
 
-    /// What the file says; nil if there is no such file or key, or the key's value is null.
+    /// Returns the stored value; nil if the file or key does not exist, or the value is null.
     ///
-    /// - Throws: ``SyncError`` if the file cannot be read, or something else stands there.
+    /// - Throws: ``SyncError`` if the file cannot be read, or the value is of another type.
     public func load() throws -> BoundPreference? {
         guard let data = try SettingsFile(path: path).contents() else { return nil }
         return try place(in: data).value.map { BoundPreference(isOn: $0) }
     }
 
-    /// Writes the value, and the file if there is none; nil becomes null.
+    /// Writes the value, and creates the file if there is none; nil writes null.
     ///
     /// - Throws: ``SyncError`` if the file cannot be read, understood or written.
     public func store(_ isOn: Bool?) throws {
@@ -41,7 +41,7 @@ public struct FilePreference: PreferenceBinding {
         }
     }
 
-    /// Where the value stands, or would stand, and what goes around it.
+    /// The position of the value, or where to insert it, and the text around it.
     private struct Place {
         let range: Range<Int>
         var before = ""
@@ -60,7 +60,7 @@ public struct FilePreference: PreferenceBinding {
         }
     }
 
-    /// Walks the object's keys; the text is known to be JSON.
+    /// Finds the value among the object's keys. The text has been checked to be JSON.
     private func place(_ scanner: JSONScanner) throws -> Place {
         let brace = scanner.skipSpace(0)
         guard scanner.base[brace] == UInt8(ascii: "{") else { throw fault("it is not a JSON object", "name a file that holds one") }
@@ -68,7 +68,7 @@ public struct FilePreference: PreferenceBinding {
         let first = try scanner.forEachMember { name, value in
             isEmpty = false
             guard name.elementsEqual(key.utf8) else { return }
-            // SAFETY: the scanner found the range inside the bytes that it was lent.
+            // SAFETY: the scanner found the range inside the bytes that it was given.
             switch String(decoding: UnsafeBufferPointer(start: scanner.base + value.lowerBound, count: value.count), as: UTF8.self) {
             case "true": found = Place(range: value, value: true)
             case "false": found = Place(range: value, value: false)

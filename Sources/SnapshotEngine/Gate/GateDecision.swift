@@ -1,47 +1,47 @@
 import SnapshotVersions
 
-/// Whether this database is synced now: taken from one place, for every run anew.
+/// Whether this database is synced now. The gate decides it before every run.
 ///
 ///     if case .closed(let reason) = try await engine.gate.decision() { print(reason) }
 public enum GateDecision: Hashable, Sendable {
-    /// It is: the user wants it and may.
+    /// Sync is on, and the user may sync.
     case open
-    /// It is not: nothing is read from or sent to the cloud; changes go on being noted.
+    /// Sync is off. Nothing is read from or sent to the cloud; changes are still tracked.
     case closed(GateReason)
 
-    /// Why it is closed; nil if it is open.
+    /// Why the gate is closed; nil if it is open.
     public var reason: GateReason? {
         if case .closed(let reason) = self { reason } else { nil }
     }
 }
 
-/// Why a database is not synced, and what would change that.
+/// Why a database is not synced, and how to change that.
 public struct GateReason: Hashable, Sendable, CustomStringConvertible {
-    /// The kind of reason. A struct, so that a new one breaks nobody's switch.
+    /// The kind of reason. It is a struct, so that a new kind breaks no switch statement.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let name: String
 
-        /// The user has not said yet whether to sync.
+        /// The user has not decided yet whether to sync.
         public static let preferenceUndecided = Code(name: "preferenceUndecided")
-        /// The user has turned it off.
+        /// The user has turned sync off.
         public static let preferenceOff = Code(name: "preferenceOff")
-        /// The store that the preference is bound to says something else and cannot be read or written.
+        /// The bound store of the preference cannot be read or written, so the user's choice is not certain.
         public static let preferenceUnknown = Code(name: "preferenceUnknown")
-        /// The user may not.
+        /// The user is not entitled to sync.
         public static let notEntitled = Code(name: "notEntitled")
-        /// The user might until a time that has passed.
+        /// The user's entitlement has ended.
         public static let entitlementExpired = Code(name: "entitlementExpired")
-        /// Nobody can say whether the user may, and no earlier answer holds any longer.
+        /// The entitlement is unknown, and no earlier answer still counts.
         public static let entitlementUnknown = Code(name: "entitlementUnknown")
         /// Nobody is signed in to the account that the cloud needs.
         public static let noAccount = Code(name: "noAccount")
         /// The account may not use the cloud.
         public static let accountRestricted = Code(name: "accountRestricted")
-        /// There is an account, and it cannot be used just now, or nobody can tell.
+        /// The account cannot be used at the moment, or its state is unknown.
         public static let accountUnavailable = Code(name: "accountUnavailable")
-        /// The application uses the database without a cloud, on purpose.
+        /// The application uses the database without a cloud on purpose.
         public static let localOnly = Code(name: "localOnly")
-        /// The database is a stand-in in memory.
+        /// The database is an in-memory replacement for a database that could not be opened.
         public static let inMemory = Code(name: "inMemory")
 
         public init(name: String) { self.name = name }
@@ -49,7 +49,7 @@ public struct GateReason: Hashable, Sendable, CustomStringConvertible {
     }
 
     public let code: Code
-    /// The reason in words.
+    /// The reason as a sentence.
     public let reason: String
     /// What to do.
     public let hint: String
@@ -64,7 +64,7 @@ public struct GateReason: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension SyncError {
-    /// What is thrown where the gate is closed.
+    /// The error for a closed gate.
     init(_ reason: GateReason, at database: String) {
         self.init(.refused, step: .open, at: database, reason.reason, hint: reason.hint)
         identifier = "gate.\(reason.code.name)"

@@ -1,14 +1,14 @@
 public import CloudStore
 
-/// Where a gate gets what is not in the database.
+/// The sources of a gate's decision outside the database.
 public struct GateOptions: Sendable {
-    /// Who says whether the user may sync; nil: the file that the database's settings name, or, without one, everybody may.
+    /// Says whether the user may sync. If nil, the file that the database's settings name does; without such a file every user may.
     public var entitlement: (any EntitlementProvider)?
-    /// A second store of the preference; nil: the file that the database's settings name, or none.
+    /// A second store of the preference. If nil, the file that the database's settings name, or none.
     public var preference: (any PreferenceBinding)?
-    /// The user's account, without which nothing is synced; nil where the cloud needs none.
+    /// The user's account, which must be available for syncing; nil if the cloud needs none.
     public var account: CloudAccount?
-    /// Whether the application never wants a cloud: then the gate is closed for good, and that is no error.
+    /// Whether the application never uses a cloud. The gate is then always closed, and this is no error.
     public var isLocalOnly: Bool
 
     public init(

@@ -3,33 +3,33 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Whether a database is synced, and what that rests on.
+/// Whether a database is synced, and the facts behind that decision.
 public struct GateReport: Sendable, Encodable {
-    /// Whether it is synced now.
+    /// Whether the database is synced now.
     public let isOpen: Bool
-    /// The kind of reason why not; nil if it is.
+    /// The kind of reason for a closed gate; nil if the gate is open.
     public let code: String?
     public let reason: String?
     public let hint: String?
-    /// Whether the user has turned sync on, as the database has it.
+    /// Whether the user has turned sync on, according to the database.
     public let isEnabled: Bool
     /// The user's choice: `undecided`, `on` or `off`.
     public let preference: String
-    /// The file that the choice is bound to; nil if to none.
+    /// The file to which the choice is bound; nil if there is none.
     public let preferenceFile: String?
     public let preferenceKey: String?
-    /// The file that states the entitlement; nil if none does.
+    /// The file that states the entitlement; nil if there is none.
     public let entitlementFile: String?
-    /// The last answer; nil if nothing restricts who may sync.
+    /// The last answer about the entitlement; nil if nothing restricts who may sync.
     public let isEntitled: Bool?
     /// When the entitlement ends; nil if it does not.
     public let entitledUntil: String?
-    /// Why the entitlement could not be asked for just now, so that the last answer counts; nil if it could.
+    /// Why the last request for the entitlement failed, so that an earlier answer counts; nil if it succeeded.
     public let entitlementProblem: String?
 }
 
 extension GateReport {
-    /// Of a database that was not set up.
+    /// The report of a database that is not set up.
     init(unset decision: GateDecision) {
         self.init(
             isOpen: decision == .open, code: decision.reason?.code.name, reason: decision.reason?.reason, hint: decision.reason?.hint, isEnabled: false,
@@ -39,7 +39,7 @@ extension GateReport {
 }
 
 extension SyncGate {
-    /// What the decision rests on, for people to look at.
+    /// Returns the decision and the facts behind it, for display.
     public func report() async throws -> GateReport {
         try await WorkerThreads.host {
             let decision = try await decision()

@@ -1,7 +1,7 @@
 import CloudStore
 import StrictText
 
-/// A cloud that takes no commit and no message once the gate has closed: who turns sync off while a run works is heard before anything is announced.
+/// A cloud that refuses commits and messages once the gate is closed. If the user turns sync off during a run, nothing is published after that.
 struct GatedCloudDatabase: CloudDatabaseDecorator {
     let wrapped: any CloudDatabase
     let gate: SyncGate

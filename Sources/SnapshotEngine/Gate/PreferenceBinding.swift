@@ -1,17 +1,17 @@
 public import StrictText
 
-/// A second store of the user's choice, such as an application's own settings, that is bound to the database's.
+/// A second store of the user's choice, such as an application's own settings, that is kept equal to the database's.
 ///
-/// The database decides. A change in the bound store since the last look is the user's word and is taken over; a change in the
-/// database is written out. Where both have changed, the later one counts; where that is not known, off. While the database is
+/// The database decides. If the bound store has changed since the last comparison, the database takes its value; if the database has changed, the
+/// bound store gets the value. If both have changed, the later change counts, and if neither is known to be later, off. While the database is
 /// undecided, a value in the bound store is the user's choice.
 public protocol PreferenceBinding: Sendable {
-    /// What the store says; nil if it says nothing. A store that was just made, or reset, says nothing: that is no wish.
+    /// Returns the stored choice; nil if there is none. A store that was just created or reset has none, and that is no choice.
     func load() throws -> BoundPreference?
-    /// Writes, so that it lasts; nil takes the value away, for a choice that was taken back.
+    /// Stores the choice durably; nil removes it, if the user takes the choice back.
     func store(_ isOn: Bool?) throws
-    /// Yields when the value may have become another one: the gate then looks at once (``SyncGate/decisions()``, a watch). Each call makes a
-    /// stream of its own. Nil, the default, for a store that cannot tell.
+    /// Yields when the value may have changed; the gate then reads it at once (``SyncGate/decisions()``, a watch). Each call returns a new
+    /// stream. Nil, the default, for a store that cannot tell.
     var changes: AsyncStream<Void>? { get }
 }
 
@@ -19,7 +19,7 @@ extension PreferenceBinding {
     public var changes: AsyncStream<Void>? { nil }
 }
 
-/// What a bound store says.
+/// The choice in a bound store.
 public struct BoundPreference: Hashable, Sendable {
     public let isOn: Bool
     /// When the user changed it, if the store knows.

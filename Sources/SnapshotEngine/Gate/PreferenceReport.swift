@@ -2,21 +2,21 @@ import LocalStore
 import SnapshotModel
 import SnapshotVersions
 
-/// What `enable` or `disable` did.
+/// The result of `enable` or `disable`.
 public struct PreferenceReport: Sendable, Encodable {
     public let database: String
     /// Whether sync is on now.
     public let isEnabled: Bool
-    /// Whether it was before.
+    /// Whether sync was on before.
     public let wasEnabled: Bool
-    /// Whether this database is synced now, and what that rests on.
+    /// Whether this database is synced now, and the facts behind that.
     public let gate: GateReport
-    /// What deserves attention, in words.
+    /// Warnings, one sentence each.
     public let warnings: [String]
 }
 
 extension SyncGate {
-    /// Turns sync on or off and says what is so now. See ``SettingsTable/setPreference(_:)``.
+    /// Turns sync on or off and returns the new state. See ``SettingsTable/setPreference(_:)``.
     public func turn(on isOn: Bool) async throws -> PreferenceReport {
         try await WorkerThreads.host {
             let before = try database.read(at: .open) { transaction in

@@ -2,20 +2,20 @@ import CloudStore
 import SnapshotVersions
 import Synchronization
 
-/// An entitlement that the application sets whenever its shop tells it something; the gate reacts at once.
+/// An entitlement that the application sets whenever its shop reports a change. The gate reacts at once.
 ///
 ///     let shop = PushedEntitlement()
 ///     let engine = try SyncEngine(database: path, gate: GateOptions(entitlement: shop))
 ///     for await receipt in receipts { shop.set(Entitlement(isEntitled: receipt.isPaid, validUntil: receipt.end)) }
 ///
-/// Before the first answer of a process, the last one that the database keeps counts, until its end.
+/// Until the process sets an answer, the last answer in the database counts, until its end.
 public final class PushedEntitlement: EntitlementProvider {
     private let answer: Mutex<Entitlement?>
     private let broadcast = Broadcast<Void>()
 
     public init(_ entitlement: Entitlement? = nil) { answer = Mutex(entitlement) }
 
-    /// Sets the answer, and tells the gate if it is another than before.
+    /// Sets the answer, and notifies the gate if it has changed.
     public func set(_ entitlement: Entitlement) {
         let hasChanged = answer.withLock { answer in
             defer { answer = entitlement }

@@ -2,7 +2,8 @@ import Foundation
 import Platform
 import SnapshotVersions
 
-/// A small file that belongs to an application: read whole, and replaced whole, durably, without losing what it writes meanwhile.
+/// A small file of an application. It is read whole and replaced whole and durably. If the application writes it meanwhile, nothing of that is
+/// lost.
 struct SettingsFile: Sendable {
     let path: String
 
@@ -15,9 +16,10 @@ struct SettingsFile: Sendable {
         return nil
     }
 
-    /// Replaces the file by what `body` makes of its bytes; nil leaves it. Called again where another program wrote meanwhile.
+    /// Replaces the file by what `body` makes of its bytes; nil leaves the file as it is. `body` is called again if another program has written
+    /// meanwhile.
     func edit(_ body: (Data?) throws -> Data?) throws {
-        // A link to the file stays a link.
+        // If the path is a symbolic link, replace its target and keep the link.
         let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
         removeLeftovers(of: target)
         for _ in 0..<5 {
@@ -43,7 +45,7 @@ struct SettingsFile: Sendable {
 
     private static let mark = ".snapsync-"
 
-    /// Removes what runs that were killed left beside the file; what is younger than a minute may belong to one that works.
+    /// Removes temporary files that killed runs left behind. A file younger than a minute may belong to a run that is still working.
     private func removeLeftovers(of target: String) {
         let url = URL(fileURLWithPath: target), folder = url.deletingLastPathComponent().path, prefix = url.lastPathComponent + Self.mark
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
@@ -64,7 +66,7 @@ struct SettingsFile: Sendable {
             && left.st_mtim.tv_nsec == right.st_mtim.tv_nsec
     }
 
-    /// - Parameter number: the system's error number, read right after the call that failed.
+    /// - Parameter number: the system's error number, read right after the failed call.
     private func failure(_ number: Int32) -> SyncError {
         fault(number, "it cannot be written: \(String(cString: strerror(number)))", "check the owner, mode and room of the file and of its folder")
     }

@@ -3,7 +3,8 @@ package import LocalStore
 import SnapshotVersions
 
 extension SyncEngine {
-    /// The database and its settings, for looking: with a cloud that answers why it is not there, where it is gone or not to be touched.
+    /// Returns the database and its settings for reading. If the cloud is missing or must not be used, every request to the context's cloud
+    /// throws the reason.
     package func deviceToLookAt(_ gate: GateReport) throws -> SyncContext {
         let settings = try database.read(at: .open) { try $0.settings.read() }
         guard gate.isOpen else {
@@ -20,7 +21,7 @@ extension SyncEngine {
         }
     }
 
-    /// The database and its settings alone, for work that has nothing to do with the cloud.
+    /// Returns the database and its settings for work that needs no cloud.
     package func localDevice() throws -> SyncContext {
         let settings = try database.read(at: .open) { try $0.settings.read() }
         return try device(settings, AbsentCloudDatabase(reason: SyncError(.refused, step: .open, at: database.path, "this work does without the cloud")))

@@ -1,7 +1,7 @@
 import CloudStore
 
 extension GateOptions {
-    /// Yields whenever one of the gate's sources says that something has changed. Ends with the task that iterates.
+    /// Yields whenever one of the gate's sources reports a change. Ends with the task that iterates.
     fileprivate func changes(and others: [AsyncStream<Void>]) -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         var tasks = (others + [entitlement?.changes, preference?.changes].compactMap(\.self)).map { changes in
@@ -14,15 +14,15 @@ extension GateOptions {
 }
 
 extension SyncGate {
-    /// Yields whenever the decision may have become another one, from now on. Ends with the task that iterates.
+    /// Yields whenever the decision may have changed, from now on. Ends with the task that iterates.
     package func changes() -> AsyncStream<Void> { options.changes(and: [signal.listen()]) }
 
-    /// The decision now, and each other one that follows: after a change that the entitlement's provider, the bound store or the account
-    /// tells, and after one of the preference through this gate. Nothing is polled. Ends with the task that iterates.
+    /// Yields the current decision, then each new one. The entitlement's provider, the bound store, the account, or a changed preference in this
+    /// gate trigger a new decision; nothing is polled. Ends with the task that iterates.
     ///
     ///     for try await decision in engine.gate.decisions() { show(decision.reason) }
     ///
-    /// An end of an entitlement that comes with time, and a choice that another program writes, show at the next run or decision.
+    /// If an entitlement ends with time, or another program writes the choice, the next run or decision shows it.
     ///
     /// - Throws: ``SyncError`` if the database can no longer be read; the sequence ends then.
     public func decisions() -> AsyncThrowingStream<GateDecision, any Error> {

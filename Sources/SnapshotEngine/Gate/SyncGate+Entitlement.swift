@@ -5,7 +5,7 @@ import SnapshotVersions
 import StrictText
 
 extension SyncGate {
-    /// What an answer on the entitlement means at a time.
+    /// Returns the decision that follows from an answer about the entitlement at a time.
     func decision(_ record: EntitlementRecord?, at time: Instant) -> GateDecision {
         let failure = record?.failure.map { " (\($0))" } ?? ""
         guard let answer = record?.answer else {
@@ -14,7 +14,7 @@ extension SyncGate {
                     .entitlementUnknown, "whether this user may sync is not known\(failure)",
                     hint: "see to it that the entitlement can be asked for, then run the same command again"))
         }
-        // A clock that was put back must not make an old answer good again.
+        // A clock that was set back must not make an expired answer valid again.
         guard answer.givenAt <= time.advanced(byMicroseconds: Self.day).microseconds else {
             return .closed(
                 GateReason(
@@ -36,22 +36,22 @@ extension SyncGate {
         return .open
     }
 
-    /// Who is asked for the entitlement; nil if nothing restricts it.
+    /// Returns the provider of the entitlement; nil if nothing restricts it.
     func provider(in transaction: LocalTransaction) throws -> (any EntitlementProvider)? {
         if let provider = options.entitlement { return provider }
         guard try transaction.settings.exists(), let path = try transaction.settings.entitlementFile() else { return nil }
         return try transaction.settings.entitlementKey().map { LicenceFile(path: path, publicKey: $0) } ?? FileEntitlement(path: path)
     }
 
-    /// Asks, where that is due, and keeps the answer. What goes wrong is kept, too: it is the decision's to weigh.
+    /// Asks for the entitlement if that is due, and stores the answer. An error is stored as well, and the decision takes it into account.
     ///
-    /// - Parameter asIfWanted: ask although sync is turned off, where nobody is asked otherwise.
+    /// - Parameter asIfWanted: whether to ask even if sync is turned off.
     package func askForEntitlement(asIfWanted: Bool = false) async {
         guard !options.isLocalOnly else { return }
         do {
             guard var facts = try database.read({ try $0.settings.exists() ? lookUp($0) : nil }), facts.provider != nil else { return }
             if facts.isBound {
-                // Who has just said yes elsewhere is asked about, too.
+                // The user may have just turned sync on in the bound store. Then ask.
                 _ = reconcileOrExplain()
                 facts = try database.read { try lookUp($0) }
             }
@@ -79,7 +79,7 @@ extension SyncGate {
         return isOver || age < 0 || .microseconds(age) >= wait
     }
 
-    /// Whether a record is worth a write: the same answer is written anew once an hour, so that a run with nothing to do writes nothing.
+    /// Whether to write a record. The same answer is written only once an hour, so that a run with nothing to do writes nothing.
     private func differs(_ next: EntitlementRecord, _ last: EntitlementRecord?) -> Bool {
         guard let last, last.failure == next.failure, last.answer?.isEntitled == next.answer?.isEntitled, last.answer?.validUntil == next.answer?.validUntil
         else { return true }

@@ -11,19 +11,18 @@ extension SyncGate {
     @discardableResult
     public func setPreference(_ isOn: Bool) throws -> String? { try setPreference(SyncChoice(isOn: isOn)) }
 
-    /// Turns sync on or off, or takes the choice back, for this run and every later one, in this program and in every other that opens the
-    /// database.
+    /// Turns sync on or off, or takes the choice back. It applies to this run and all later ones, in every program that opens the database.
     ///
-    /// The database is changed first, then the bound store. Turning off counts at once, whatever becomes of that store; turning on is
-    /// taken back if it cannot be written, for the two must not disagree.
+    /// The database is changed first, then the bound store. Turning sync off takes effect at once, even if the bound store cannot be written.
+    /// Turning it on is undone in that case, because the two must agree.
     ///
-    /// - Returns: what is left to do, in words; nil if all agree.
+    /// - Returns: what remains to be done, as a sentence; nil if both agree.
     /// - Throws: ``SyncError``.
     @discardableResult
     public func setPreference(_ choice: SyncChoice) throws -> String? {
         defer { signal.send(()) }
         return try SyncError.at(.apply) {
-            // What the user said elsewhere before now comes first, so that this is the last word.
+            // Take over earlier changes of the bound store first, so that this change is the latest.
             do {
                 try reconcile()
             } catch  where choice != .on {
@@ -56,10 +55,10 @@ extension SyncGate {
         }
     }
 
-    /// Names the file that states the entitlement, or none.
+    /// Sets the file that states the entitlement; nil removes it.
     ///
-    /// - Parameter publicKey: the key that has to have signed it (``LicenceKey/publicKey``); nil for a plain file. Whoever can change the database can
-    ///   change this key, too: an application that has to rely on it passes a ``LicenceFile`` to its engine.
+    /// - Parameter publicKey: the key that must have signed the file (``LicenceKey/publicKey``); nil for a plain file. A user who can change the
+    ///   database can change this key as well. An application that must rely on the key passes a ``LicenceFile`` to its engine.
     /// - Throws: ``SyncError``; with `.refused` for a text that is no public key.
     public func setEntitlementFile(_ path: String?, publicKey: String? = nil) throws {
         guard publicKey.map(LicenceKey.isPublicKey) ?? true else {
@@ -74,10 +73,10 @@ extension SyncGate {
         }
     }
 
-    /// Later runs start in other folders.
+    /// Makes a path absolute, because later runs start in other folders.
     private func absolutePath(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
-    /// Only a database that is set up has a choice to make.
+    /// Refuses a database that is not set up: it has no preference.
     func checkIsSetUp(_ transaction: LocalTransaction) throws {
         guard try !transaction.settings.isInMemory() else {
             throw SyncError(
@@ -87,7 +86,7 @@ extension SyncGate {
         _ = try transaction.settings.read()
     }
 
-    /// What a bound store's fault means for the decision; nil if the store and the database agree now.
+    /// Returns the reason for a closed gate if the bound store fails; nil if the store and the database agree now.
     func reconcileOrExplain() -> GateReason? {
         do {
             try reconcile()
@@ -102,8 +101,8 @@ extension SyncGate {
 
     /// Makes the database and the bound store agree.
     ///
-    /// `agreement` is what both last had. Each step is one transaction or one file put in place: after a crash between them the next
-    /// look sees which of the two has moved, and goes on.
+    /// `agreement` is the value that both last had. Each step is one transaction or one replaced file. After a crash between two steps, the next
+    /// comparison sees which of the two has changed, and continues.
     func reconcile() throws {
         let isInitialized = try database.read { try $0.settings.exists() && !$0.settings.isInMemory() }
         guard isInitialized else { return }
@@ -117,24 +116,24 @@ extension SyncGate {
             return try agree(on: choice, was: known.preference, said)
         }
         let wanted = said.map { Self.resolve($0, known.preference, known.agreement) } ?? choice
-        // The word given in the bound store is taken over in one transaction, with the note that both agree.
+        // If the bound store's value wins, one transaction stores it in the database together with the agreement.
         if wanted == choice { try bound.store(wanted.isOn) }
         try agree(on: wanted, was: known.preference, said)
     }
 
-    /// Whether what both have is noted as what they agree on.
+    /// Whether the recorded agreement is the value that both have.
     private static func isNoted(_ said: BoundPreference?, _ preference: SyncPreference, _ agreement: PreferenceAgreement?) -> Bool {
         guard let said, let agreement else { return said == nil && agreement == nil }
-        // A switch that was set to what it was is a word, too: whatever comes after it is later.
+        // Setting a switch to the value that it has is a choice, too. Only later changes may override it.
         let last = Instant(microseconds: agreement.at)
         return agreement.isOn == said.isOn && [said.changedAt, preference.changedAt].allSatisfy { $0 ?? .distantPast <= last }
     }
 
-    /// Which of two that disagree counts.
+    /// Returns which of two different values counts.
     static func resolve(_ said: BoundPreference, _ preference: SyncPreference, _ agreement: PreferenceAgreement?) -> SyncChoice {
         let here = preference.choice
         guard let agreement else {
-            // Never looked at together: both are somebody's word, unless nothing was chosen here.
+            // The two were never compared. Both are the user's choice, unless the database is undecided.
             return here == .undecided ? SyncChoice(isOn: said.isOn) : later(said, preference)
         }
         let last = Instant(microseconds: agreement.at)
@@ -147,17 +146,18 @@ extension SyncGate {
         }
     }
 
-    /// The later of two words; off where that is not known.
+    /// Returns the later of the two choices; off if neither is known to be later.
     private static func later(_ said: BoundPreference, _ preference: SyncPreference) -> SyncChoice {
         guard let there = said.changedAt, let here = preference.changedAt, there != here else { return .off }
         return there > here ? SyncChoice(isOn: said.isOn) : preference.choice
     }
 
-    /// Notes that both have the same; fails softly, to be looked at again, where another program has changed the preference meanwhile.
+    /// Records that both have the same value. If another program has changed the preference meanwhile, records nothing; the next comparison
+    /// handles it.
     private func agree(on choice: SyncChoice, was preference: SyncPreference, _ said: BoundPreference?) throws {
         try database.write { transaction in
             guard try transaction.settings.preference() == preference else { return }
-            // Not before what is agreed on, whatever a clock said when that was set.
+            // The agreement must not be older than the choices that it covers, whatever the clocks said.
             let time = [now(), preference.changedAt, said?.changedAt].compactMap { $0 }.max() ?? now()
             if preference.choice != choice { try transaction.settings.setPreference(SyncPreference(choice, changedAt: time)) }
             try transaction.state.setPreferenceAgreement(choice.isOn.map { PreferenceAgreement(isOn: $0, at: time) })

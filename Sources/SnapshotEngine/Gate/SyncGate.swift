@@ -5,25 +5,25 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Decides whether a database is synced: `entitled && preference`, from this one place.
+/// Decides whether a database is synced: `entitled && preference`. No other code decides this.
 ///
 ///     switch try await engine.gate.decision() {
 ///     case .open: try await engine.sync()
 ///     case .closed(let reason): show(reason.reason)
 ///     }
 ///
-/// The preference lives in the database, so that every program that opens it agrees; each run reads it anew, and a change needs no
-/// reopening. Closed means: nothing is read from or sent to the cloud, the database stays the same file, and changes go on being
-/// noted, so that nothing is lost when it opens again.
+/// The preference is stored in the database, so that every program that opens it agrees. Each run reads it again, and a change needs no
+/// reopening. While the gate is closed, nothing is read from or sent to the cloud. The database stays the same file, and changes are still
+/// tracked, so that nothing is lost when the gate opens again.
 public struct SyncGate: Sendable {
     let database: LocalDatabase
     let options: GateOptions
     let now: @Sendable () -> Instant
     let logger: Logger
-    /// Tells ``decisions()`` of what is changed through this gate.
+    /// Notifies ``decisions()`` of changes through this gate.
     let signal = Broadcast<Void>()
 
-    /// The decision for now. Looks at the bound store, and asks for the entitlement where that is due.
+    /// Returns the current decision. Reads the bound store, and asks for the entitlement if that is due.
     public func decision() async throws -> GateDecision {
         try await WorkerThreads.host {
             await askForEntitlement()
@@ -31,9 +31,9 @@ public struct SyncGate: Sendable {
         }
     }
 
-    /// The decision by what is known here, without asking anybody but the bound store.
+    /// Returns the decision from what is stored locally. Asks no provider, but reads the bound store.
     ///
-    /// - Parameter asIfWanted: what it would be if the user turned sync on.
+    /// - Parameter asIfWanted: whether to decide as if the user had turned sync on.
     package func standing(asIfWanted: Bool = false) throws -> GateDecision {
         if options.isLocalOnly {
             return .closed(
@@ -56,18 +56,18 @@ public struct SyncGate: Sendable {
         return facts.provider == nil ? .open : decision(facts.entitlement, at: now())
     }
 
-    /// What the decision rests on, as one state of the database has it: one look, for each run takes it.
+    /// The facts behind a decision, from one state of the database. Each run reads them, so they are read at once.
     struct Facts {
         var isInMemory = false
         var choice = SyncChoice.undecided
         var isBound = false
-        /// Who is asked for the entitlement; nil if nothing restricts it.
+        /// The provider of the entitlement; nil if nothing restricts it.
         var provider: (any EntitlementProvider)?
         var entitlement: EntitlementRecord?
     }
 
     func lookUp(_ transaction: LocalTransaction) throws -> Facts {
-        // One that is not set up has nothing to decide, and says so.
+        // A database that is not set up has no decision; reading its settings throws that error.
         guard try transaction.settings.exists() else {
             _ = try transaction.settings.read()
             return Facts()
@@ -78,7 +78,7 @@ public struct SyncGate: Sendable {
             provider: try provider(in: transaction), entitlement: try transaction.state.entitlementRecord())
     }
 
-    /// Why a choice keeps the gate closed; nil if it does not.
+    /// Returns why a choice keeps the gate closed; nil if it does not.
     private func choiceReason(_ choice: SyncChoice) -> GateReason? {
         switch choice {
         case .on: nil
@@ -101,15 +101,15 @@ public struct SyncGate: Sendable {
         }
     }
 
-    /// Asks what has to be asked, then refuses where the gate is closed.
+    /// Asks for the entitlement if that is due, then refuses if the gate is closed.
     package func enter() async throws {
         await askForEntitlement()
         try verify()
     }
 
-    /// Refuses where the gate is closed.
+    /// Refuses if the gate is closed.
     ///
-    /// - Parameter asIfWanted: whether only that the user has not turned sync on is no reason to refuse.
+    /// - Parameter asIfWanted: whether to decide as if the user had turned sync on.
     /// - Throws: ``SyncError`` with `.refused`.
     func verify(asIfWanted: Bool = false) throws {
         guard let reason = try standing(asIfWanted: asIfWanted).reason else { return }

@@ -1,13 +1,13 @@
 public import StrictText
 
-/// What a vendor states, with a signature: who may sync with which product, and until when.
+/// A vendor's signed statement that a user may sync with a product, and until when.
 public struct Licence: Hashable, Sendable, Codable {
-    /// What it is for, such as the application's container identifier. A licence for one product is none for another.
+    /// The product, for example the application's container identifier. A licence for one product does not count for another.
     public let product: String
-    /// To whom it was given, in words.
+    /// The name of the holder, for display.
     public let holder: String
     public let issuedAt: Instant
-    /// When it ends; nil if it does not.
+    /// When the licence ends; nil if it does not.
     public let validUntil: Instant?
 
     public init(product: String, holder: String, issuedAt: Instant = .now, validUntil: Instant? = nil) {

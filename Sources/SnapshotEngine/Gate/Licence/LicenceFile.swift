@@ -1,18 +1,18 @@
 import Foundation
 import SnapshotVersions
 
-/// An entitlement that a signed licence file states, checked against a public key that the application has built in.
+/// An entitlement from a signed licence file, checked against a public key that is built into the application.
 ///
 ///     let gate = GateOptions(entitlement: LicenceFile(path: licence, publicKey: "9a3f…", product: "org.example.board"))
 ///
-/// A file that is missing, altered, signed with another key, or for another product entitles nobody, whatever was there before: the file
-/// itself is what holds without a network, so that no kept answer is needed.
+/// A file that is missing, altered, signed with another key, or for another product entitles no user, whatever it said before. The file itself
+/// works without a network, so no earlier answer is needed.
 public struct LicenceFile: EntitlementProvider {
     /// The file's path.
     public let path: String
     /// 64 hexadecimal digits, as ``LicenceKey/publicKey`` has them.
     public let publicKey: String
-    /// What the licence has to be for; nil takes any.
+    /// The product that the licence must name; nil accepts any.
     public let product: String?
 
     public init(path: String, publicKey: String, product: String? = nil) {
@@ -21,7 +21,7 @@ public struct LicenceFile: EntitlementProvider {
         self.product = product
     }
 
-    /// The licence, with its signature checked. Whether it has ended is not looked at.
+    /// Returns the licence after checking its signature. Does not check whether the licence has ended.
     ///
     /// - Throws: ``SyncError``, as ``SignedLicence/open(_:publicKey:product:at:)`` does; with `.nothingThere` if the file cannot be read.
     public func licence() throws -> Licence {
@@ -31,7 +31,7 @@ public struct LicenceFile: EntitlementProvider {
         return try SignedLicence.open(data, publicKey: publicKey, product: product, at: path)
     }
 
-    /// What the licence says; "no", with the reason, where there is none that counts.
+    /// Returns what the licence says; if no licence is valid, "no" with the reason.
     public func entitlement() async throws -> Entitlement {
         do {
             return Entitlement(isEntitled: true, validUntil: try licence().validUntil)

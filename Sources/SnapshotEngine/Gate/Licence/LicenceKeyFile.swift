@@ -4,19 +4,19 @@ import Platform
 import SnapshotVersions
 import StrictText
 
-/// The file with a vendor's private key: JSON, mode 600.
+/// The file with a vendor's private key, as JSON with mode 600.
 public enum LicenceKeyFile {
     private struct Document: Codable {
         let formatVersion: Int
         let licenceKey: String
     }
 
-    /// Whether there is a file.
+    /// Whether the file exists.
     public static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
-    /// Writes a key into a new file that only this user can read.
+    /// Writes a key into a new file that only the current user can read.
     ///
-    /// - Throws: ``SyncError`` with `.refused` if there is a file of that name.
+    /// - Throws: ``SyncError`` with `.refused` if the file exists.
     public static func write(_ key: LicenceKey, to path: String) throws {
         let bytes = try SyncError.at(.encode) { try StrictJSON.encode(Document(formatVersion: 1, licenceKey: ContentHash.hex(key.seed))) }
         let isPlaced = try SyncError.at(.store) {
@@ -40,7 +40,7 @@ public enum LicenceKeyFile {
                 .permissionDenied, step: .open, at: path, "other users may read the key file, or write it (mode \(String(mode, radix: 8)))",
                 hint: "chmod 600 \(path); if somebody may have read it, make a new key and issue all licences again")
         }
-        // The decoder's own words may quote what it read.
+        // Do not pass on the decoder's message: it may quote the key.
         guard bytes.count <= 4096, let document = try? StrictJSON.decode(Document.self, from: bytes), document.formatVersion == 1,
             let seed = DevicePublicKeys.hexBytes(document.licenceKey.utf8), let key = LicenceKey(seed: seed)
         else { throw SyncError(.dataRefused, step: .open, at: path, "it is not a file of a licence key", hint: "make one with: snapsync licence key FILE") }

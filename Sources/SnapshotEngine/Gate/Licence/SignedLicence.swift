@@ -3,26 +3,26 @@ public import Foundation
 import SnapshotVersions
 import StrictText
 
-/// The bytes of a licence file: a licence and its signature.
+/// Writes and checks the bytes of a licence file: a licence and its signature.
 ///
 ///     let bytes = try SignedLicence.sign(Licence(product: "org.example.board", holder: "Ann"), with: key)
 ///     let licence = try SignedLicence.open(bytes, publicKey: pinned, product: "org.example.board")
 ///
 /// Source: docs/embedding.md, "Signed licences".
 public enum SignedLicence {
-    /// The longest file that is read.
+    /// The longest accepted file, in bytes.
     static let byteLimit = 16_384
     private static let version = 1
 
     private struct Document: Codable {
         let formatVersion: Int
-        /// The licence's JSON, in base64: the very bytes that are signed.
+        /// The licence's JSON, in base64. These are exactly the signed bytes.
         let licence: String
         /// 128 lower-case hexadecimal digits.
         let signature: String
     }
 
-    /// The bytes of a licence file.
+    /// Returns the bytes of a licence file.
     public static func sign(_ licence: Licence, with key: LicenceKey) throws -> Data {
         try SyncError.at(.encode) {
             let payload = try StrictJSON.encode(licence)
@@ -32,12 +32,12 @@ public enum SignedLicence {
         }
     }
 
-    /// The licence in a file's bytes, once its signature is found to be by that key. Whether it has ended is not looked at.
+    /// Returns the licence in a file's bytes after checking that the key signed it. Does not check whether the licence has ended.
     ///
     /// - Parameters:
     ///   - publicKey: 64 hexadecimal digits, as ``LicenceKey/publicKey`` has them.
-    ///   - product: what the licence has to be for; nil takes any.
-    ///   - place: what the bytes are, for errors.
+    ///   - product: the product that the licence must name; nil accepts any.
+    ///   - place: a name for the bytes in errors.
     /// - Throws: ``SyncError`` with `.dataRefused` for bytes that are no licence, were altered, or were signed with another key; with `.refused` for a
     ///   licence of another product or a later format, and for a text that is no public key.
     public static func open(_ bytes: Data, publicKey: String, product: String? = nil, at place: String = "licence") throws -> Licence {
@@ -68,6 +68,6 @@ public enum SignedLicence {
         return licence
     }
 
-    /// What is signed: the bytes, and what they are, so that nothing else that was signed with the key can pass for a licence.
+    /// Returns the signed bytes: the licence after a header that names its kind, so that nothing else signed with the key can pass for a licence.
     private static func signed(_ payload: Data) -> [UInt8] { Array("snapsync-licence \(version)\n".utf8) + Array(payload) }
 }
