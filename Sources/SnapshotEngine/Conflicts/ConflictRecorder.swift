@@ -4,21 +4,21 @@ import SnapshotFormat
 import SnapshotModel
 import StrictText
 
-/// Writes the losing sides of contested changes to the conflict journal, in the transaction that makes them lose.
+/// Writes the losing sides of contested changes to the conflict journal, in the transaction in which they lose.
 ///
-/// Call before a row changes. Memory: the contested entities that really differ.
+/// Call it before a row changes. Memory: the contested entities that really differ.
 struct ConflictRecorder {
     let schema: DatasetSchema
     let transaction: LocalTransaction
     let ledger: ImportLedger
-    /// The columns that the version knows nothing of.
+    /// The columns that the version does not have.
     var missing: [Int] = []
-    /// The columns that the rows have not got from any version yet. A value there is put back where the version has none.
+    /// The columns that no imported version has filled yet. A row's value there is restored if the version has none.
     var unseen: [Int] = []
 
-    /// Records those whose sides really differ.
+    /// Records the contested changes whose two sides really differ.
     ///
-    /// - Parameter block: holds the version's entities of these keys; nil if it has none.
+    /// - Parameter block: the version's entities with these keys; nil if the version has none.
     func record(_ contested: [ContestedChange], _ block: EntityBlock?) throws {
         guard !contested.isEmpty else { return }
         let comparison = EntityComparison(schema, ignoring: missing)
@@ -45,7 +45,7 @@ struct ConflictRecorder {
 }
 
 extension ConflictRecorder {
-    /// Whether a row has a value in one of the unseen columns where the version has another one.
+    /// Whether a row has a value in an unseen column that differs from the version's value.
     private func giveWay(_ row: String?, to entity: String?) -> Bool {
         func members(_ text: String?) -> [String: Any] {
             text.flatMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) } as? [String: Any] ?? [:]
@@ -59,17 +59,17 @@ extension ConflictRecorder {
     }
 }
 
-/// Tells whether two states of one entity differ in more than what each device sets by itself.
+/// Decides whether two states of an entity differ in more than what each device sets automatically.
 ///
-/// The timestamp column says when, not what; and two devices that mark one notification as read at different times agree.
+/// The timestamp column does not count, because it only says when. Two devices that mark one notification as read at different times agree.
 struct EntityComparison {
     private let schema: DatasetSchema
     private let patched: [Int]
-    /// Of these, those in which only counts whether there is a value.
+    /// The patched columns in which only the presence of a value counts.
     private let marks: Set<Int>
     private let ignored: [Int]
 
-    /// - Parameter ignored: the positions of further columns in which no difference counts.
+    /// - Parameter ignored: the positions of further columns whose differences do not count.
     init(_ schema: DatasetSchema, ignoring ignored: [Int] = []) {
         self.schema = schema
         self.ignored = ignored
@@ -77,16 +77,16 @@ struct EntityComparison {
         marks = Set(schema.markColumns)
     }
 
-    /// A sink that keeps what ``differ(_:_:onlyMarked:)`` looks at, and the canonical JSON.
+    /// Returns a sink that keeps what ``differ(_:_:onlyMarked:)`` compares, and the canonical JSON.
     func copies(isWanted: @escaping (EntityKey) -> Bool = { _ in true }) -> EntityCopies {
         EntityCopies(schema: schema, masking: [schema.timestampIndex].compactMap(\.self) + patched + ignored, keepsJSON: true, isWanted: isWanted)
     }
 
-    /// Whether two states differ; nil is a deletion.
+    /// Whether two states differ; nil stands for a deletion.
     ///
     /// - Parameters:
-    ///   - onlyMarked: whether one of the sides changed nothing but columns that a message changes by themselves, so that the rest of it is no edit.
-    ///   - isMarkKept: whether these columns are lost with neither side.
+    ///   - onlyMarked: whether one side changed only the columns that a message can patch, so that the rest of that side is no edit.
+    ///   - isMarkKept: whether the patched columns of both sides are kept.
     func differ(_ one: EntityCopy?, _ other: EntityCopy?, onlyMarked: Bool = false, isMarkKept: Bool = false) -> Bool {
         guard let one, let other else { return one != nil || other != nil }
         if !isMarkKept, patched.contains(where: { !ignored.contains($0) && differ(one.values[$0], other.values[$0], isMark: marks.contains($0)) }) {

@@ -1,8 +1,8 @@
-/// How many edits were written to the conflict journal, and how many of them because a publisher refused the message that carried them.
+/// The number of edits that were written to the conflict journal, and how many of them a publisher refused in a message.
 struct LostEdits: Hashable, Sendable {
-    /// All of them.
+    /// All lost edits.
     var count = 0
-    /// Those that lost to no other edit: the publisher refused them.
+    /// The edits that lost to no other edit: the publisher refused them.
     var refused = 0
 
     static func += (left: inout LostEdits, right: LostEdits) {

@@ -4,11 +4,11 @@ import SnapshotFormat
 import SnapshotModel
 import StrictText
 
-/// Writes to a publisher's conflict journal what a reader's message makes lose, or what is lost with a message that is refused.
+/// Writes to a publisher's conflict journal the edits that lose to a reader's message, and the edits in messages that are refused.
 ///
 /// Used within one transaction.
 final class MessageConflicts {
-    /// How many entries were written.
+    /// The number of entries written.
     private(set) var count = LostEdits()
     private let transaction: LocalTransaction
     private let device: String
@@ -20,7 +20,7 @@ final class MessageConflicts {
         self.now = now
     }
 
-    /// Records the row that a message is about to change or delete, if the message's author had not seen it as it is.
+    /// Records the row that a message is about to change or delete, if the message's author had not seen the row's present state.
     ///
     /// - Parameter instant: when the row last changed.
     func recordRow(at instant: Instant, losingTo incoming: IncomingMessage, _ subject: IncomingMessage.Subject) throws {
@@ -39,7 +39,7 @@ final class MessageConflicts {
                 winner: ConflictSide(entity: new?.json, instant: incoming.instant, device: incoming.name.sender)))
     }
 
-    /// Records what a message says that is refused.
+    /// Records the edit in a message that is refused.
     func recordRefusal(of incoming: IncomingMessage, because reason: String) throws {
         guard let subject = incoming.subject else { return }
         let comparison = EntityComparison(subject.schema)
@@ -49,7 +49,7 @@ final class MessageConflicts {
         var lost: EntityCopy?
         switch subject.operation {
         case .patch:
-            // A patch says nothing of an entity but these columns; without the entity there is nothing to keep.
+            // A patch contains only the patched columns. Without the row there is no entity to record.
             guard row != nil, let patch = subject.patch else { return }
             try giveRow(of: subject, to: OverlayingSink(there, setting: patch.changes.mapValues(\.new)))
             lost = there.copies[subject.key]
@@ -59,7 +59,7 @@ final class MessageConflicts {
                     try subject.give(entity, over: row == nil ? nil : { try self.giveRow(of: subject, to: $0) }, to: there)
                     lost = there.copies[subject.key]
                 } else {
-                    // The columns that its sender knows are all there is.
+                    // The row does not exist here, so only the columns that the sender knows are available.
                     let part = EntityComparison(subject.entitySchema).copies()
                     try EntityDocument.give(entity, of: subject.entitySchema, to: part)
                     lost = part.copies[subject.key]
@@ -76,17 +76,18 @@ final class MessageConflicts {
                 winner: ConflictSide(entity: row?.json, instant: instant, device: try maker(of: subject, at: instant)), detail: reason))
     }
 
-    /// Whether the author of a message had the row before them that it changes.
+    /// Whether the author of a message had seen the row that it changes.
     private func hasSeen(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, _ instant: Instant) throws -> Bool {
-        // Of two messages of one author the second was written by somebody who knew the first.
+        // If the same sender made the row's present state, the sender knew it.
         if try transaction.inbox.sender(of: subject.key, in: subject.schema, at: instant) == incoming.name.sender { return true }
         if let replaces = incoming.message.replaces.flatMap({ try? Instant(parsing: $0) }) { return instant <= replaces }
         if incoming.message.type.isAddition { return false }
-        // A message that does not say: nobody can have seen what is not published yet.
+        // The message does not name the state that it replaces. Its author cannot have seen a state that is not published yet.
         return try transaction.changeLog.change(of: subject.key, in: subject.schema) == nil
     }
 
-    /// The device that made the present state of an entity, if that is known: a reader whose message did, or this one if it is not published.
+    /// Returns the device that made an entity's present state, if known: the reader whose message made it, or this device if the state is not
+    /// published.
     private func maker(of subject: IncomingMessage.Subject, at instant: Instant) throws -> String? {
         try transaction.inbox.sender(of: subject.key, in: subject.schema, at: instant)
             ?? (transaction.changeLog.change(of: subject.key, in: subject.schema) == nil ? nil : device)

@@ -4,16 +4,16 @@ import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
 
-/// What a container of Swift values changes in the rows of its dataset.
+/// The differences between a container of Swift values and the rows of its dataset.
 ///
-/// A member of an entity that means the same to the entity's type as what the row has keeps the row's text, and so does a member that the type does
-/// not know: nothing is lost because a type does not carry it.
+/// A member keeps the row's text if both values mean the same to the entity's type, or if the type does not know the member. So nothing is lost
+/// because a type does not carry it.
 struct ContainerChanges {
     /// The keys of the rows that the container lacks.
     let removed: [EntityKey]
-    /// How many rows are what the container has.
+    /// The number of rows that equal the container's entities.
     let unchangedCount: Int
-    /// A container's JSON text with the entities that are new or differ.
+    /// A container's JSON text with the entities that are new or different.
     let text: Data
 
     /// Compares a container with the rows that the transaction sees. Memory: the whole dataset.
@@ -49,7 +49,7 @@ struct ContainerChanges {
             + Data(changed.joined(separator: Data(",".utf8))) + Data("]}".utf8)
     }
 
-    /// The rows as JSON objects and as the type decodes them, by their keys.
+    /// Returns the rows as JSON objects and as decoded values, by key.
     private static func rows<Entity: Decodable & Identifiable>(
         of schema: DatasetSchema, as type: Entity.Type, in transaction: LocalTransaction
     ) throws -> [String: (text: Data, entity: Entity)] where Entity.ID == String {

@@ -10,7 +10,7 @@ struct JSONMembers: Equatable {
 
     private var members: [Member] = []
 
-    /// Takes one strict JSON object apart.
+    /// Parses one strict JSON object.
     init(_ object: Data) throws {
         members = try object.withUnsafeBytes { bytes in
             var members: [Member] = []
@@ -22,7 +22,7 @@ struct JSONMembers: Equatable {
         }
     }
 
-    /// These members with what differs between two states of the object, as a type carries them.
+    /// Returns these members with the differences between two states of the object. `old` and `new` contain the members that a type carries.
     func merged(old: JSONMembers, new: JSONMembers) -> JSONMembers {
         let before = Dictionary(old.members.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         let after = Dictionary(new.members.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })

@@ -6,11 +6,11 @@ import SnapshotVersions
 import StrictText
 
 extension SyncEngine {
-    /// The entities of a dataset as Swift values, in the order of their keys, as they are in the database now.
+    /// Returns the current entities of a dataset as Swift values, in key order.
     ///
     ///     let buckets = try await engine.entities(of: "buckets", as: Bucket.self)
     ///
-    /// Memory: the whole dataset. Rows that cannot travel, or are not what the type says, are an error that names them.
+    /// Memory: the whole dataset. If a row cannot be exported or does not fit the type, the call throws an error that names it.
     ///
     /// - Throws: ``SyncError`` with `.nothingThere` if the settings have no such dataset, `.dataRefused` for a bad row.
     public func entities<Entity: Decodable & Sendable>(of dataset: String, as type: Entity.Type) async throws -> [Entity] {
@@ -23,7 +23,7 @@ extension SyncEngine {
         }
     }
 
-    /// The dataset as one container: every entity that the database has now.
+    /// Returns the current entities of a dataset as one container.
     ///
     ///     let container = try await engine.container(of: NotificationsDataContainer.self)
     ///     let json = try JSONEncoder().encode(container)
@@ -46,7 +46,7 @@ extension SyncEngine {
         return schema
     }
 
-    /// How many entities a dataset has in the database now.
+    /// Returns the current number of entities in a dataset.
     public func entityCount(of dataset: String) async throws -> Int {
         try await WorkerThreads.host {
             try SyncError.at(.read) {
@@ -83,24 +83,24 @@ extension SyncEngine {
         return entities
     }
 
-    /// Makes a container the dataset's content in this database, and publishes the version.
+    /// Makes the dataset equal to a container, and publishes the version.
     ///
     ///     var notifications = try await engine.container(of: NotificationsDataContainer.self).notifications
     ///     notifications.removeAll { $0.readAt != nil }
     ///     let report = try await engine.publish(NotificationsDataContainer(notifications: notifications, syncTimestamp: Date.now.ISO8601Format()))
     ///
-    /// The dataset then has exactly the container's entities; the other datasets stay. Each entity that differs from its row is a change of this device;
-    /// a row that does not differ is not touched. What a row has and the container's type does not carry stays as it is: columns and members of JSON that
-    /// the type does not know, and a value that it decodes to the same as before. If another program changed rows after the container was made, the
+    /// Afterwards the dataset has exactly the container's entities; other datasets stay. Each entity that differs from its row is a change of
+    /// this device; a row that does not differ is not written. Data that the container's type does not carry stays: columns and JSON members that
+    /// the type does not know, and values that decode to the same as before. If another program changed rows after the container was made, the
     /// container wins.
     ///
     /// - Parameters:
     ///   - level: zlib's level, 1 (fastest) to 9 (smallest).
     ///   - allowed: the datasets that may lose more than half of their entities.
-    ///   - acceptsOlder: whether a container may be older, by its `syncTimestamp`, than the last one that was taken in.
+    ///   - acceptsOlder: whether the container may have an older `syncTimestamp` than the last one that was applied.
     /// - Returns: the report of the export; nothing is published if nothing differs.
-    /// - Throws: ``SyncError`` with `.refused` at a reader, `.nothingThere` if the settings have no such dataset, `.dataRefused` for a container that
-    ///   cannot be applied; the rows are then as before.
+    /// - Throws: ``SyncError`` with `.refused` at a reader, `.nothingThere` if the settings have no such dataset, `.dataRefused` for a container
+    ///   that cannot be applied; the rows are then unchanged.
     public func publish<Container: DatasetContainer>(
         _ container: Container, level: Int = 1, allowing allowed: ShrinkApproval = .none, acceptsOlder: Bool = false, progress: ProgressHandler? = nil
     ) async throws -> ExportReport {

@@ -1,14 +1,14 @@
 import LocalStore
 public import SnapshotModel
 
-/// Tells which rows the engine's imports change: an element for each import, or for several where the consumer is slow.
+/// The rows that the engine's imports change, as a sequence: one element for each import, or one for several if the consumer is slow.
 ///
 ///     for await changes in engine.changeNotices() {
 ///         for one in changes { one.isEverything ? reload(one.dataset) : reload(one.dataset, one.inserted.union(one.updated), without: one.deleted) }
 ///     }
 ///
-/// An element has the datasets that changed, by their names. What the consumer has not fetched yet is one element, the union of it. Imports count
-/// from the call of ``SyncEngine/changeNotices(keyLimit:)`` on. Ends with the task that iterates. For one consumer.
+/// An element has the changed datasets, sorted by name. Changes that the consumer has not fetched yet are combined into one element. The sequence
+/// begins with the call of ``SyncEngine/changeNotices(keyLimit:)``, and ends with the task that iterates. It is for one consumer.
 public struct ChangeNotices: AsyncSequence, Sendable {
     public typealias Element = [DatasetChanges]
     public typealias Failure = Never
@@ -34,13 +34,14 @@ public struct ChangeNotices: AsyncSequence, Sendable {
 }
 
 extension SyncEngine {
-    /// Tells, from now on, which rows this engine's imports change: those of ``sync(level:allowing:progress:)``, of ``importNewest(allowing:progress:)``,
-    /// of messages, of restores and of whatever else writes rows that the application has not written itself.
+    /// Reports, from now on, which rows this engine's imports change. These are ``sync(level:allowing:progress:)``,
+    /// ``importNewest(allowing:progress:)``, messages, restores, and everything else that writes rows that the application has not written
+    /// itself.
     ///
-    /// Each import is told after its transaction is committed. What another engine or another process imports is not told.
+    /// Each import is reported after its transaction has committed. Imports by another engine or another process are not reported.
     ///
-    /// - Parameter keyLimit: how many keys of a dataset an element names at most. Of a dataset with more of them, and of one of which an import
-    ///   touches more than 100,000 rows, the element says that everything changed (``DatasetChanges/isEverything``).
+    /// - Parameter keyLimit: the largest number of keys of a dataset in one element. If a dataset has more changed keys, or an import writes more
+    ///   than 100,000 of its rows, the element says that everything changed (``DatasetChanges/isEverything``).
     public func changeNotices(keyLimit: Int = 1000) -> ChangeNotices {
         let listener = ChangeListener(keyLimit: keyLimit)
         database.listeners.add(listener)
