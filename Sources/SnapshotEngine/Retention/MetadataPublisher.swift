@@ -4,9 +4,9 @@ import SnapshotModel
 package import SnapshotVersions
 import StrictText
 
-/// Makes a commit that changes no data: pins, and what was pruned.
+/// Publishes a commit that changes no data, such as pins and the record of a prune.
 ///
-/// The device must hold the newest version, for its token moves on to the new one; so what is new is imported first.
+/// The device's token moves to the new commit, so the device must have the newest version. It is imported first.
 package struct MetadataPublisher: Sendable {
     let device: SyncContext
 
@@ -14,7 +14,7 @@ package struct MetadataPublisher: Sendable {
         self.device = device
     }
 
-    /// What a commit is to save and delete, made for the zone as it is just before.
+    /// The records that a commit saves and deletes. They are computed for the zone's state directly before the commit.
     package struct Changes: Sendable {
         package var saving: [CloudRecord] = []
         package var deleting: [String] = []
@@ -29,10 +29,10 @@ package struct MetadataPublisher: Sendable {
         var isEmpty: Bool { saving.isEmpty && deleting.isEmpty }
     }
 
-    /// How often a commit is built anew when another device publishes first.
+    /// How often a commit is made again if another device publishes first.
     private static let policy = RetryPolicy(attempts: 10)
 
-    /// Publishes what `changes` says, if anything; asked again after a lost race.
+    /// Publishes what `changes` returns, if anything. `changes` is called again after a lost race.
     ///
     /// - Returns: the zone's newest version.
     package func publish(_ changes: (ZoneState) async throws -> Changes) async throws -> ChangeToken {
@@ -41,7 +41,7 @@ package struct MetadataPublisher: Sendable {
             _ = try await ImportRun(device: device, progress: nil).importNewest()
             let token = try device.database.read(at: .read) { try $0.state.applied()?.token }
             let state = try await device.cloud.at(.fetch).records(in: device.zone, at: token?.number, notBefore: token)
-            // Before anything is put into the zone: a copy of the database that publishes makes no pins in its name.
+            // Check this before anything is put into the zone: a copy of the publishing database must not make pins in its name.
             let identity = try await device.checkIdentity(applied: token.map { AppliedVersion($0) }, commits: [])
             let wanted = try await changes(state)
             guard let token, !wanted.isEmpty else { return token ?? ChangeToken(number: 0, hash: "") }
@@ -58,7 +58,7 @@ package struct MetadataPublisher: Sendable {
         var draft = CommitDraft(device: device.settings.device, saving: changes.saving, deleting: changes.deleting, clock: device.now())
         draft.checkpoint = changes.checkpoint
         let prepared = try await device.cloud.at(.announce).prepare(draft, after: token, in: device.zone)
-        // Should this run end between the commit and the note of it, the next one knows the commit as its own.
+        // If we crash between publishing and recording the commit, the next run recognizes the commit as its own.
         try device.database.write(at: .announce) { try $0.state.setIntended(IntendedVersion(version: AppliedVersion(prepared.token), sequences: [:])) }
         let published = try await device.cloud.at(.announce).publish(prepared)
         try device.database.write(at: .announce) { transaction in
@@ -72,7 +72,7 @@ package struct MetadataPublisher: Sendable {
 }
 
 extension SyncContext {
-    /// Refuses a reader in the words of what it was asked to do, and a device that may not publish in the zone.
+    /// Refuses a reader with `reason`, and a device that may not publish in the zone.
     package func checkPublisher(_ step: SyncStep, else reason: String, hint: String) async throws {
         guard settings.role.publishes else {
             throw SyncError(.refused, step: step, at: database.path, "this device is a \(settings.role.rawValue): \(reason)", hint: hint)

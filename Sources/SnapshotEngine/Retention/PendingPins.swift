@@ -3,14 +3,14 @@ import LocalStore
 import SnapshotVersions
 import StrictText
 
-/// The pins that `restore`, `replace` and `undo` have left to the next commit, looked at once more before it makes them.
+/// The pins that `restore`, `replace` and `undo` have left for the next commit. They are checked again before that commit.
 ///
-/// Another device may have pruned such a version in between, for it sees no pin before the commit. A pin that would keep nothing is not made: it is
-/// told, and what `undo` would have brought back is forgotten.
+/// Another device may have pruned such a version in between, because it sees no pin before the commit. A pin that would keep nothing is not made.
+/// The run reports it, and `undo` forgets the version.
 struct PendingPins: Sendable {
     let device: SyncContext
 
-    /// What the next commit pins, and the versions that are gone.
+    /// The pins for the next commit, and the pins whose versions are gone.
     struct Outcome: Sendable {
         var pins: [VersionPin] = []
         var lost: [PendingPin] = []
@@ -32,7 +32,8 @@ struct PendingPins: Sendable {
         return outcome
     }
 
-    /// The pin, if the version can be read for good; its checkpoint is put in place again where its commit is still there.
+    /// Returns the pin if the version can be read permanently. If the checkpoint is missing and the version's commit is kept, places the
+    /// checkpoint again.
     private func pin(_ pending: PendingPin) async throws -> VersionPin? {
         let pin = VersionPin(pending, at: device.now())
         switch try await pin.look(in: device.cloud, device.zone) {
@@ -45,7 +46,7 @@ struct PendingPins: Sendable {
         }
     }
 
-    /// Whether the files of a version whose commit may be gone are still there.
+    /// Whether the assets still exist of a version whose commit may be gone.
     private func hasAssets(_ state: ZoneState) async throws -> Bool {
         for asset in state.records.flatMap(\.assets) {
             do {

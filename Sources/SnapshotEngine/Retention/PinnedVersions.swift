@@ -3,25 +3,25 @@ import LocalStore
 package import SnapshotVersions
 import StrictText
 
-/// What the pins of a zone keep: the pinned versions that can be read, and those that cannot.
+/// The pinned versions of a zone, separated into those that can be read and those that cannot.
 ///
-/// A pin stands on the checkpoint that it names. While the version's own commit is kept, the checkpoint can be made again; once neither is there, the
-/// pin keeps nothing. One such pin stops nothing else: who reads the pins says what is wrong with it and goes on with the others.
+/// A pin depends on the checkpoint that it names. While the version's own commit is kept, the checkpoint can be made again. If both are gone, the
+/// pin keeps nothing. One such pin stops nothing else: the reader of the pins reports it and continues with the others.
 package struct PinnedVersions: Sendable {
-    /// A pin that keeps nothing, and why.
+    /// A pin that keeps nothing, and the reason.
     package struct Unreadable: Sendable {
         package let pin: VersionPin
         package let error: SyncError
     }
 
     package let pins: [VersionPin]
-    /// The records of the versions that can be read, with the version that each belongs to.
+    /// The records of the readable versions, with their version numbers.
     package private(set) var records: [(record: CloudRecord, version: Int)] = []
-    /// The pins whose checkpoint is missing or damaged, and whose commit is still there.
+    /// The pins whose checkpoint is missing or damaged while their commit still exists.
     package private(set) var withoutCheckpoint: [VersionPin] = []
     package private(set) var unreadable: [Unreadable] = []
 
-    /// The numbers of the versions that can be read.
+    /// The numbers of the readable versions.
     var readable: [Int] { pins.map(\.version).filter { version in !unreadable.contains { $0.pin.version == version } } }
 
     package init(_ pins: [VersionPin], in cloud: any CloudDatabase, _ zone: ZoneID) async throws {
@@ -39,17 +39,17 @@ package struct PinnedVersions: Sendable {
 }
 
 extension VersionPin {
-    /// From what a pinned version can be read.
+    /// The source from which a pinned version can be read.
     enum Look: Sendable {
-        /// From the checkpoint that the pin names.
+        /// The checkpoint that the pin names.
         case checkpoint(ZoneState)
-        /// From the version's own commit alone.
+        /// Only the version's own commit.
         case commit(ZoneState)
-        /// From neither, for this reason.
+        /// None, for this reason.
         case nothing(String)
     }
 
-    /// Finds out from what the version can be read: its checkpoint, else its commit.
+    /// Finds the source of the version: its checkpoint, else its commit.
     func look(in cloud: any CloudDatabase, _ zone: ZoneID) async throws -> Look {
         var reason = "its checkpoint is one of another version"
         if let state = try await Self.ifThere({ try await cloud.records(in: zone, of: checkpoint) }, reason: &reason), state.token?.hash == commit {
@@ -74,10 +74,10 @@ extension VersionPin {
         }
     }
 
-    /// Beneath the zone's directory.
+    /// The checkpoint's path below the zone's directory.
     package var checkpointPath: String { "\(CloudNames.checkpoints)/\(CloudNames.digits(version)).json" }
 
-    /// The error for a pin whose version can be read from its commit alone, and is lost when that is pruned.
+    /// The error for a pin without a checkpoint: the version is lost once its commit is pruned.
     package var checkpointIsMissing: SyncError {
         SyncError(
             .dataRefused, step: .verify, at: "pin of version \(version)", "its checkpoint is missing or damaged; the version's commit is still there",

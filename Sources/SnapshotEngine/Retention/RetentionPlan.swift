@@ -1,19 +1,19 @@
 package import CloudStore
 package import StrictText
 
-/// What of a zone can go: a pure answer to what a listing, the kept commits and a policy say.
+/// What a prune can remove from a zone. A pure function of a listing, the kept commits and a policy.
 ///
-/// Commits go oldest first, so a version that must stay keeps every later one. A pinned version stays by its checkpoint alone.
+/// Commits are removed oldest first, so a version that must stay keeps every later one. A pinned version needs only its checkpoint.
 package struct RetentionPlan: Sendable {
-    /// Everything that the answer follows from.
+    /// The facts from which the plan follows.
     package struct Facts: Sendable {
-        /// The kept commits, oldest first, without a gap.
+        /// The kept commits, oldest first, without gaps.
         let commits: [Commit]
         let files: [StoredFile]
         let pins: PinnedVersions
-        /// This device's clock and the store's: what is young by either of them is young.
+        /// This device's clock and the store's clock. A file is young if it is young by either of them.
         let clocks: [Instant]
-        /// A version of this device that a run may have published without noting it, and that is not there; nil if there is none.
+        /// A version that a run of this device may have published without recording it, and that is not in the zone; nil if there is none.
         var unsettled: Int?
 
         package init(commits: [Commit], files: [StoredFile], pins: PinnedVersions, clocks: [Instant], unsettled: Int? = nil) {
@@ -29,13 +29,13 @@ package struct RetentionPlan: Sendable {
     private let policy: RetentionPolicy
     private let sizes: [StoredFile.Kind: StoredFile]
 
-    /// The oldest version that the policy wants to keep besides the pinned ones.
+    /// The oldest version that the policy keeps, apart from pinned ones.
     let oldestWanted: Int
-    /// Which rule wants to keep it, in words; nil in a zone without a version.
+    /// The rule that keeps it, for people; nil in a zone without a version.
     private let rule: String?
-    /// The last commit that goes; below the first kept one if none does.
+    /// The last commit to remove; smaller than the first kept commit if none is removed.
     let lastRemoved: Int
-    /// Where a checkpoint must be made to count before ``lastRemoved`` can go; nil if one does already.
+    /// The number at which a checkpoint must be made and named before ``lastRemoved`` can be removed; nil if such a checkpoint exists.
     let neededCheckpoint: Int?
 
     package init(_ facts: Facts, _ policy: RetentionPolicy) {
@@ -48,7 +48,7 @@ package struct RetentionPlan: Sendable {
         let wanted = Self.wanted(commits, policy, facts.clocks) { number in
             sizes[.commit(number)].map { Self.isOlder($0, than: policy.minimumAge, facts.clocks) } ?? false
         }
-        // A pinned version whose checkpoint is not there stands on its commit alone.
+        // A pinned version without a checkpoint depends on its commit.
         let standing = facts.pins.withoutCheckpoint.map { (version: $0.version, rule: "it is pinned, and only its commit holds it") }
         let oldest = (wanted + standing).min { $0.version < $1.version }
         let oldestWanted = oldest?.version ?? 1
@@ -56,7 +56,7 @@ package struct RetentionPlan: Sendable {
         rule = oldest?.rule
         let reachable = Self.reachableCheckpoint(below: oldestWanted, commits)
         let decided = max(first - 1, min(reachable, oldestWanted - 1))
-        // A checkpoint of our own costs a commit; it is worth one only if a different state of the data can go for it.
+        // Making a checkpoint costs a commit. It is worth that only if it lets a different state of the data be removed.
         let newest = commits.last?.checkpoint?.number ?? 0
         let gains = Self.states(commits).contains { $0 > decided && $0 < oldestWanted }
         if gains, newest <= oldestWanted - 1 {
@@ -66,28 +66,28 @@ package struct RetentionPlan: Sendable {
         }
     }
 
-    /// Why no version goes, in words; nil if one does.
+    /// Why no version is removed, for people; nil if one is.
     var reason: String? {
         guard removedVersions.isEmpty else { return nil }
         guard let first = facts.commits.first?.token.number, let rule else { return "nothing has been published yet" }
         return oldestWanted <= first ? "version \(first), the oldest, stays: \(rule)" : "the versions before \(oldestWanted) hold no other state of the data"
     }
 
-    /// The numbers of the commits that go, oldest first.
+    /// The numbers of the commits to remove, oldest first.
     var removedVersions: [Int] { facts.commits.map(\.token.number).filter { $0 <= lastRemoved } }
 
-    /// The numbers of the commits that stay, oldest first.
+    /// The numbers of the commits to keep, oldest first.
     package var keptVersions: [Int] { facts.commits.map(\.token.number).filter { $0 > lastRemoved } }
 }
 
 extension RetentionPlan {
-    /// What goes now, and what nothing reaches any longer but waits for the grace period.
+    /// The files to remove now, and the unreachable files that wait for the grace period.
     package struct Removal: Sendable {
         package var files: [StoredFile] = []
         package var waiting: [StoredFile] = []
     }
 
-    /// The files that go.
+    /// Returns the files to remove.
     ///
     /// - Parameter oldest: the live records of the oldest version that stays.
     package func removal(oldest: [CloudRecord]) -> Removal {
@@ -113,15 +113,15 @@ extension RetentionPlan {
         return removal
     }
 
-    /// Whether an asset may belong to a version that cannot be read now and may come back: one with a pin whose checkpoint is not there, or one that
-    /// a run published without noting it. No version has an asset of a later number.
+    /// Whether an asset may belong to a version that cannot be read now but may come back: a pinned version whose checkpoint is missing, or a
+    /// version that a run published without recording it. No version has an asset with a later number.
     private func mayBeNeeded(_ asset: String) -> Bool {
         guard let number = AssetPath(asset)?.number else { return false }
         if let unsettled = facts.unsettled, number >= unsettled { return true }
         return facts.pins.unreadable.contains { number <= $0.pin.version }
     }
 
-    /// For each asset that a kept commit's record gave up, the commit that did.
+    /// Returns, for each asset that a kept commit's record no longer names, that commit's number.
     private func supersessions() -> [String: Int] {
         var live: [String: Set<String>] = [:]
         var ends: [String: Int] = [:]
@@ -136,7 +136,7 @@ extension RetentionPlan {
         return ends
     }
 
-    /// Whether whoever read the asset as part of the newest version has had the grace period to finish.
+    /// Whether readers that read the asset as part of the newest version have had the grace period to finish.
     private func hasEnded(_ asset: String, _ ends: [String: Int]) -> Bool {
         let first = facts.commits.first?.token.number ?? 1
         var end = ends[asset]
@@ -151,12 +151,12 @@ extension RetentionPlan {
         clocks.allSatisfy { $0.microseconds - file.modified.microseconds >= age.microseconds }
     }
 
-    /// The versions that stand for the different states of the data: the last of each run of commits that change no data.
+    /// Returns the versions that represent the different states of the data: the last commit of each run of commits that change no data.
     private static func states(_ commits: [Commit]) -> [Int] {
         zip(commits, commits.dropFirst().map(Optional.some) + [nil]).compactMap { commit, next in next?.changesData ?? true ? commit.token.number : nil }
     }
 
-    /// The oldest version that each rule wants to keep, with the rule in words; the newest always is.
+    /// Returns the oldest version that each rule keeps, with the rule for people. The newest version is always kept.
     private static func wanted(_ commits: [Commit], _ policy: RetentionPolicy, _ clocks: [Instant], isOldEnough: (Int) -> Bool) -> [(
         version: Int, rule: String
     )] {
@@ -176,14 +176,15 @@ extension RetentionPlan {
         return wanted
     }
 
-    /// The highest checkpoint from which version `oldest` can be read: one that a commit from there on names, not above it.
+    /// Returns the highest checkpoint from which version `oldest` can be read. A commit from there on must name it, and it must not be above that
+    /// version.
     private static func reachableCheckpoint(below oldest: Int, _ commits: [Commit]) -> Int {
         commits.filter { $0.token.number >= oldest }.compactMap(\.checkpoint?.number).filter { $0 <= oldest }.max() ?? 0
     }
 }
 
 extension Commit {
-    /// Whether the commit changes more than what is pinned and what was pruned.
+    /// Whether the commit changes more than pins and the record of a prune.
     package var changesData: Bool {
         saved.contains { !$0.isOfVersions } || deleted.contains { $0 != RetentionRecord.recordName && !VersionPin.isRecordName($0) } || zoneDeletion != nil
     }

@@ -1,12 +1,12 @@
-/// Which versions are kept when a zone is pruned; the newest and the pinned ones always are.
+/// The versions that a prune keeps. The newest version and pinned versions are always kept.
 public struct RetentionPolicy: Sendable, Hashable {
-    /// How many different states of the data are kept; nil asks for no number.
+    /// The number of different states of the data to keep; nil for no such rule.
     public var keepLast: Int?
-    /// How old a version may be to be kept; nil asks for no age.
+    /// The age up to which versions are kept; nil for no such rule.
     public var keepWithin: Duration?
-    /// How old a commit's file must be before it goes, so that a device that syncs daily never finds its version gone.
+    /// The minimum age of a commit's file before it is removed. A device that syncs daily then always finds its version.
     public var minimumAge: Duration
-    /// How long an asset that nothing reaches any longer stays: readers may be in the middle of it, or a publisher before its commit.
+    /// How long an unreachable asset is kept: readers may still be reading it, or a publisher may be about to commit it.
     public var grace: Duration
 
     public init(keepLast: Int?, keepWithin: Duration?, minimumAge: Duration = .seconds(86_400), grace: Duration = .seconds(86_400)) {

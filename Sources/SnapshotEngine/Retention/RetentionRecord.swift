@@ -1,13 +1,13 @@
 package import CloudStore
 import StrictText
 
-/// What was pruned last, as a record of the zone: the commit that saves it makes the checkpoint count that older versions go below.
+/// The record of the last prune. The commit that saves it names the checkpoint below which older versions can be removed.
 package struct RetentionRecord: Sendable {
-    /// The oldest version that is still there besides the pinned ones.
+    /// The oldest version that was kept, apart from pinned ones.
     let oldestKept: Int
     let at: Instant
 
-    /// The record as the zone keeps it.
+    /// The record as it is stored in the zone.
     package var record: CloudRecord {
         CloudRecord(type: Self.recordType, name: Self.recordName, fields: ["oldestKept": .integer(Int64(oldestKept)), "at": .date(at)])
     }

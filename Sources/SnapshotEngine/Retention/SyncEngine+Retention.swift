@@ -3,13 +3,13 @@ import LocalStore
 import SnapshotVersions
 import StrictText
 
-/// What a publisher removed by itself after it had published.
+/// What a publisher removed automatically after publishing.
 public struct RetentionOutcome: Sendable, Encodable {
-    /// The versions that went.
+    /// The versions that were removed.
     public let removedVersions: [Int]
-    /// How many files went.
+    /// The number of removed files.
     public let removedFiles: Int
-    /// The size of those in bytes.
+    /// The size of the removed files, in bytes.
     public let bytesFreed: Int
 
     init(_ report: PruneReport) {
@@ -20,10 +20,10 @@ public struct RetentionOutcome: Sendable, Encodable {
 }
 
 extension RetentionSetting {
-    /// The setting of a policy; nil for one that asks for nothing.
+    /// Makes the setting of a policy; nil for a policy without rules.
     init?(_ policy: RetentionPolicy) {
         guard policy.keepLast != nil || policy.keepWithin != nil else { return nil }
-        // Less than a second is no age, and 0 no setting.
+        // A setting of 0 means none, so round a shorter age up to one second.
         self.init(keepLast: policy.keepLast, keepWithin: policy.keepWithin.map { max(1, Int($0.components.seconds)) })
     }
 
@@ -31,8 +31,8 @@ extension RetentionSetting {
 }
 
 extension SyncEngine {
-    /// Sets which versions this device keeps by itself from now on: after a publish, at most once a day, it removes the others, as
-    /// ``prune(_:dryRun:)`` would. nil: none unasked. Publishers only.
+    /// Sets which versions this device keeps automatically from now on. After a publish, at most once a day, it removes the others as
+    /// ``prune(_:dryRun:)`` does. nil: it removes nothing automatically. For publishers only.
     public func setRetention(_ policy: RetentionPolicy?) async throws {
         try await locked {
             let device = try device()
@@ -41,15 +41,15 @@ extension SyncEngine {
         }
     }
 
-    /// After a publish: removes what the settings do not keep, if a day has passed since that was last done.
+    /// After a publish, removes the versions that the settings do not keep, if the last removal was a day ago.
     ///
-    /// What was published stays published: a failure is a warning, and the next day's publish tries again.
+    /// The publication stands in any case: a failure becomes a warning, and the next day's publish tries again.
     func retaining(_ report: ExportReport) async throws -> ExportReport {
         guard report.published else { return report }
         let now = now()
         let setting = try database.read(at: .read) { transaction -> RetentionSetting? in
             guard let setting = try transaction.settings.operatorSettings().retention else { return nil }
-            // A clock that was set back since does not stop it for good.
+            // A last removal in the future means that the clock was set back. Do not wait for that time.
             if let last = try transaction.state.lastRetention(), last <= now, now.microseconds - last.microseconds < Self.retentionInterval { return nil }
             return setting
         }
@@ -67,6 +67,6 @@ extension SyncEngine {
         return report
     }
 
-    /// How often, in microseconds: a day.
+    /// The time between automatic removals, in microseconds: a day.
     private static let retentionInterval: Int64 = 86_400_000_000
 }

@@ -3,11 +3,11 @@ import LocalStore
 import SnapshotVersions
 package import StrictText
 
-/// Finds what a zone was like at a version: by its commit, or, where that was pruned, by the checkpoint that its pin names.
+/// Finds a zone's state at a version: from its commit, or, if that was pruned, from the checkpoint that its pin names.
 package struct VersionFinder: Sendable {
     let cloud: any CloudDatabase
     let zone: ZoneID
-    /// What the zone must not be behind; nil for who looks without a database.
+    /// The zone must have this commit; nil for a caller without a database.
     let token: ChangeToken?
 
     package init(cloud: any CloudDatabase, zone: ZoneID, token: ChangeToken?) {
@@ -16,9 +16,9 @@ package struct VersionFinder: Sendable {
         self.token = token
     }
 
-    /// The records of a version; of the newest, if nil.
+    /// Returns the records of a version; nil stands for the newest.
     ///
-    /// - Throws: ``SyncError`` with `.nothingThere` if it is neither kept nor pinned.
+    /// - Throws: ``SyncError`` with `.nothingThere` if the version is neither kept nor pinned.
     package func state(of version: Int?) async throws -> ZoneState {
         do {
             return try await cloud.at(.fetch).records(in: zone, at: version, notBefore: token)
@@ -32,7 +32,7 @@ package struct VersionFinder: Sendable {
         }
     }
 
-    /// The newest version from before an instant: a kept one or a pinned one.
+    /// Returns the newest kept or pinned version from before an instant.
     ///
     /// - Throws: ``SyncError`` with `.nothingThere` if there is none.
     package func newest(before instant: Instant) async throws -> Int {

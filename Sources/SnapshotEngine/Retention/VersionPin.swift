@@ -3,12 +3,12 @@ import CommitLog
 import LocalStore
 package import StrictText
 
-/// A version that is kept whatever is pruned: a record of the zone, so that whoever prunes sees it.
+/// A version that every prune keeps. The pin is a record of the zone, so that every pruning device sees it.
 ///
-/// It names the checkpoint at that version by its hash. With that the version can be read when its commit is gone.
+/// It names the checkpoint at the version by its hash. With the checkpoint, the version can be read after its commit is gone.
 package struct VersionPin: Sendable, Hashable {
     package let version: Int
-    /// What the user calls it; nil for nothing.
+    /// The user's name for the pin; nil for none.
     package let name: String?
     /// The SHA-256 of the version's commit.
     package let commit: String
@@ -32,7 +32,7 @@ package struct VersionPin: Sendable, Hashable {
             checkpoint: CheckpointReference(number: pending.version, sha256: pending.checkpoint), timestamp: pending.timestamp, pinnedAt: now)
     }
 
-    /// Reads a record; nil if it is none of a pin, or not one that this version can use.
+    /// Reads a record; nil if it is not a pin, or not one that this version of the program can use.
     init?(_ record: CloudRecord) {
         guard record.type == Self.recordType, case .integer(let number) = record.fields["version"], let version = Int(exactly: number),
             (1...CloudNames.largestNumber).contains(version),
@@ -47,7 +47,7 @@ package struct VersionPin: Sendable, Hashable {
             pinnedAt: pinnedAt)
     }
 
-    /// The pin as the zone keeps it.
+    /// The pin as a record of the zone.
     package var record: CloudRecord {
         var fields: [String: CloudValue] = [
             "version": .integer(Int64(version)), "commit": .string(commit), "checkpoint": .string(checkpoint.sha256), "timestamp": .date(timestamp),
@@ -63,8 +63,8 @@ package struct VersionPin: Sendable, Hashable {
 }
 
 extension CloudRecord {
-    /// Whether the record speaks of versions and carries no dataset: a pin, what was pruned last, which devices have ranges of keys, or who
-    /// is a member of a signed zone.
+    /// Whether the record carries no dataset: a pin, the record of a prune, the key ranges of devices, the members or keys of a signed zone, or
+    /// its promise of freshness.
     package var isOfVersions: Bool {
         [VersionPin.recordType, RetentionRecord.recordType, KeyRangeRecord.recordType, MemberList.recordType, KeyRing.recordType, FreshnessRecord.recordType]
             .contains(type)
@@ -72,6 +72,6 @@ extension CloudRecord {
 }
 
 extension ZoneState {
-    /// The pinned versions, by number.
+    /// The pinned versions, sorted by number.
     package var pins: [VersionPin] { records.compactMap(VersionPin.init).sorted { $0.version < $1.version } }
 }

@@ -4,36 +4,36 @@ import SnapshotModel
 import SnapshotVersions
 package import StrictText
 
-/// What `prune` did, or with `dryRun` would do.
+/// What `prune` removed, or with `dryRun` would remove.
 public struct PruneReport: Sendable, Encodable {
     public let dryRun: Bool
-    /// The oldest version that is kept besides the pinned ones; nil in a zone without any.
+    /// The oldest kept version, apart from pinned ones; nil in a zone without versions.
     public let oldestKept: Int?
-    /// How many versions are kept, the pinned ones among them.
+    /// The number of kept versions, including pinned ones.
     public let keptVersions: Int
     public let pinnedVersions: [Int]
-    /// The versions that went.
+    /// The versions that were removed.
     public let removedVersions: [Int]
-    /// The files that went, beneath the zone's directory.
+    /// The files that were removed, as paths below the zone's directory.
     public let removedFiles: [String]
     /// The size of those files in bytes.
     public let bytesFreed: Int
-    /// Files that nothing needs any longer but that are not old enough to go.
+    /// The number of unneeded files that are not old enough to remove.
     public let waitingFiles: Int
-    /// The size of those in bytes.
+    /// The size of those files in bytes.
     public let waitingBytes: Int
-    /// How many answered messages went that their authors had left in the mailbox.
+    /// The number of answered messages that were removed because their senders had left them in the mailbox.
     public let removedMessages: Int
-    /// The version that was published to make a checkpoint count; nil if none was needed.
+    /// The version that was published to name a checkpoint; nil if none was needed.
     public let publishedVersion: Int?
-    /// What is wrong with pinned versions, each in one sentence with what to do; the rest was pruned all the same.
+    /// The problems of pinned versions, one sentence each with what to do. Everything else was pruned nevertheless.
     public let problems: [String]
-    /// Why no version goes, in words; nil if one does.
+    /// Why no version is removed, for people; nil if one is.
     public let reason: String?
 }
 
 extension PruneReport {
-    /// A report of copies beside a database that went all together.
+    /// The report after all copies beside a database were removed.
     package init(dryRun: Bool, copies: [Int], byteCount: Int) {
         self.init(
             dryRun: dryRun, oldestKept: nil, keptVersions: 0, pinnedVersions: [], removedVersions: copies.sorted(), removedFiles: [], bytesFreed: byteCount,
@@ -41,22 +41,23 @@ extension PruneReport {
     }
 }
 
-/// Removes what a policy lets go: old versions, and what killed runs left.
+/// Removes what a policy does not keep: old versions, and files that killed runs left behind.
 ///
-/// Each step can be the last: commits go oldest first and assets after them, so the next run finds and ends what this one began.
+/// The run may end after any step. Commits are removed oldest first and assets after them, so the next run finds and completes what this one
+/// began.
 package struct ZonePruner: Sendable {
     let cloud: any CloudDatabase
     let zone: ZoneID
     let device: String
-    /// What the zone must not be behind: what lacks its commit only because that has not come back would go as what a killed run left.
+    /// The zone must have this commit. In a zone that is behind, assets whose commits are missing would look like leftovers of killed runs.
     let token: ChangeToken?
-    /// The version that a run of this device was about to publish when it ended, if the zone is not known to have it.
+    /// The version that a run of this device was publishing when it ended, if it is unknown whether the zone has it.
     let intended: IntendedVersion?
     let policy: RetentionPolicy
     let now: Instant
-    /// Messages that were answered so long ago that their authors should have removed them.
+    /// The ids of messages that were answered long ago. Their senders should have removed them.
     let answered: Set<String>
-    /// Makes a commit that names this checkpoint, with a record that says what goes; returns the zone's newest version then.
+    /// Publishes a commit that names this checkpoint and saves the record of the prune. Returns the zone's newest version.
     let announce: @Sendable (_ checkpoint: Int, RetentionRecord) async throws -> Int
 
     package init(
@@ -109,16 +110,16 @@ package struct ZonePruner: Sendable {
             problems: pins.unreadable.map { "\($0.error)" } + pins.withoutCheckpoint.map { "\($0.checkpointIsMissing)" }, reason: plan.reason)
     }
 
-    /// - Parameter mending: whether to put the checkpoint of a pinned version in place again where its commit is still there: the commit may be about
-    ///   to go.
+    /// - Parameter mending: whether to place the checkpoint of a pinned version again if it is missing and the commit still exists. The prune may
+    ///   be about to remove that commit.
     private func facts(_ clocks: [Instant], mending: Bool) async throws -> RetentionPlan.Facts {
-        // The listing first: what is published while this looks is in no listing and goes nowhere.
+        // Make the listing first: files that are published from now on are not in it and are not removed.
         let files = try await cloud.at(.fetch).storedFiles(in: zone)
         let commits = try await cloud.at(.fetch).history(in: zone)
         var pins = try await PinnedVersions(pins(), in: cloud, zone)
         if mending, !pins.withoutCheckpoint.isEmpty {
             for pin in pins.withoutCheckpoint { try? await SyncError.at(.store) { _ = try await cloud.placeCheckpoint(at: pin.version, in: zone) } }
-            // One that could not be made keeps its commit, and is told.
+            // A pin whose checkpoint could not be made keeps its commit, and the report names it.
             pins = try await PinnedVersions(pins.pins, in: cloud, zone)
         }
         if let token, commits.last.map({ $0.token.number < token.number }) ?? true {
@@ -133,7 +134,7 @@ package struct ZonePruner: Sendable {
         return RetentionPlan.Facts(commits: commits, files: files, pins: pins, clocks: clocks, unsettled: isThere ? nil : intended?.version.number)
     }
 
-    /// Answered messages that lie in the mailbox still: their author is gone for good, or a sync tool has brought them back.
+    /// Returns answered messages that are still in the mailbox: their sender is gone for good, or a sync tool has brought them back.
     private func leftMessages() async throws -> [CloudMessageName] {
         guard !answered.isEmpty else { return [] }
         return try await cloud.at(.fetch).mailbox(MailboxRequest(known: answered, limit: 0), in: zone).known
@@ -145,14 +146,14 @@ package struct ZonePruner: Sendable {
 }
 
 extension SyncEngine {
-    /// Removes old versions that the policy does not keep. Publishers only.
+    /// Removes old versions that the policy does not keep. For publishers only.
     ///
-    /// - Parameter dryRun: only says what would go; changes nothing, and no commit is made.
+    /// - Parameter dryRun: only reports what would be removed. Changes nothing and makes no commit.
     public func prune(_ policy: RetentionPolicy, dryRun: Bool = false) async throws -> PruneReport {
         try await locked { try await prune(policy, by: device(), dryRun: dryRun) }
     }
 
-    /// The same inside a run that holds the lock.
+    /// Does the same inside a run that holds the lock.
     func prune(_ policy: RetentionPolicy, by device: SyncContext, dryRun: Bool) async throws -> PruneReport {
         try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "prune on a device that publishes")
         let now = now(), horizon = now.advanced(byMicroseconds: -policy.grace.microseconds)
