@@ -3,12 +3,12 @@ import CommitLog
 import SnapshotVersions
 
 extension SetupRequest {
-    /// The same request for the zone in which the wanted one goes on, if it was signed or sealed since.
+    /// Returns the request for the zone that continues the requested zone, if that was signed or sealed since.
     ///
-    /// Of a signed zone whose creator is the trusted one, the words of the next zone's creator are trusted, because a member has signed them. Of
-    /// another zone nothing is: there the trusted words must be those of the next zone's creator.
+    /// If the requested zone is signed and its creator is trusted, the next zone's creator is trusted as well, because a member has signed its
+    /// fingerprint. If the requested zone is not signed, nothing carries over: the trusted words must be those of the next zone's creator.
     ///
-    /// - Throws: ``SyncError`` with `.dataRefused` if the zone is signed by somebody else than it should be.
+    /// - Throws: ``SyncError`` with `.dataRefused` if the zone is signed by another creator than the trusted one.
     func followingZone(in backend: (any CloudDatabase)?) async throws -> SetupRequest {
         guard let cloud = try? backend ?? CloudLocation.open(cloud) else { return self }
         var request = self
@@ -18,9 +18,9 @@ extension SetupRequest {
                 _ = try await cloud.changes(since: nil, in: id)
                 return request
             } catch let error as CloudError {
-                // Everything else is told by what needs the zone.
+                // Any other error is reported by the code that needs the zone.
                 guard let successor = error.successor else { return request }
-                // The list of members was verified on the way.
+                // Reading the zone has verified its list of members.
                 if let signing = cloud as? any SigningCloud, let trust = request.trust,
                     signing.authorities.authority(of: id).knowledge.creator == trust.words
                 {

@@ -5,15 +5,15 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// What `sign` and `seal` are asked to do.
+/// The options of `sign` and `seal`.
 public struct TurnOverRequest: Sendable {
-    /// Whether the next zone is sealed; else it is signed.
+    /// Whether the next zone is sealed; otherwise it is signed.
     public var isSealed: Bool
-    /// The name of the next zone; nil makes one of the present name and `signed` or `sealed`.
+    /// The name of the next zone; nil makes one from the present name and `signed` or `sealed`.
     public var zone: String?
-    /// Whether the versions, assets and messages of the zone that is left are removed, once the next one has its first version.
+    /// Whether to remove the versions, assets and messages of the earlier zone once the next one has its first version.
     public var removesEarlier = false
-    /// Whether only to say what would happen.
+    /// Whether to report only what would happen.
     public var isDryRun = false
 
     public init(isSealed: Bool, zone: String? = nil) {
@@ -23,13 +23,14 @@ public struct TurnOverRequest: Sendable {
 }
 
 extension SyncEngine {
-    /// Signs or seals the data of a zone that is not: they go on in a new zone, whose first version has every dataset whole.
+    /// Signs or seals the data of a zone. The data continues in a new zone, whose first version contains every dataset whole.
     ///
-    /// The last version of the present zone says where it goes on; every other device follows with its next sync. A call that was interrupted is
-    /// continued by the same call, and by the next ``sync(level:allowing:progress:)``. Source: docs/security.md, "Existing zones".
+    /// The last version of the present zone names the next zone, and every other device follows at its next sync. If a call is interrupted, the
+    /// same call or the next ``sync(level:allowing:progress:)`` continues it. Source: docs/security.md, "Existing zones".
     ///
-    /// - Parameter showsCode: gets the recovery code of a sealed zone as soon as it counts, whatever comes of the rest.
-    /// - Throws: ``SyncError`` with `.refused` if the zone is of that kind already, or this device does not publish in it; `.nothingThere` before its first version.
+    /// - Parameter showsCode: receives the recovery code of a sealed zone as soon as the code is valid, even if a later step fails.
+    /// - Throws: ``SyncError`` with `.refused` if the zone is of that kind already, or this device does not publish in it; `.nothingThere` before
+    ///   its first version.
     public func turnOver(
         _ request: TurnOverRequest, progress: ProgressHandler? = nil, showsCode: @Sendable (RecoveryCode) -> Void = { _ in }
     ) async throws -> TurnOverReport {
@@ -54,13 +55,14 @@ extension SyncEngine {
         }
     }
 
-    /// Ends the present zone with a version that says where it goes on, and makes that zone this database's. Returns nil for the report if an earlier
-    /// call has done that, and what a sync has warned of.
+    /// Ends the present zone with a version that names the next zone, and switches this database to that zone. The report is nil if an earlier
+    /// call has done that. The second value has the warnings of the sync.
     private func close(_ request: TurnOverRequest, _ code: RecoveryCode?, _ progress: ProgressHandler?) async throws -> (TurnOverReport?, [String]) {
         let policy = RetryPolicy(attempts: 10)
         var warnings: [String] = []
         for attempt in 1... {
-            // All that was changed here is in the zone before it ends, and every message that has come is applied. What an earlier call has begun goes on.
+            // Publish all local changes and apply all messages before the zone ends. If an earlier call has switched the zone already, just
+            // continue.
             if try begunTurnOver(request) == nil { warnings += try await sync(progress: progress).exported?.warnings ?? [] }
             do {
                 return try await locked {
@@ -76,9 +78,9 @@ extension SyncEngine {
 
     private func settings() throws -> SyncSettings { try database.read(at: .open) { try $0.settings.read() } }
 
-    /// The zone that this database has left for one of the wanted kind, which it makes; nil if it has yet to leave one.
+    /// Returns the earlier zone if this database has already left it for a zone of the wanted kind that it makes; nil if it has not.
     ///
-    /// - Throws: ``SyncError`` with `.refused` if the zone is of that kind for another reason.
+    /// - Throws: ``SyncError`` with `.refused` if the zone has been of that kind for another reason.
     private func begunTurnOver(_ request: TurnOverRequest) throws -> EarlierZone? {
         let context = try device(), earlier = try database.read(at: .read) { try $0.state.earlierZones().last }
         let known = context.signedZone?.authority.knowledge
@@ -93,8 +95,8 @@ extension SyncEngine {
 }
 
 extension SyncContext {
-    /// What the first version of a zone has besides its datasets: the promise of freshness that `init` was asked for, and from the zone that it goes
-    /// on from that promise and which device has which range of keys.
+    /// Returns the records that a zone's first version has besides its datasets: the freshness promise from `init`, and from the zone that it
+    /// continues the key ranges of devices.
     func recordsOfFirstVersion(after token: ChangeToken?) async throws -> [CloudRecord] {
         guard token == nil else { return [] }
         let (last, note) = try database.read(at: .read) { (try $0.state.earlierZones().last, try $0.state.freshness()) }

@@ -7,13 +7,13 @@ import SnapshotVersions
 import StrictText
 import Synchronization
 
-/// What there is to say of zones that a database was moved to.
+/// Notices about zones to which a database was moved, until a run reports them.
 final class ZoneMoveNotices: Sendable {
     private let texts = Mutex<[String]>([])
 
     func add(_ text: String) { texts.withLock { $0.append(text) } }
 
-    /// Returns what was not said yet.
+    /// Returns the notices that were not reported yet, and removes them.
     func take() -> [String] {
         texts.withLock { texts in
             defer { texts = [] }
@@ -23,9 +23,9 @@ final class ZoneMoveNotices: Sendable {
 }
 
 extension SyncEngine {
-    /// Runs `body`; where the zone goes on in another one, moves this database there first.
+    /// Runs `body`. If another zone continues the database's zone, moves the database there first.
     ///
-    /// - Throws: what `body` throws; ``SyncError`` with `.tryAgainLater` as long as this device cannot read the next zone.
+    /// - Throws: what `body` throws; ``SyncError`` with `.tryAgainLater` while this device cannot read the next zone.
     func followingZone<T>(_ body: () async throws -> T) async throws -> T {
         let waiting = try database.read(at: .open) { try $0.settings.exists() && !$0.settings.isInMemory() ? $0.state.nextZone() : nil }
         if let waiting {
@@ -42,18 +42,19 @@ extension SyncEngine {
         return try await body()
     }
 
-    /// How many zones one run goes through.
+    /// The largest number of zones that one run follows.
     static let moveLimit = 8
 
-    /// Moves this database to the zone in which its own goes on. The caller holds the lock.
+    /// Moves this database to the zone that continues its own. The caller holds the lock.
     ///
-    /// The words of that zone's creator are recorded first: from then on no other zone is followed, and nothing that is put into the old one counts.
+    /// The fingerprint of that zone's creator is recorded first. From then on the database follows no other zone, and nothing that is put into
+    /// the old zone counts.
     ///
-    /// If that zone goes on in a third one by now, which its own members have signed, the database moves there at once.
+    /// If a third zone already continues that zone, and its members have signed this, the database moves on at once.
     ///
     /// - Parameters:
-    ///   - commonVersion: the last version that this device and the zone have in common, if it has another one.
-    ///   - limit: how many zones may follow one another.
+    ///   - commonVersion: the last version that this device and the zone have in common, if the device has a different one applied.
+    ///   - limit: the largest number of zones to follow.
     func follow(_ successor: ZoneSuccessor, commonVersion: Int? = nil, limit: Int = SyncEngine.moveLimit) async throws {
         let context = try device()
         let text = try String(decoding: StrictJSON.encode(successor), as: UTF8.self)
@@ -72,10 +73,10 @@ extension SyncEngine {
     }
 }
 
-/// Moves one database from its zone to the one in which that goes on.
+/// Moves one database from its zone to the zone that continues it.
 ///
-/// What was changed here and is not published stays tracked, with its instants; the next import compares all rows with the new zone's version. What was
-/// sent and not answered is sent again. Source: docs/security.md, "Existing zones".
+/// Unpublished local changes stay tracked with their instants; the next import compares all rows with the new zone's version. Messages without an
+/// answer are sent again. Source: docs/security.md, "Existing zones".
 struct ZoneFollower {
     private let context: SyncContext
     private let successor: ZoneSuccessor
@@ -96,10 +97,10 @@ struct ZoneFollower {
         owner = KeyOwner(cloud: context.settings.cloudUUID, zone: id, device: context.settings.device)
     }
 
-    /// Moves the database. Returns what there is to say.
+    /// Moves the database. Returns a notice for the report.
     ///
-    /// - Throws: ``SyncError`` with `.tryAgainLater` if there is nothing to read yet, or this device has to be approved first; `.dataRefused` if the
-    ///   zone is not the one that was announced.
+    /// - Throws: ``SyncError`` with `.tryAgainLater` if the zone has no version yet, or this device must be approved first; `.dataRefused` if the
+    ///   zone is not the announced one.
     func run(_ commonVersion: Int?) async throws -> String {
         let info = try await zoneInfo()
         guard Set(info.features) == Set(successor.features) else {
@@ -111,7 +112,7 @@ struct ZoneFollower {
         var knowledge = ZoneKnowledge(creator: KeyFingerprint(successor.creator), own: keys.publicKeys)
         knowledge.isSealed = successor.isSealed
         var zone = try SignedZone(knowledge, owner, keyStore, in: cloud)
-        // The one that knows this device's keys: several devices may share a backend.
+        // Use the cloud that holds this device's keys: several devices may share a backend.
         let cloud = zone.cloud
         let list = try await SyncError.at(.verify) { try await cloud.members(in: id) }
         let state = try await cloud.at(.verify).records(in: id)
@@ -122,7 +123,7 @@ struct ZoneFollower {
                     .tryAgainLater, step: .fetch, at: "zone \(id)", "the zone goes on here, and its first version is still to come",
                     hint: "run snapsync sync on \(info.creator), then here again")
             }
-            // A run that was ended before it noted where the zone goes on.
+            // This device made the zone, and a run ended before it recorded the next zone. Continue from there.
             if successor.isSealed { knowledge.recoveryKey = RecoveryCode().publicKey }
             return try begin(knowledge, info)
         }
@@ -140,12 +141,12 @@ struct ZoneFollower {
         try await settleOldZone()
         let sent = try sentMessages()
         try enter(zone.authority.knowledge, madeNext: false, seen: nonce, commonVersion)
-        // They are sent again, in the next zone. What is left of them could be read by everybody.
+        // The messages are sent again in the next zone. Remove the old ones, because anybody could read them.
         for message in sent { try? await context.cloud.removeMessage(message, in: context.zone) }
         return notice(keys.publicKeys, isMember: isMember)
     }
 
-    /// Makes the zone that this database has begun to make its own: its next export is the first version.
+    /// Continues the creation of the next zone, which this database has begun. Its next export is the first version.
     private func begin(_ knowledge: ZoneKnowledge, _ info: ZoneInfo) throws -> String {
         guard info.creator == owner.device else {
             throw SyncError(
@@ -163,13 +164,13 @@ struct ZoneFollower {
         }
     }
 
-    /// Records the next zone as this database's, in one transaction.
+    /// Records in one transaction that the next zone is this database's zone.
     static func enter(
         _ next: ZoneID, _ context: SyncContext, _ knowledge: ZoneKnowledge, madeNext: Bool, seen nonce: String?, _ commonVersion: Int?,
         in transaction: LocalTransaction
     ) throws {
         guard try transaction.settings.read().zone == context.zone.name else { throw context.anotherRun(.open) }
-        // What this device had published, and the zone does not have, is published in the next one.
+        // Changes that this device published, but that are not in the common version, are published again in the next zone.
         if let commonVersion {
             try transaction.changeLog.consolidate(of: context.settings.datasets)
             _ = try transaction.publishedChanges.trackAgain(of: context.settings.datasets, after: commonVersion)
@@ -193,7 +194,7 @@ struct ZoneFollower {
         }
     }
 
-    /// Leaves the request to be a member in the zone, once. Returns the nonce of this device's report there.
+    /// Requests membership in the zone, once. Returns the nonce of this device's report there.
     private func ask(_ zone: SignedZone, _ list: MemberList?, _ own: DevicePublicKeys, isMember: Bool) async throws -> String? {
         if let member = list?.member(owner.device), member.keys != own {
             throw SyncError(
@@ -218,17 +219,17 @@ struct ZoneFollower {
             hint: "compare the words of the zone's maker; on a member that publishes, compare those of this device: \(approve); then sync here again")
     }
 
-    /// Makes what can only be told by the zone that is left: messages of what was changed here, and changes that nobody has noted.
+    /// Composes messages and finds untracked changes now, because both need a version of the zone that is left.
     private func settleOldZone() async throws {
         let applied = try context.database.read(at: .read) { try $0.state.applied() }
         guard let applied else { return }
         _ = try await MessageComposer(device: context).runIfPossible()
         let news = UpstreamChanges(applied: applied, changes: ZoneChanges(base: [], commits: [], token: applied.token), fork: nil, warnings: [])
-        // Of a version that was pruned nothing can be told; the next import compares all rows with the new zone's.
+        // If the applied version was pruned, skip this: the next import compares all rows with the new zone's version.
         do { try await TrackingRebuild(device: context).run(news) } catch let error as SyncError where error.code != .inputOutput {}
     }
 
-    /// The messages of this device that may lie in the zone that is left.
+    /// Returns the messages of this device that may still be in the mailbox of the zone that is left.
     private func sentMessages() throws -> [CloudMessageName] {
         try context.database.read(at: .read) { try $0.outbox.entries(onlyMessages: true) }.filter(\.mayBeOut).compactMap { entry in
             entry.id.map { CloudMessageName(sender: context.settings.device, id: $0) }
@@ -244,9 +245,9 @@ struct ZoneFollower {
     }
 }
 
-/// The keys that a device has in the zone that its zone goes on as.
+/// Finds or makes a device's keys for the zone that continues its zone.
 enum ZoneMoveKeys {
-    /// The device's keys there: those that it has, those of the zone before if it was signed, else new ones.
+    /// Returns the device's keys in the next zone: its existing keys there, else those of the earlier signed zone, else new ones.
     ///
     /// - Throws: ``CloudError`` with `.keyUnavailable`.
     static func keys(of owner: KeyOwner, before earlier: KeyOwner?, in store: any KeyStore) throws -> DeviceKeys {

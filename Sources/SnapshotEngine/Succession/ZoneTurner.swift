@@ -5,10 +5,11 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Ends a zone and begins the signed or sealed one in which it goes on.
+/// Ends a zone and begins the signed or sealed zone that continues it.
 ///
-/// The order makes every interruption harmless: the keys, the next zone's `zone.json`, the last version of the present zone (after which nobody
-/// publishes there), the note of it here, the first version of the next zone, its members, and only then the removal of what is left behind.
+/// The order makes every interruption harmless: make the keys; create the next zone's `zone.json`; publish the last version of the present zone,
+/// after which no device publishes there; record the next zone in the database; publish its first version; admit its members; and only then
+/// remove the earlier zone's files.
 struct ZoneTurner {
     private let context: SyncContext
     private let request: TurnOverRequest
@@ -26,9 +27,9 @@ struct ZoneTurner {
 
     private func owner(_ zone: ZoneID) -> KeyOwner { KeyOwner(cloud: context.settings.cloudUUID, zone: zone, device: context.settings.device) }
 
-    // MARK: looking
+    // MARK: planning
 
-    /// What would happen, or, where the zone was left already, what is left to do. Changes nothing.
+    /// Returns what would happen or, if the zone was left already, what remains to be done. Changes nothing.
     func plan(_ begun: EarlierZone?) async throws -> TurnOverReport {
         if let begun { return try await report(of: ZoneID(begun.zone, scope: context.zone.scope), context.zone, context.signedZone?.authority.knowledge.own) }
         try await verify()
@@ -48,7 +49,7 @@ struct ZoneTurner {
         let isLeft = earlier != context.zone
         let version = isLeft ? newest.map { $0 - 1 } : newest
         let state = try? await context.cloud.at(.fetch).records(in: earlier, at: version)
-        // Of a zone whose versions are gone there is no more to tell.
+        // If the versions of the zone are gone, its members are unknown.
         let members = try? await cloud.members(in: earlier)
         let named = Set(members?.members.map(\.device) ?? []), device = context.settings.device
         let data = files.filter { $0.assetPath != nil }
@@ -63,7 +64,7 @@ struct ZoneTurner {
             isEarlierRemoved: request.isDryRun && request.removesEarlier, warnings: [])
     }
 
-    /// Refuses what cannot be turned over.
+    /// Refuses zones that cannot be signed or sealed later.
     private func verify() async throws {
         try await context.checkPublisher(.announce, else: "it does not decide about the zone", hint: "run it on a device that publishes")
         guard context.settings.scope == CloudScope.private.rawValue else {
@@ -71,7 +72,7 @@ struct ZoneTurner {
         }
     }
 
-    /// The names that the next zone may get, in the order in which they are tried.
+    /// The possible names of the next zone, in the order of the attempts.
     private var names: [String] {
         if let name = request.zone { return [name] }
         let present = context.zone.name, signed = "-" + ZoneInfo.signedFeature
@@ -79,7 +80,7 @@ struct ZoneTurner {
         return [base] + (2...9).map { "\(base)-\($0)" }
     }
 
-    /// Whether a zone of that name is not there yet, or is one that this device has begun.
+    /// Whether no zone with this name exists, or it is one that this device has begun.
     private func isFree(_ id: ZoneID) async throws -> Bool {
         do {
             let info = try await cloud.zone(id)
@@ -102,7 +103,7 @@ struct ZoneTurner {
 
     // MARK: leaving the zone
 
-    /// Ends the present zone, and makes the next one this database's.
+    /// Ends the present zone, and switches this database to the next one.
     ///
     /// - Parameter code: the recovery code of a sealed zone.
     /// - Throws: ``SyncError`` with `.tryAgainLater` if another device has published first.
@@ -117,12 +118,12 @@ struct ZoneTurner {
         let (id, keys, info) = try await makeZone()
         var report = try await report(of: context.zone, id, keys)
         let successor = ZoneSuccessor(zone: id.name, creator: keys.fingerprint.words, features: info.features, members: try await members())
-        // A copy of the database does not end the zone in its name.
+        // A copy of the database must not end the zone in the original's name.
         let identity = try await context.checkIdentity(applied: AppliedVersion(token), commits: [])
         guard identity.device.settings.device == context.settings.device else { throw context.anotherRun(.announce) }
         var draft = CommitDraft(device: context.settings.device, saving: [], clock: context.now())
         draft.zoneEvent = .moved(successor)
-        // Whoever looks for a version before this one learns that it was pruned, also when all else is removed.
+        // The checkpoint tells a reader of an older version that it was pruned, even after everything else is removed.
         draft.checkpoint = try await context.cloud.at(.store).placeCheckpoint(at: token.number, in: context.zone)
         let commit = try await context.cloud.at(.announce).prepare(draft, after: token, in: context.zone)
         _ = try await context.cloud.at(.announce).publish(commit)
@@ -136,13 +137,13 @@ struct ZoneTurner {
         return report
     }
 
-    /// The statements of the present zone's list of members; nil if it is not signed.
+    /// Returns the statements in the present zone's list of members; nil if the zone is not signed.
     private func members() async throws -> [String]? {
         guard let zone = context.signedZone else { return nil }
         return try await SyncError.at(.fetch) { try await zone.cloud.members(in: context.zone)?.statements }
     }
 
-    /// Makes the next zone's `zone.json`, after this device's keys for it.
+    /// Makes this device's keys for the next zone, then creates its `zone.json`.
     private func makeZone() async throws -> (ZoneID, DevicePublicKeys, ZoneInfo) {
         let publishers = try await context.zoneInfo().publishers
         for name in names {
@@ -159,7 +160,7 @@ struct ZoneTurner {
 
     // MARK: after the first version
 
-    /// Makes the members of the zone that was left members here, and removes what was left there, if asked.
+    /// Admits the earlier zone's members to the new zone, and removes the earlier zone's files if requested.
     func finish(_ turned: TurnOverReport) async throws -> TurnOverReport {
         var report = turned
         try await context.admitEarlierMembers()
@@ -171,12 +172,12 @@ struct ZoneTurner {
         return report
     }
 
-    /// Removes versions, assets and messages of all zones that this database has left. What says where they go on stays.
+    /// Removes versions, assets and messages of all zones that this database has left. The commits that name the next zones stay.
     private func removeEarlier() async throws {
         let zones = try context.database.read(at: .read) { try $0.state.earlierZones() }
         for earlier in zones where !earlier.isPruned {
             let id = ZoneID(earlier.zone, scope: context.zone.scope)
-            // The messages go first: of a zone of which nothing else is left nobody knows the senders.
+            // Remove the messages first: once the rest of the zone is gone, their senders are unknown.
             let messages = (try? await cloud.mailbox(MailboxRequest(limit: .max), in: id).messages) ?? []
             for message in messages {
                 try await cloud.at(.store).removeMessage(CloudMessageName(sender: message.sender, id: message.id), in: id)
@@ -197,7 +198,7 @@ struct ZoneTurner {
 }
 
 extension SyncContext {
-    /// Makes those members here that were members of the signed zone which this database has left for a zone of its own, with their keys and roles.
+    /// Admits the members of the earlier signed zone, with their keys and roles, to the zone that this database made to continue it.
     func admitEarlierMembers() async throws {
         guard let zone = signedZone, let earlier = try database.read(at: .read, { try $0.state.earlierZones().last }), earlier.mustAdmit else { return }
         let before = try await SyncError.at(.fetch) { try await zone.cloud.members(in: ZoneID(earlier.zone, scope: self.zone.scope)) }
