@@ -4,14 +4,14 @@ public import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// A message on its way to the publisher over an application's own channel: WatchConnectivity, a socket, a file.
+/// A message to the publisher over an application's own channel: WatchConnectivity, a socket, a file.
 ///
 ///     for message in try await engine.outgoingMessages() { session.send(try message.encoded()) }       // at the reader
 ///     let outcome = try await engine.apply(try ChannelMessage(decoding: data))                          // at the publisher
 ///
 /// The bytes are a JSON object: `format`, `cloud`, `zone` and `message`. Source: docs/messages.md, "Over a channel of your own".
 public struct ChannelMessage: Codable, Hashable, Sendable {
-    /// The version of the wire form that this program writes.
+    /// The version of the wire format that this program writes.
     public static let formatVersion = 1
     /// The largest message, in bytes.
     public static let byteLimit = 64 << 10
@@ -30,12 +30,12 @@ public struct ChannelMessage: Codable, Hashable, Sendable {
         self.message = message
     }
 
-    /// The bytes to send.
+    /// Returns the bytes to send.
     public func encoded() throws -> Data { try SyncError.at(.encode) { try StrictJSON.encode(self) } }
 
-    /// Reads what was sent.
+    /// Reads received bytes.
     ///
-    /// - Throws: ``SyncError`` with `.dataRefused` for bytes that are no message, or too many, `.refused` for a wire form of a newer version.
+    /// - Throws: ``SyncError`` with `.dataRefused` for bytes that are no message, or too many; with `.refused` for a newer wire format.
     public init(decoding data: Data) throws {
         guard data.count <= Self.byteLimit else { throw Self.refusal("it has \(data.count) bytes; a message has at most \(Self.byteLimit)") }
         let form: Form
@@ -54,18 +54,18 @@ public struct ChannelMessage: Codable, Hashable, Sendable {
 
     static let place = "a message of the application's channel"
 
-    /// What is no message for this device.
+    /// The error for bytes that are no message for this device.
     static func refusal(_ reason: String) -> SyncError {
         SyncError(.dataRefused, step: .decode, at: place, "\(reason); nothing was changed", hint: "find out what sent it")
     }
 }
 
-/// What became of a message at the publisher.
+/// The result of a message at the publisher.
 public enum MessageOutcome: Hashable, Sendable {
-    /// Its change was made, or was there already. The next version names it as applied.
+    /// The change was made, or had been made already. The next version names the message as applied.
     case applied
-    /// Something later is here, or a rule of the tables forbids it; the next version says so. The text says why.
+    /// A later change exists, or a rule of the tables forbids the change; the text says which. The next version names the message as refused.
     case refused(String)
-    /// It came before, by this channel or by the mailbox: nothing was done.
+    /// The message was received before, over this channel or through the mailbox. Nothing was done.
     case receivedBefore
 }

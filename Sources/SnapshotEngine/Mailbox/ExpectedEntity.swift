@@ -3,34 +3,34 @@ import SnapshotFormat
 import SnapshotModel
 import StrictText
 
-/// What the publisher will have of an entity once the messages that were told of it are applied: what a row is compared with.
+/// The state that an entity will have at the publisher once it has applied the pending messages about it. A row is compared with this state.
 struct ExpectedEntity {
     enum Difference {
         case nothing
         case untellable(String)
-        /// The row as a whole.
+        /// The whole row changed.
         case put(String, isNew: Bool)
         case delete
-        /// Columns by themselves.
+        /// Only patched columns changed.
         case patch([Int: RowPatch.Change], coversAll: Bool)
     }
 
     private let rules: MessageRules
     private let hash: SnapshotFormat.ContentHash?
     private let rest: SnapshotFormat.ContentHash?
-    /// What the columns are that are changed by themselves.
+    /// The expected values of the patched columns.
     private let values: [Int: OwnedValue]
     private let isThere: Bool
-    /// When the entity was last changed, by the version or by what was told since.
+    /// When the entity last changed, according to the version or a later message.
     private let instant: Instant
-    /// When it was deleted, as far as that is known.
+    /// When the entity was deleted, if known.
     private let deleted: Instant?
 
     /// - Parameters:
     ///   - base: the applied version's entity.
     ///   - sent: the messages about it that wait for an answer, oldest first.
-    ///   - instant: the entity's instant, where it is not its own timestamp.
-    ///   - deleted: when the version says that it was deleted.
+    ///   - instant: the entity's instant, if it differs from its own timestamp.
+    ///   - deleted: when the entity was deleted, according to the version.
     init(
         _ base: EntityCopy?, _ sent: [SyncUpdateMessage], _ schema: DatasetSchema, _ rules: MessageRules, at instant: Instant?, deleted: Instant?
     ) throws {
@@ -46,7 +46,7 @@ struct ExpectedEntity {
                 return
             }
             let copies = EntityCopies(schema: schema)
-            // What was told before the description changed is nothing that a row can equal.
+            // If the description has changed since the message was written, no row can equal its entity.
             hash = (try? EntityDocument.give(entity, of: schema, to: copies)).flatMap { _ in copies.copies.values.first?.state.hash }
             isThere = true
             return
@@ -63,24 +63,25 @@ struct ExpectedEntity {
             } ?? [:]
     }
 
-    /// A row or column that was changed and is again as the version or the last message has it: told where that was later, for the
-    /// publisher may have changed it in between. Nil where it is no such change.
+    /// Finds a row or column that was changed and then reverted to the state of the version or the last message. The revert is sent if it is
+    /// later, because the publisher may have changed the value in between. Nil if there is no such change.
     func putBack(_ row: EntityCopy?, _ change: UnsentChange) -> Difference? {
         guard let row, isThere, !change.isDeletion, change.instant > instant else { return nil }
         guard !rules.rows else { return row.state.hash == hash ? row.json.map { .put($0, isNew: false) } : nil }
-        // Of several columns it is not known which one was changed, and the others must not undo what the publisher did.
+        // With several columns it is unknown which one was changed, and the message must not undo the publisher's changes of the others.
         guard rules.patched.count == 1, let column = rules.patched.first, change.isMark, row.values[column] == values[column], row.rest == rest else {
             return nil
         }
-        // That a mark is not there, and was not, is told like one whose base is not known: the later change wins.
+        // A mark that was absent and is absent again is sent without a known base, so that the later change wins.
         let old = values[column] ?? .null
         let seen = rules.vocabulary == .notifications && old == .null ? OwnedValue("") : old
         return .patch([column: .init(new: old, seen: seen)], coversAll: true)
     }
 
-    /// What a row is, told as a change of this.
+    /// Returns the difference between a row and this state.
     ///
-    /// A deletion that is later than the known one is told: it holds against who brought the entity back in between.
+    /// A deletion that is later than the known one counts as a difference: it must win over another device that brought the entity back in
+    /// between.
     func compare(_ row: EntityCopy?, deleted instant: Instant?) -> Difference {
         guard let row, instant == nil else {
             let isLater = if let deleted, let instant { instant > deleted } else { false }
@@ -99,7 +100,7 @@ struct ExpectedEntity {
             changes[index] = RowPatch.Change(new: row.values[index] ?? .null, seen: values[index] ?? .null)
         }
         if !changes.isEmpty { return .patch(changes, coversAll: row.rest == rest) }
-        // A timestamp alone says nothing that the publisher does not have.
+        // If only the timestamp differs, the publisher has everything already.
         guard row.rest != rest else { return .nothing }
         if isBuiltIn { return .untellable("no message type edits a notification") }
         return .untellable(rules.patched.isEmpty ? "messages only delete rows of this dataset" : "messages change only some columns of this dataset")

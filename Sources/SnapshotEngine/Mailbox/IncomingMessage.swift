@@ -4,29 +4,29 @@ import SnapshotFormat
 package import SnapshotModel
 package import StrictText
 
-/// A message that was found to be one: of a known type, complete, and about a dataset that this device has.
+/// A message that has passed the checks: it has a known type, is complete, and is about a dataset of this device.
 package struct IncomingMessage: Sendable {
     let name: CloudMessageName
     package let message: SyncUpdateMessage
     let instant: Instant
-    /// The entity that it is about; nil for `fullSync`.
+    /// The entity that the message is about; nil for `fullSync`.
     let subject: Subject?
 
     struct Subject: Sendable {
         let schema: DatasetSchema
-        /// What messages can say of the dataset; nil if it takes no edits from readers.
+        /// What messages may change in the dataset; nil if the dataset takes no edits from readers.
         let rules: MessageRules?
         let key: EntityKey
         let operation: MessageOperation
-        /// The columns that the message's entity says something of: all, or those that its sender knows.
+        /// The columns in the message's entity: all, or those that its sender knows.
         let entitySchema: DatasetSchema
-        /// The columns that it changes by themselves.
+        /// The columns that the message patches.
         let patch: RowPatch?
         /// Why the dataset takes no such message; nil if it does.
         let refusal: String?
     }
 
-    /// Why something in the mailbox is no message for this device.
+    /// Why an item in the mailbox is no message for this device.
     package struct Fault: Error {
         package let reason: String
     }
@@ -34,12 +34,12 @@ package struct IncomingMessage: Sendable {
     /// The entity as one text: dataset and key.
     var entity: String? { subject.map { InboxEntry.entity($0.key, of: $0.schema) } }
 
-    /// How far ahead of this device's clock a message may be, in microseconds: a day.
+    /// How far a message may be ahead of this device's clock, in microseconds: a day.
     private static let clockTolerance: Int64 = 86_400_000_000
 
     /// Reads a message.
     ///
-    /// - Parameter datasets: those that the device has; nil where they are not known, and only the message's form is looked at.
+    /// - Parameter datasets: the device's datasets; nil if they are unknown, in which case only the message's form is checked.
     /// - Throws: ``Fault``.
     package init(_ found: CloudMessage, datasets: [DatasetSchema]?, now: Instant) throws {
         name = CloudMessageName(sender: found.sender, id: found.id)
@@ -66,7 +66,7 @@ package struct IncomingMessage: Sendable {
             throw Fault(reason: "its type is not one of the dataset that it names")
         }
         guard let dataset = named ?? message.dataset else { throw Fault(reason: "it names no dataset") }
-        // A type of the built-in datasets says nothing of a table of another kind that has the name.
+        // A built-in message type does not apply to another kind of table that happens to have the dataset's name.
         guard let schema = datasets.first(where: { $0.name == dataset }), named == nil || schema.takesBuiltInMessages else {
             throw Fault(reason: "this device has no dataset \(dataset) that messages can be about")
         }
@@ -90,7 +90,7 @@ package struct IncomingMessage: Sendable {
             refusal: isAllowed ? nil : "the dataset \(schema.name) takes no such edits from readers")
     }
 
-    /// The part of the dataset that the sender of a row knows.
+    /// Returns the schema with only the columns that the sender of a row knows.
     private static func entitySchema(of message: SyncUpdateMessage, _ schema: DatasetSchema) throws -> DatasetSchema {
         guard message.type.operation == .put, let names = message.columns else { return schema }
         let wanted = Set(names), columns = schema.columns.filter { wanted.contains($0.name) }
@@ -120,12 +120,12 @@ package struct IncomingMessage: Sendable {
 }
 
 extension IncomingMessage.Subject {
-    /// Gives what the row becomes by a message's entity: columns that its sender does not know stay as they are.
+    /// Gives the row that results from a message's entity. Columns that the sender does not know stay as they are.
     ///
-    /// - Parameter row: gives the row as it is; nil if there is none.
+    /// - Parameter row: gives the present row; nil if there is none.
     func give(_ entity: String, over row: ((any EntitySink) throws -> Void)?, to sink: any EntitySink) throws {
         guard let row, entitySchema != schema else {
-            // Without a row to complete it, only a sink of the same columns can take it.
+            // Without a present row, the unknown columns have no values, so a sink of the whole schema cannot take the entity.
             guard entitySchema == schema else { return }
             return _ = try EntityDocument.give(entity, of: schema, to: sink)
         }

@@ -3,14 +3,14 @@ import LocalStore
 import SnapshotModel
 import StrictText
 
-/// What the commits that a device has not read yet say of messages.
+/// The answers to messages in the commits that a device has not read yet.
 struct MailboxAnswers: Sendable {
-    /// The answers of each commit that has some.
+    /// The answers of each commit that has any.
     var commits: [(number: Int, answers: MessageAnswers)] = []
-    /// Whether no commit since the token was missed.
+    /// Whether every commit since the token was read.
     var isComplete = true
 
-    /// Takes the answers, in the transaction that moves the token past them.
+    /// Records the answers, in the transaction that moves the token past their commits.
     func take(in transaction: LocalTransaction, role: SyncRole, at instant: Instant) throws {
         if role.publishes {
             for commit in commits {
@@ -23,7 +23,7 @@ struct MailboxAnswers: Sendable {
 }
 
 extension MessageAnswers {
-    /// What became of messages, as a commit says it.
+    /// The answers to some messages as a commit carries them.
     init(_ entries: [InboxEntry]) {
         self.init(applied: entries.filter(\.isApplied).map(\.id), refused: entries.filter { !$0.isApplied }.map(\.id))
     }

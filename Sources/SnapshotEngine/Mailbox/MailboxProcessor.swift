@@ -5,46 +5,46 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// A publisher's look into the mailbox, before it reads anything to publish: each message is applied or refused, once.
+/// Reads a publisher's mailbox before the export reads any rows. Each message is applied or refused once.
 struct MailboxProcessor: Sendable {
     let device: SyncContext
 
-    /// What a look into the mailbox found.
+    /// The result of reading the mailbox.
     struct Outcome: Sendable {
-        /// Whether a message that no commit has answered yet asks for everything anew.
+        /// Whether an unanswered message asks for every dataset to be written whole.
         var asksForFullSync = false
-        /// Whether the mailbox was not even listed, for nothing has come.
+        /// Whether the mailbox was not even listed, because nothing new can be in it.
         var isUnchanged = false
-        /// How many edits lost to messages, or were lost with messages that were refused.
+        /// The number of edits that lost to messages, or that came in refused messages.
         var conflicts = LostEdits()
         var warnings: [String] = []
     }
 
-    /// How long an answer that was published is remembered, in microseconds: 90 days.
+    /// How long a published answer is remembered, in microseconds: 90 days.
     private static let memory: Int64 = 90 * 86_400_000_000
 
-    /// For how long a mark must have been the same before it is rested on, in microseconds: longer than any file system's clock
-    /// stands still.
+    /// How long the mailbox's mark must have been unchanged before it is trusted, in microseconds. This is longer than the clock of any file
+    /// system stands still.
     private static let settling: Int64 = 10_000_000
-    /// For how long a message waits for a row that it refers to, in microseconds: a day.
+    /// How long a message waits for a row that it refers to, in microseconds: a day.
     private static let patience: Int64 = 86_400_000_000
-    /// The mailbox is listed anew in each of these, whatever its mark says, in microseconds: one hour.
+    /// The mailbox is listed at least once in each period of this length, whatever its mark says, in microseconds: one hour.
     private static let rest: Int64 = 3_600_000_000
 
-    /// Applies what waits. What is no message is set aside and stops nothing.
+    /// Applies the waiting messages. An item that is no message is set aside and stops nothing.
     ///
-    /// - Parameter mayRest: whether the mailbox need not be listed where its mark says that nothing has come.
+    /// - Parameter mayRest: whether to skip listing the mailbox if its mark says that nothing has arrived.
     func run(mayRest: Bool = false) async throws -> Outcome {
         let look = try device.database.read(at: .read) { try $0.state.mailboxListing() }
         if mayRest, let look, try await isAsBefore(look) { return Outcome(isUnchanged: true) }
         return try await listAndApply(look)
     }
 
-    /// Whether nothing can have come since the mailbox was last listed: its mark is the same, and a run that ended well has listed it
-    /// after the mark had been the same for long enough.
+    /// Whether nothing can have arrived since the mailbox was last listed. Two conditions: the mark is the same, and a successful run has listed
+    /// the mailbox after the mark had been unchanged for long enough.
     ///
-    /// Such a run either listed, or rested on one that had; the first one cannot but have listed. Should a file system's times say
-    /// nothing after all, the next listing is never more than an hour away, and a message is seen later, not lost.
+    /// Such a run either listed the mailbox or relied on a run that did; the first of them must have listed it. If a file system's times are
+    /// wrong, the next listing is at most an hour away: a message is then seen later, but not lost.
     private func isAsBefore(_ look: MailboxListingCache) async throws -> Bool {
         let now = device.now()
         let last = try device.database.read(at: .read) { (idle: try $0.state.lastIdleRun(of: device.settings.role), noted: try $0.state.lastRun(.export)) }
@@ -96,10 +96,11 @@ struct MailboxProcessor: Sendable {
         try device.database.write(at: .apply) { try $0.state.setMailboxListing(text.map { MailboxListingCache(mark: $0, since: now) }) }
     }
 
-    /// By instant; but rows that others may point at go last, children first, for what points at them may be about to go, too.
+    /// Sorts by instant, but puts deletions of rows that others may refer to at the end, children first: the rows that refer to them may be
+    /// deleted by other messages.
     private func inOrder(_ messages: [IncomingMessage]) -> [IncomingMessage] {
         let places = Dictionary(device.settings.datasets.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
-        // Nothing points at a row of which no message adds one.
+        // If no message adds rows to a dataset, nothing refers to its rows.
         func rank(_ one: IncomingMessage) -> Int {
             guard let subject = one.subject, subject.operation == .delete, subject.rules?.rows == true else { return .min }
             return -(places[subject.schema.name] ?? 0)
@@ -110,15 +111,15 @@ struct MailboxProcessor: Sendable {
         }.map(\.1)
     }
 
-    /// What was done with messages.
+    /// The result of applying messages.
     struct Applied {
-        /// What triggers did not do.
+        /// Notices about actions of triggers that did not happen.
         var notices: [String] = []
-        /// How many edits were written to the conflict journal.
+        /// The number of edits that were written to the conflict journal.
         var conflicts = LostEdits()
-        /// How many messages are left for the next sync.
+        /// The number of messages that wait for the next sync.
         var waitingCount = 0
-        /// Messages that cannot be applied as the tables are, and were not refused yet.
+        /// Messages that the present tables do not allow, and that were not refused yet.
         var blocked: [IncomingMessage] = []
 
         static func += (left: inout Applied, right: Applied) {
@@ -128,10 +129,10 @@ struct MailboxProcessor: Sendable {
         }
     }
 
-    /// Applies messages in one transaction; where a foreign key forbids what they do together, one by one.
+    /// Applies messages in one transaction. If a foreign key forbids their common result, applies them one by one.
     ///
-    /// - Parameter mayWait: whether a message whose row refers to one that is not here may be left for the next sync: a sync tool may deliver the
-    ///   message about the other row later.
+    /// - Parameter mayWait: whether to keep a message for the next sync if its row refers to a missing row: a sync tool may deliver the other
+    ///   row's message later.
     func apply(_ messages: [IncomingMessage], at now: Instant, mayWait: Bool = false) throws -> Applied {
         func write(_ messages: [IncomingMessage], isLast: Bool = true) throws -> Applied {
             try SyncError.at(.apply) {
@@ -166,7 +167,7 @@ struct MailboxProcessor: Sendable {
         }
     }
 
-    /// - Parameter isLast: whether messages that cannot be applied are refused; otherwise they are handed back.
+    /// - Parameter isLast: whether to refuse messages that cannot be applied; otherwise they are returned.
     private func apply(_ messages: [IncomingMessage], at now: Instant, isLast: Bool, mayWait: Bool, in transaction: LocalTransaction) throws -> Applied {
         try transaction.mailbox.prepare()
         try transaction.changeLog.consolidate(of: device.settings.datasets)
@@ -178,7 +179,7 @@ struct MailboxProcessor: Sendable {
         var waitingCount = 0, left: [IncomingMessage] = []
         try transaction.tracking.importing(device.settings.datasets, then: { try keeper?.enforce() }) {
             let applied = try transaction.state.applied()?.number ?? 0
-            // What the dataset takes by a version that this device has not read is for later.
+            // If a version that this device has not read yet allows the message, keep it for later.
             var open = try messages.filter { message in
                 if message.subject?.refusal != nil, let version = message.message.version, version > applied { return false }
                 return try !transaction.inbox.hasReceived(message.name.id)
@@ -192,7 +193,7 @@ struct MailboxProcessor: Sendable {
                                 than: message.instant, from: message.name.sender, about: $0, notKnownAt: message.message.version)
                         } ?? false
                     if isOvertaken {
-                        // What its own author has overtaken is not lost.
+                        // An edit that its own author has replaced is not lost.
                         try note(message, "a later message about it came first", nil, at: now, in: transaction)
                         continue
                     }
@@ -211,7 +212,7 @@ struct MailboxProcessor: Sendable {
                     left = blocked.map(\.message)
                     continue
                 }
-                // Nothing has changed since, and nothing will.
+                // The last round applied nothing, so another round would not either.
                 for one in blocked {
                     let waits = mayWait && one.isDangling && one.message.instant > now.advanced(byMicroseconds: -Self.patience)
                     if waits { waitingCount += 1 } else { try note(one.message, one.reason, conflicts, at: now, in: transaction) }
@@ -221,7 +222,7 @@ struct MailboxProcessor: Sendable {
         return Applied(notices: transaction.triggerNotices, conflicts: conflicts.count, waitingCount: waitingCount, blocked: left)
     }
 
-    /// Records what became of a message.
+    /// Records a message's result.
     ///
     /// - Parameter reason: why it was refused; nil if it was applied.
     private func note(

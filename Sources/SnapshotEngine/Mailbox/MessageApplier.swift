@@ -3,30 +3,30 @@ import SnapshotFormat
 import SnapshotModel
 import StrictText
 
-/// Makes a message's change at the publisher, unless something later is here: last write wins, by the message's own instant.
+/// Makes a message's change at the publisher, unless a later change exists: last write wins, by the message's own instant.
 ///
-/// Runs inside one transaction, past the triggers; notes must have been folded before.
+/// Runs inside one transaction without triggers. The log must have been consolidated before.
 struct MessageApplier {
     let transaction: LocalTransaction
     let datasets: [DatasetSchema]
-    /// Keeps what the messages overwrite.
+    /// Records the edits that the messages overwrite.
     let conflicts: MessageConflicts
     /// The publisher's clock.
     let now: Instant
 
-    /// What became of a message.
+    /// The result of a message.
     enum Outcome: Hashable, Sendable {
-        /// Its change was made, or was there already.
+        /// The change was made, or had been made already.
         case applied
         case refused(String)
-        /// As the tables are now, it cannot be made; what other messages change may allow it. Nothing of it was made.
+        /// The present tables do not allow the change, but other messages may change that. Nothing was changed.
         case blocked(String, isDangling: Bool)
     }
 
-    /// A row would refer to one that is not there.
+    /// The changed row would refer to a missing row.
     private struct DanglingRow: Error {}
 
-    /// Applies one message. What a table's rules forbid is blocked, and nothing of it stays.
+    /// Applies one message. If a table's rules forbid the change, the result is `blocked`, and the change is rolled back.
     func apply(_ incoming: IncomingMessage) throws -> Outcome {
         guard let subject = incoming.subject else { return .applied }
         if let refusal = subject.refusal { return .refused(refusal) }
@@ -39,10 +39,10 @@ struct MessageApplier {
         }
     }
 
-    /// What is here of the entity that a message is about.
+    /// The entity's present state at the publisher.
     private struct Present {
         let row: EntityCopy?
-        /// When it last changed or was deleted; nil if nothing is known of it.
+        /// When the entity last changed or was deleted; nil if nothing is known of it.
         let instant: Instant?
     }
 
@@ -59,7 +59,7 @@ struct MessageApplier {
         }
     }
 
-    /// Sets columns alone, whatever else was edited here since, if they are still what the sender saw.
+    /// Sets only the patched columns if they still have the values that the sender saw, whatever else was edited since.
     private func patch(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, _ present: Present) throws -> Outcome {
         let isMark = subject.rules?.vocabulary == .notifications
         guard let patch = subject.patch, let row = present.row, let instant = present.instant else {
@@ -71,7 +71,7 @@ struct MessageApplier {
         try keepingReferences(of: subject) {
             try transaction.rows.setValues(patch.settings(new, in: subject.schema, over: row.state.timestamp), of: subject.key, in: subject.schema)
         }
-        // Later than what it replaces, so that neither the patch nor an edit of the rest made before it can undo the other.
+        // Make the instant later than the replaced one. Then neither the patch nor an earlier edit of the other columns can undo the other.
         try transaction.changeLog.track(
             of: subject.key, in: subject.schema,
             at: max(limited(incoming, over: instant), instant == .distantPast ? instant : instant.advanced(byMicroseconds: 1)),
@@ -81,7 +81,7 @@ struct MessageApplier {
 
     private func delete(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, _ present: Present) throws -> Outcome {
         guard present.row != nil, let instant = present.instant else { return try confirm(incoming, subject, since: present.instant) }
-        // A deletion beats an edit of the same instant.
+        // A deletion beats an edit with the same instant.
         guard incoming.instant >= instant else { return .refused("it was changed later here") }
         if let table = try transaction.references.tableReferring(at: subject.key, of: subject.schema, among: datasets) {
             return .blocked("rows of \(table) still point at it", isDangling: false)
@@ -95,7 +95,7 @@ struct MessageApplier {
     private func put(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, _ present: Present) throws -> Outcome {
         guard let entity = incoming.message.entity else { return .refused("it lacks the row") }
         let schema = subject.entitySchema
-        // The row as far as the sender knows its columns.
+        // Compare only the columns that the sender knows.
         let new = EntityCopies(schema: schema), here = EntityCopies(schema: schema)
         try EntityDocument.give(entity, of: schema, to: new)
         if present.row != nil { try transaction.rows.giveRow(subject.key, of: schema, to: here) }
@@ -113,7 +113,7 @@ struct MessageApplier {
         return .applied
     }
 
-    /// Changes a row, which must not refer to a row that is not there afterwards, unless it did before.
+    /// Changes a row. Afterwards the row must not refer to a missing row, unless it did before.
     private func keepingReferences(of subject: IncomingMessage.Subject, _ change: () throws -> Void) throws {
         func isDangling() throws -> Bool { try transaction.references.isDangling(subject.key, of: subject.schema, among: datasets) }
         let wasDangling = try isDangling()
@@ -121,14 +121,15 @@ struct MessageApplier {
         if try !wasDangling && isDangling() { throw DanglingRow() }
     }
 
-    /// The instant of a message's change as it is tracked here: not later than this device's clock, unless what it replaces is.
+    /// Returns the instant with which to track a message's change. It is not later than this device's clock, unless the replaced state is.
     ///
-    /// It is later than what it replaces if the message's own is.
+    /// It is later than the replaced state if the message's own instant is.
     private func limited(_ incoming: IncomingMessage, over present: Instant?) -> Instant {
         min(incoming.instant, max(now, present?.advanced(byMicroseconds: 1) ?? now))
     }
 
-    /// What was told is so already; said later, it holds against what others said in between.
+    /// The row is in the message's state already. If the message is later, track its instant, so that it wins over changes that were made in
+    /// between.
     private func confirm(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, since instant: Instant?) throws -> Outcome {
         if let instant, incoming.instant > instant {
             try transaction.changeLog.track(of: subject.key, in: subject.schema, at: limited(incoming, over: instant), joining: .continuing(base: instant))

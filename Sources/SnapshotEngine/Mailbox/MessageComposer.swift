@@ -8,21 +8,20 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Makes messages of what was changed at a reader, and writes them down: nothing is sent yet.
+/// Composes messages about a reader's local changes, and stores them in the database. Sending comes later.
 ///
-/// What a change is, is told by comparing the row with the applied version's entity. One message for each tracked change; an edit
-/// after it is another change.
+/// It compares each row with the applied version's entity. Each tracked change becomes one message; a later edit is another change.
 struct MessageComposer: Sendable {
     let device: SyncContext
 
-    /// How many changes are compared at once.
+    /// The number of changes to compare at once.
     private static let batch = 4096
 
-    /// Composes what can be, before an import brings another version to compare with; a version that cannot be read any longer is no
-    /// reason not to import. Of what was changed on top of it, marks are known without it.
+    /// Composes what is possible before an import applies another version. If the applied version can no longer be read, the import continues
+    /// nevertheless; marks are then composed without it.
     ///
-    /// - Returns: why not all changes were compared, in words; nil if they were.
-    /// - Throws: whatever somebody has to act on: a database or a directory that cannot be read.
+    /// - Returns: why not all changes were compared, as a sentence; nil if they were.
+    /// - Throws: errors that somebody must fix: a database or a directory that cannot be read.
     func runIfPossible() async throws -> String? {
         do {
             try await run()
@@ -35,7 +34,7 @@ struct MessageComposer: Sendable {
         }
     }
 
-    /// Forgets entities that were added and deleted again, as far as the log alone says so.
+    /// Forgets entities that were inserted and deleted again, if the log alone shows this.
     private func forgetPassing() throws {
         try SyncError.at(.read) {
             try device.database.write { transaction in
@@ -46,13 +45,13 @@ struct MessageComposer: Sendable {
         }
     }
 
-    /// Composes messages for changes of which the notes say that they are marks and nothing else.
+    /// Composes messages for changes that are only marks, according to the log.
     ///
-    /// What the version had in the column is not known: the later change wins. A column of marks that has a value counts as empty before where no
-    /// message before this one says otherwise; an empty one counts as marked at another time than any.
+    /// The version's value in the column is unknown, so the later change wins. If a mark column has a value now, its earlier value counts as empty
+    /// unless an earlier message says otherwise. If it is empty now, its earlier value counts as marked at an unknown time.
     private func composeMarks() throws {
         for schema in device.settings.datasets {
-            // Of several columns it is not known which one was changed.
+            // With several columns it is unknown which one was changed.
             guard let rules = schema.messageRules, rules.patched.count == 1, let column = rules.patched.first else { continue }
             var last: EntityKey?
             repeat {
@@ -78,18 +77,18 @@ struct MessageComposer: Sendable {
         }
     }
 
-    /// Whether a change was tracked since the last comparison; notes must have been folded.
+    /// Whether a change was tracked since the last comparison. The log must have been consolidated.
     func hasUnsent(in transaction: LocalTransaction) throws -> Bool {
         guard device.settings.role == .reader, try transaction.state.view() == nil, let version = try transaction.state.applied() else { return false }
         return try device.settings.datasets.contains { try $0.messageRules != nil && !unsent(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
     }
 
-    /// Composes messages for all changes that none was made of; where one dataset's version cannot be read, for those of the others.
+    /// Composes messages for all changes that have none. If one dataset's version cannot be read, the other datasets are still processed.
     func run() async throws {
         guard device.settings.role == .reader else { return }
         let schemas = device.settings.datasets.filter { $0.messageRules != nil }
         let (version, hasWork) = try device.database.read(at: .read) { transaction in
-            // What a view shows is no version with changes on top.
+            // The rows of a view are not an applied version plus changes.
             guard try transaction.state.view() == nil, let version = try transaction.state.applied() else { return (nil as AppliedVersion?, false) }
             let hasWork =
                 try transaction.changeLog.hasEntries(device.settings.datasets)
@@ -130,7 +129,7 @@ struct MessageComposer: Sendable {
         }
     }
 
-    /// Forgets, in a dataset that no message is about, entities that were added and deleted since the version: nothing is left of them.
+    /// In a dataset without messages, forgets entities that were inserted and deleted since the version: nothing of them is left.
     private func forgetPassing(_ schema: DatasetSchema, comparedWith version: AppliedVersion) async throws {
         while true {
             let changes = try device.database.read(at: .read) { try $0.outbox.deletionsInDoubt(of: schema, limit: Self.batch) }
@@ -151,7 +150,7 @@ struct MessageComposer: Sendable {
         }
     }
 
-    /// What the applied version has of some entities; those that it lacks are left out.
+    /// Returns the applied version's entities with these keys; missing ones are left out.
     private func copies(of keys: [EntityKey], _ schema: DatasetSchema, in applied: AppliedVersion, masking masked: [Int]) async throws -> [EntityKey:
         EntityCopy]
     {
@@ -175,7 +174,7 @@ struct MessageComposer: Sendable {
         try transaction.mailbox.prepare()
         try transaction.changeLog.consolidate(of: device.settings.datasets)
         let rows = EntityCopies(schema: schema, masking: rules.ownColumns, keepsJSON: rules.rows)
-        // What was edited since the comparison began is another change by now.
+        // A row that was edited since the comparison began has another change by now.
         for change in changes where try transaction.outbox.isTracked(change, of: schema) {
             try transaction.rows.giveRow(change.key, of: schema, to: rows)
             let base = base[change.key], row = rows.copies[change.key]
@@ -193,7 +192,7 @@ struct MessageComposer: Sendable {
                 continue
             }
             if !rules.rows, !change.isDeletion, !change.isMark, change.base == nil, schema.hasSimpleKey, !schema.keyShape.isText {
-                // SQLite may have given the row a key that another device gave to another row; its columns are none of that row's.
+                // SQLite may have given this row a key that another device gave to another row. The columns of the two rows must not be mixed.
                 try write(.untellable("no message adds a row to this dataset"), of: change, schema, rules, version, in: transaction)
                 continue
             }
@@ -203,12 +202,12 @@ struct MessageComposer: Sendable {
                 continue
             }
             if case .nothing = difference, sent.isEmpty, row == nil, base == nil {
-                // What was added and deleted again is no change of the version.
+                // An entity that was inserted and deleted again does not change the version.
                 try transaction.outbox.forget(change, of: schema)
                 continue
             }
             if case .nothing = difference, sent.isEmpty, let row, let base {
-                // At most the timestamp differs; with the version's the row is the version's, and there is nothing left to track.
+                // At most the timestamp differs. Give the row the version's timestamp, so that both are equal and nothing needs tracking.
                 if let index = schema.timestampIndex, rules.ownColumns.contains(index), row.state.hash != base.state.hash {
                     try transaction.tracking.importing(device.settings.datasets) {
                         try transaction.rows.setValues([index: base.values[index] ?? .null], of: change.key, in: schema)
@@ -221,8 +220,8 @@ struct MessageComposer: Sendable {
         }
     }
 
-    /// The messages about a change's entity that wait for an answer, oldest first. Of those in doubt, the patches: they are told again where this
-    /// change builds on them.
+    /// Returns the messages about a change's entity that wait for an answer, oldest first. Of messages whose answers may have been missed, only
+    /// patches are returned: they are sent again if this change builds on them.
     private func sent(about change: UnsentChange, _ schema: DatasetSchema, in transaction: LocalTransaction) throws -> [SyncUpdateMessage] {
         try transaction.outbox.unansweredMessages(about: change, of: schema).compactMap { sent in
             let message = try StrictJSON.decode(SyncUpdateMessage.self, from: sent.body)
@@ -230,13 +229,13 @@ struct MessageComposer: Sendable {
         }
     }
 
-    /// The largest body of a message, in bytes. In a sealed zone four bytes in the file stand for three.
+    /// The largest body of a message, in bytes. In a sealed zone, base64 stores three bytes as four.
     private var bodyLimit: Int {
         let room = CloudMessage.byteLimit - 1024
         return device.signedZone?.keys == nil ? room : room / 4 * 3 - BoxKeys.overhead
     }
 
-    /// Writes down what a change says, and the message that says it.
+    /// Stores a difference and, if there is one, the message about it.
     private func write(
         _ difference: ExpectedEntity.Difference, of change: UnsentChange, _ schema: DatasetSchema, _ rules: MessageRules, _ version: AppliedVersion,
         in transaction: LocalTransaction
@@ -260,7 +259,7 @@ struct MessageComposer: Sendable {
         }
     }
 
-    /// A message that adds, replaces or deletes a row.
+    /// Makes a message that inserts, replaces or deletes a row.
     private func message(
         _ type: SyncUpdateMessage.UpdateType, _ change: UnsentChange, _ schema: DatasetSchema, _ rules: MessageRules, _ version: AppliedVersion,
         entity: String? = nil
@@ -272,8 +271,8 @@ struct MessageComposer: Sendable {
             columns: namesColumns ? schema.columns.map(\.name) : nil)
     }
 
-    /// When the entity had last changed that a change replaces. One that never changed since the first version says so only where the publisher knows
-    /// from the type that it is told.
+    /// Returns when the entity that a change replaces had last changed. If it has not changed since the first version, only messages of the
+    /// vocabulary `rows` say so: a publisher that knows their types understands it.
     private func replaced(by change: UnsentChange, _ rules: MessageRules) -> String? {
         guard let base = change.base else { return nil }
         return base == .distantPast ? (rules.vocabulary == .rows ? Self.beforeAll : nil) : base.description
@@ -281,7 +280,7 @@ struct MessageComposer: Sendable {
 
     private static let beforeAll = "0001-01-01T00:00:00Z"
 
-    /// A message that changes columns by themselves; nil for values that no version can have.
+    /// Makes a message that patches columns; nil for values that no version can have.
     private func message(
         _ changes: [Int: RowPatch.Change], _ change: UnsentChange, _ schema: DatasetSchema, _ rules: MessageRules, _ version: AppliedVersion,
         in transaction: LocalTransaction
@@ -311,7 +310,7 @@ struct MessageComposer: Sendable {
         }
     }
 
-    /// Writes down a message, if it is not too large.
+    /// Stores a message, unless it is too large.
     private func store(
         _ message: SyncUpdateMessage, of change: UnsentChange, _ schema: DatasetSchema, _ version: AppliedVersion, coversAll: Bool,
         in transaction: LocalTransaction
@@ -326,7 +325,7 @@ struct MessageComposer: Sendable {
     }
 }
 
-/// Gives some columns of each entity on, as entities of a part of the schema.
+/// Passes on some columns of each entity, as entities of a partial schema.
 private final class ColumnsSink: EntitySink {
     private let sink: any EntitySink
     private let columns: [Int]

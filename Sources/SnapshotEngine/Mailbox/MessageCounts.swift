@@ -3,19 +3,19 @@ import LocalStore
 import SnapshotModel
 import SnapshotVersions
 
-/// How many messages are under way, and how many changes none of them carries.
+/// The numbers of pending messages, and of changes that no message carries.
 public struct MessageCounts: Sendable, Encodable {
     /// Messages of this device that are not in the mailbox yet.
     public internal(set) var unsent = 0
     /// Messages of this device that no commit has answered.
     public internal(set) var unanswered = 0
-    /// Those of ``unanswered`` whose files are not in the mailbox as they were sent; the next sync puts them back.
+    /// The messages of ``unanswered`` whose files are missing or changed in the mailbox; the next sync sends them again.
     public internal(set) var missing = 0
-    /// Messages of this device that the publisher refused and whose changes stay here.
+    /// Messages of this device that the publisher refused. Their changes stay on this device.
     public internal(set) var refused = 0
-    /// Changes made here that stay here, for no message carries them whole, or it was refused.
+    /// Local changes that stay on this device because no message carries them whole, or because their message was refused.
     public internal(set) var overlays = 0
-    /// Messages in the mailbox that this device, a publisher, has not applied yet; 0 at a reader.
+    /// Messages in the mailbox that this publisher has not applied yet; 0 at a reader.
     public internal(set) var waiting = 0
 
     package init() {}

@@ -5,14 +5,14 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Puts a reader's messages into the mailbox, puts those back that vanished from it, and takes the answered ones out.
+/// Puts a reader's messages into the mailbox, puts missing ones back, and removes answered ones.
 ///
-/// Every step can be repeated: a message's id and bytes are written down before its file is, and a file that is there already with
-/// the same bytes is as good as one just written.
+/// Every step can be repeated. A message's id and bytes are stored in the database before its file is written, and an existing file with the same
+/// bytes counts as written.
 struct MessageSender: Sendable {
     let device: SyncContext
 
-    /// Sends what is written down, as far as the limit of waiting messages allows.
+    /// Sends the stored messages, up to the limit of waiting messages.
     func run() async throws -> SendReport {
         try await removeAnswered()
         try await renewDoubtful()
@@ -30,9 +30,9 @@ struct MessageSender: Sendable {
         return try report(sent: sent, putBack: putBack.count)
     }
 
-    /// Sends messages that no file was written for yet, as many as may wait.
+    /// Sends messages that have no file yet, as many as may wait.
     private func send(_ stored: [OutboxEntry], _ look: UnansweredMessages.Look, limit: Int) async throws -> Int {
-        // What a run that was ended has put there already takes no further room.
+        // Messages that an interrupted run has already put there need no more room.
         var room = max(0, limit - look.waitingCount - look.missing.count { $0.sender == device.settings.device })
         let sending = stored.filter { entry in
             if entry.id.map(look.found.contains) == true { return true }
@@ -45,7 +45,7 @@ struct MessageSender: Sendable {
             do {
                 try await device.place(CloudMessage(id: id, sender: device.settings.device, body: body))
             } catch let error as SyncError where error.code == .refused {
-                // A refusal comes before the file is written. The mailbox has neither this message nor the next ones.
+                // A refusal comes before the file is written, so neither this message nor the following ones are in the mailbox.
                 try device.database.write(at: .announce) { try $0.outbox.recordUnsent(sending[position...].filter { !$0.mayBeOut }.map(\.number)) }
                 throw error
             }
@@ -61,8 +61,8 @@ struct MessageSender: Sendable {
         try device.database.write(at: .announce) { try $0.outbox.recordRemoved(answered.map(\.number)) }
     }
 
-    /// What may have been answered in commits that are pruned is told again, as another message, if its change is tracked still or is a patch
-    /// that a later one builds on.
+    /// Sends messages again, under new ids, whose answers may be in pruned commits. A message is sent again if its change is still tracked, or if
+    /// it is a patch on which a later message builds.
     private func renewDoubtful() async throws {
         let entries = try device.database.read(at: .read) { try $0.outbox.entries(onlyMessages: true).filter { $0.state == .doubtful } }
         for entry in entries {
@@ -78,7 +78,7 @@ struct MessageSender: Sendable {
         }
     }
 
-    /// A database that was found to be a copy has another name from then on; what was written down before is told under that one.
+    /// Renames unsent messages if the device was renamed because another database uses its name.
     private func renewThoseOfAnotherName() throws {
         let renewed = try SyncError.at(.read) {
             try device.database.read { try $0.outbox.entries(onlyMessages: true) }.filter { $0.state == .stored }.compactMap {
@@ -107,22 +107,22 @@ struct MessageSender: Sendable {
     }
 }
 
-/// What a reader told the publisher.
+/// What a reader sent to the publisher.
 public struct SendReport: Sendable, Encodable {
-    /// How many messages were put into the mailbox.
+    /// The number of messages that were put into the mailbox.
     public let sent: Int
-    /// How many messages that no commit has answered were missing from the mailbox, or damaged there, and were put there again.
+    /// The number of unanswered messages that were missing from the mailbox or damaged, and were put there again.
     public let putBack: Int
-    /// How many wait there for an answer.
+    /// The number of messages that wait in the mailbox for an answer.
     public let waiting: Int
-    /// How many more are kept here until there is room in the mailbox.
+    /// The number of messages that wait in the database until the mailbox has room.
     public let held: Int
-    /// How many changes stay here, for no message carries them.
+    /// The number of changes that stay on this device because no message carries them.
     public let overlays: Int
 }
 
 extension SyncUpdateMessage {
-    /// The same message under another id, by a device that may have another name by now.
+    /// This message under another id, and with the device's current name as the sender.
     func renamed(_ id: String, sender: String) -> SyncUpdateMessage {
         SyncUpdateMessage(
             type: type, key: key, timestamp: timestamp, id: id, sender: sender, dataset: dataset, entity: entity, readAt: readAt,

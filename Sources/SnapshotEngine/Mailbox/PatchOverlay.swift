@@ -3,15 +3,15 @@ import SnapshotFormat
 import SnapshotModel
 import StrictText
 
-/// Keeps patches that were not answered yet on top of a version that comes in, so that nothing flickers back.
+/// Keeps unanswered patches on top of an imported version, so that no value flickers back.
 ///
-/// What a reader shows is the version with its own messages applied to it, in the way the publisher will apply them.
+/// A reader shows the version with its own messages applied to it, in the way the publisher will apply them.
 struct PatchOverlay {
     let schema: DatasetSchema
     let transaction: LocalTransaction
     private let patched: [Int]
 
-    /// Nil for a dataset of which no message changes columns by themselves.
+    /// Nil for a dataset without patched columns.
     init?(_ schema: DatasetSchema, in transaction: LocalTransaction) {
         guard let rules = schema.messageRules, !rules.patched.isEmpty else { return nil }
         self.schema = schema
@@ -19,28 +19,28 @@ struct PatchOverlay {
         patched = rules.patched
     }
 
-    /// What becomes of a tracked change.
+    /// The decision about a tracked change.
     enum Decision: Sendable {
-        /// The version's entity comes in as it is; the change is tracked no longer.
+        /// Insert the version's entity; the change is no longer tracked.
         case version
-        /// The row stays as it is.
+        /// Keep the row as it is.
         case row
-        /// The version's entity comes in with the patch on top.
+        /// Insert the version's entity with the patch on top.
         case overlay
     }
 
-    /// What was told of one entity that has a tracked change.
+    /// The messages about an entity with a tracked change.
     struct Sent: Sendable {
-        /// The entry of the change itself; nil if it was made after the last comparison.
+        /// The state of the change's own message; nil if the change was made after the last comparison.
         var state: OutboxEntry.State?
         var coversAll = false
         /// The patches that wait for an answer, oldest first.
         var patches: [RowPatch] = []
-        /// Patches before those whose answers may have been missed: what ``patches`` build on, and nothing by themselves unless the change's own is
-        /// the last of them.
+        /// Earlier patches whose answers may have been missed. ``patches`` build on them. On their own they count only if the last of them is the
+        /// change's own.
         var inDoubt: [RowPatch] = []
 
-        /// What the columns of the version become with the patches on top.
+        /// Returns the version's columns with the patches applied.
         func outcome(on values: [Int: OwnedValue], at instant: Instant) -> (values: [Int: OwnedValue], last: RowPatch?) {
             guard !patches.isEmpty || state == .doubtful else { return (values, nil) }
             let outcome = RowPatch.outcome(of: inDoubt + patches, on: values, at: instant)
@@ -48,7 +48,7 @@ struct PatchOverlay {
         }
     }
 
-    /// What was told of entities that have tracked changes.
+    /// Returns the messages about entities that have tracked changes.
     func sent(of keys: some Sequence<EntityKey>) throws -> [EntityKey: Sent] {
         guard try transaction.mailbox.exist() else { return [:] }
         return try group(keys.flatMap { try transaction.outbox.sentChanges(of: $0, in: schema) })
@@ -62,7 +62,7 @@ struct PatchOverlay {
             if let body = entry.body, [.stored, .sent, .doubtful].contains(entry.state) {
                 let message = try StrictJSON.decode(SyncUpdateMessage.self, from: body)
                 let place = entry.state == .doubtful ? \Sent.inDoubt : \Sent.patches
-                // One of columns that are not described any longer is nothing here; the publisher answers it.
+                // If the message patches a column that is no longer described, ignore it here; the publisher answers it.
                 if let patch = try? RowPatch(message, schema) { one[keyPath: place].append(patch) }
             }
             sent[entry.key] = one
@@ -70,7 +70,7 @@ struct PatchOverlay {
         return sent
     }
 
-    /// A sink that keeps of a version's block what ``decide(_:over:at:_:wins:)`` looks at.
+    /// Returns a sink that keeps the parts of a version's block that ``decide(_:over:at:_:wins:)`` compares.
     func copies(of keys: some Collection<EntityKey>) -> EntityCopies {
         let wanted = Set(keys)
         return EntityCopies(schema: schema, masking: patched) { wanted.contains($0) }
@@ -79,26 +79,26 @@ struct PatchOverlay {
     /// Decides about one change.
     ///
     /// - Parameters:
-    ///   - entity: the version's; nil if it has none of that key.
-    ///   - instant: the entity's.
-    ///   - wins: whether the change as a whole is later than what the version says.
+    ///   - entity: the version's entity; nil if it has none with that key.
+    ///   - instant: the entity's instant.
+    ///   - wins: whether the change as a whole is later than the version.
     func decide(_ sent: Sent, over entity: EntityCopy?, at instant: Instant, _ change: TrackedChange, wins: Bool) -> Decision {
         let isMark = sent.coversAll && !change.isDeletion
-        // In doubt it is told again, unless the version has something later.
+        // If the answer may have been missed, the patch is sent again, unless the version has something later.
         if isMark, sent.state == .doubtful, !wins { return .version }
-        // The publisher had something as late when it refused the patch: of two with equal instants the one that came first stays.
+        // The publisher had an equally late or later state when it refused the patch. With equal instants the first one stays.
         if isMark, sent.state == .refused, change.instant <= instant { return .version }
         let isCarried = isMark && [.stored, .sent, .same, .applied, .doubtful].contains(sent.state)
-        // A tie is with the effect of a mark that came with more, which has not travelled.
+        // The equal instant comes from a mark that was made together with other changes, which were not sent.
         let isTie = sent.state == .applied && change.instant == instant && entity != nil
-        // A mark alone brings no entity back, nor does it where the version that lacks it is the one that says so, or where the answer was missed.
+        // A refused mark, or one whose answer may have been missed, does not bring back an entity that the version lacks.
         if isMark, entity == nil, sent.state == .refused || sent.state == .doubtful { return .version }
         if !isCarried, wins || isTie { return .row }
         guard let entity else { return .version }
         return sent.outcome(on: entity.values, at: instant).last == nil ? .version : .overlay
     }
 
-    /// Puts the patches that were decided to be overlays on the rows that have come in.
+    /// Applies the patches that were decided to be overlays to the rows of the version.
     func applyOverlays(to keys: some Sequence<EntityKey>) throws {
         for (key, sent) in try sent(of: keys) {
             let copies = copies(of: [key])
@@ -107,7 +107,7 @@ struct PatchOverlay {
             let instant = try transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) ?? row.state.timestamp ?? .distantPast
             let (values, last) = sent.outcome(on: row.values, at: instant)
             guard let last else { continue }
-            // The row's own timestamp may become the patch's; what is changed on top of both must be later than both.
+            // The row's timestamp may become the patch's. A change on top of both must be later than both, so store the entity's instant.
             if instant != .distantPast { try transaction.tombstonesAndInstants.setPresent(key, at: instant, in: schema) }
             try transaction.rows.setValues(last.settings(values, in: schema, over: row.state.timestamp), of: key, in: schema)
         }

@@ -3,25 +3,25 @@ import SnapshotFormat
 import SnapshotModel
 import StrictText
 
-/// What a message changes of one row: some columns, each from what the sender saw to a new value. It is applied whole or not at all.
+/// A message's change of some columns of one row, each from the value that the sender saw to a new value. It is applied whole or not at all.
 struct RowPatch: Sendable, Hashable {
     struct Change: Sendable, Hashable {
         let new: OwnedValue
-        /// Nil where the sender did not know.
+        /// The value that the sender saw; nil if the sender did not know it.
         let seen: OwnedValue?
     }
 
-    /// By the columns' positions in the schema.
+    /// The changes by the columns' positions in the schema.
     let changes: [Int: Change]
     /// The message's id.
     let id: String?
     let instant: Instant
-    /// The instant as the message has it.
+    /// The instant as text, as the message has it.
     let timestamp: String
 
-    /// Reads a message's patch; nil where it has none for this schema.
+    /// Reads a message's patch; nil if it has none for this schema.
     ///
-    /// - Throws: ``IncomingMessage/Fault`` for one that cannot be read.
+    /// - Throws: ``IncomingMessage/Fault`` if the patch cannot be read.
     init?(_ message: SyncUpdateMessage, _ schema: DatasetSchema) throws {
         guard message.type.operation == .patch, let rules = schema.messageRules else { return nil }
         if message.type == .notificationRead {
@@ -44,7 +44,7 @@ struct RowPatch: Sendable, Hashable {
         timestamp = message.timestamp
     }
 
-    /// The part of a schema that a patch of some columns is written in: the key and those columns.
+    /// Returns the schema in which a patch of some columns is written: the key and those columns.
     static func schema(_ columns: [Int], of schema: DatasetSchema) throws -> DatasetSchema {
         try schema.with(columns: schema.columns.indices.filter { columns.contains($0) || schema.keyIndices.contains($0) }.map { schema.columns[$0] })
     }
@@ -71,9 +71,9 @@ struct RowPatch: Sendable, Hashable {
 }
 
 extension RowPatch {
-    /// What a row's columns become when patches are applied in turn, and the last of them that changes something; nil if none does.
+    /// Applies patches in turn to a row's columns. Returns the resulting values and the last patch that changed something; nil if none did.
     ///
-    /// A patch is applied if each column that it changes is what its sender saw, or if it is later than the row.
+    /// A patch is applied if each of its columns still has the value that the sender saw, or if the patch is later than the row.
     static func outcome(of patches: [RowPatch], on values: [Int: OwnedValue], at instant: Instant) -> (values: [Int: OwnedValue], last: RowPatch?) {
         var (values, instant, last) = (values, instant, nil as RowPatch?)
         for patch in patches {
@@ -85,9 +85,9 @@ extension RowPatch {
         return (values, last)
     }
 
-    /// What a patch sets: the columns, and the timestamp if the patch is later.
+    /// Returns the values that a patch sets: the columns, and the timestamp if the patch is later.
     ///
-    /// - Parameter timestamp: the row's own.
+    /// - Parameter timestamp: the row's own timestamp.
     func settings(_ values: [Int: OwnedValue], in schema: DatasetSchema, over timestamp: Instant?) -> [Int: OwnedValue] {
         var settings = values
         guard let index = schema.timestampIndex, timestamp.map({ $0 < instant }) ?? true else { return settings }
@@ -96,12 +96,12 @@ extension RowPatch {
     }
 }
 
-/// The column that ``SyncUpdateMessage/UpdateType/notificationRead`` changes: the type itself names it.
+/// The column that ``SyncUpdateMessage/UpdateType/notificationRead`` changes. The message type implies its name.
 private enum MarkColumn {
     static let name = "readAt"
 }
 
-/// Gives entities on with other values in some columns.
+/// Passes on entities with other values in some columns.
 final class OverlayingSink: EntitySink {
     private let sink: any EntitySink
     private let values: [(index: Int, value: OwnedValue)]

@@ -7,13 +7,13 @@ import StrictText
 
 // Messages over an application's own channel, beside the mailbox.
 extension SyncEngine {
-    /// The messages of this reader that no version has answered yet, oldest first; at a publisher none.
+    /// Returns this reader's messages that no version has answered yet, oldest first; at a publisher none.
     ///
-    /// What was changed here since the last sync is among them, as far as it can be told without the cloud if the cloud is away. Each goes into the
-    /// mailbox at the next sync, too; the publisher applies it once, whichever comes first. A message is among them until this device has imported
-    /// a version that answers it.
+    /// They include changes since the last sync. If the cloud is unreachable, only the changes that can be composed without it are included. Each
+    /// message also goes into the mailbox at the next sync. The publisher applies it once, whichever copy arrives first. A message is returned
+    /// until this device has imported a version that answers it.
     ///
-    /// - Throws: ``SyncError`` with `.refused` in a signed zone, whose messages are signed in the mailbox alone, and where the gate is closed.
+    /// - Throws: ``SyncError`` with `.refused` in a signed zone, where only messages in the mailbox are signed, and if the gate is closed.
     public func outgoingMessages() async throws -> [ChannelMessage] {
         try await locked {
             let local = try channelDevice()
@@ -23,12 +23,12 @@ extension SyncEngine {
             do {
                 try await MessageComposer(device: device()).run()
             } catch let error as SyncError where passing.contains(error.code) {
-                // Marks, deletions of what passed, and what was told before need no version to compare with.
+                // Marks, deletions of rows that were only inserted locally, and earlier messages need no version for comparison.
                 _ = try await MessageComposer(device: local).runIfPossible()
             }
             let waiting = try database.write(at: .announce) { transaction in
                 let waiting = try transaction.outbox.entries(onlyMessages: true).filter { $0.state == .stored || $0.state == .sent }
-                // From now on it may be at the publisher: later messages about the same entity build on it.
+                // From now on the publisher may have these messages, and later messages about the same entities build on them.
                 try transaction.outbox.recordSending(waiting.filter { !$0.mayBeOut }.map(\.number))
                 return waiting
             }
@@ -40,12 +40,12 @@ extension SyncEngine {
         }
     }
 
-    /// Applies a message that came over an application's own channel, as if it had come by the mailbox. Publishers only.
+    /// Applies a message from an application's own channel, as if it had come through the mailbox. For publishers only.
     ///
-    /// The next version answers it. A message that came before, by either way, changes nothing.
+    /// The next version answers it. A message that was received before, on either way, changes nothing.
     ///
-    /// - Throws: ``SyncError`` with `.dataRefused` for what is no message for this device, `.refused` for one of another cloud or zone, one older than
-    ///   80 days, at a reader, in a signed zone, and where the gate is closed. Nothing was changed then.
+    /// - Throws: ``SyncError`` with `.dataRefused` for a message that is not valid for this device; `.refused` for a message of another cloud or
+    ///   zone or one older than 80 days, at a reader, in a signed zone, and if the gate is closed. Nothing was changed then.
     public func apply(_ envelope: ChannelMessage) async throws -> MessageOutcome {
         try await locked {
             let device = try channelDevice()
@@ -59,9 +59,9 @@ extension SyncEngine {
         }
     }
 
-    /// Applies a message of type, entity and timestamp alone, as an application makes one itself. Publishers only.
+    /// Applies a message that has only type, entity and timestamp, as an application may make it. For publishers only.
     ///
-    /// Equal messages are one: the second changes nothing.
+    /// Equal messages count as one message: the second changes nothing.
     ///
     /// - Throws: ``SyncError`` as ``apply(_:)-(ChannelMessage)``.
     public func apply(_ message: SyncUpdateMessage) async throws -> MessageOutcome {
@@ -77,7 +77,7 @@ extension SyncEngine {
         }
     }
 
-    /// The device without its cloud, which an application's channel can do without.
+    /// The device without its cloud, because an application's channel does not need it.
     private func channelDevice() throws -> SyncContext {
         try gate.verify()
         let settings = try database.read(at: .open) { try $0.settings.read() }
@@ -115,11 +115,12 @@ extension SyncEngine {
         if isKnown { return .receivedBefore }
         _ = try MailboxProcessor(device: device).apply([incoming], at: now())
         let entry = try database.read(at: .read) { try $0.inbox.entries(onlyUnnamed: true).first { $0.id == name.id } }
-        // What is not noted is about edits that this device does not know yet to be allowed.
+        // The message was not recorded: it is about an edit that a version allows which this device has not read yet.
         guard let entry else { return .refused("this device has not read the version yet that allows it; sync first") }
         return entry.isApplied ? .applied : .refused(entry.reason ?? "")
     }
 
-    /// How old a message may be, in microseconds. A publisher forgets what it received after 90 days; the rest is for clocks.
+    /// The maximum age of a message, in microseconds. A publisher forgets received messages after 90 days; the difference allows for wrong
+    /// clocks.
     private static let channelMemory: Int64 = 80 * 86_400_000_000
 }

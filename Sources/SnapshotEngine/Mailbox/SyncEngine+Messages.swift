@@ -5,11 +5,11 @@ import SnapshotVersions
 import StrictText
 
 extension SyncEngine {
-    /// Tells the publisher of what was changed here. Readers only; others publish their changes themselves.
+    /// Sends local changes to the publisher. For readers only; other devices publish their changes themselves.
     ///
-    /// A failure is noted for ``status()``: until messages can be sent again, the last success is not later than the first failure.
+    /// A failure is recorded for ``status()``: until messages can be sent again, the last success is not later than the first failure.
     ///
-    /// - Returns: nil if nothing was ever to be told.
+    /// - Returns: nil if this database has never had a message to send.
     public func sendMessages() async throws -> SendReport? {
         try await locked {
             try await recorded {
@@ -22,7 +22,7 @@ extension SyncEngine {
                     }
                     return report
                 } catch {
-                    // Where the database cannot be written, nothing is kept: the error that is thrown says enough.
+                    // If the database cannot be written, nothing is recorded: the thrown error says enough.
                     try? database.write { if try $0.state.unsentSince() == nil { try $0.state.setUnsentSince(now()) } }
                     throw error
                 }
@@ -36,7 +36,7 @@ extension SyncEngine {
         return try await MessageSender(device: device).run()
     }
 
-    /// Asks the publisher to write every dataset whole and anew at its next sync: where an asset in the cloud is damaged. Readers only.
+    /// Asks the publisher to write every dataset whole at its next sync. Use it if an asset in the cloud is damaged. For readers only.
     public func requestFullSync() async throws -> SendReport {
         try await locked {
             let device = try device()
@@ -48,7 +48,7 @@ extension SyncEngine {
             try device.database.write(at: .announce) { transaction in
                 try transaction.mailbox.prepare()
                 let isAsked = try transaction.outbox.entries(onlyMessages: true).contains { $0.dataset == nil && [.stored, .sent].contains($0.state) }
-                // Once is enough until it is answered.
+                // One request is enough until it is answered.
                 guard !isAsked else { return }
                 let now = device.now(), id = CloudMessage.newID(at: now, nonces: device.nonces)
                 let message = SyncUpdateMessage(type: .fullSync, timestamp: now.description, id: id, sender: device.settings.device)
@@ -58,7 +58,7 @@ extension SyncEngine {
         }
     }
 
-    /// Sets how many messages of this device may wait in the mailbox; what is more is kept here until there is room.
+    /// Sets how many messages of this device may wait in the mailbox. Further messages stay in the database until there is room.
     public func setMessageLimit(_ limit: Int) throws {
         try lockedHere {
             try database.write(at: .open) { transaction in
@@ -70,9 +70,9 @@ extension SyncEngine {
 }
 
 extension SyncContext {
-    /// Takes the files of messages that were taken back out of the mailbox.
+    /// Removes the files of withdrawn messages from the mailbox.
     ///
-    /// - Returns: what deserves attention, in words; nil if they are gone.
+    /// - Returns: a warning; nil if they were removed.
     package func removeWithdrawnMessages() async -> String? {
         do {
             guard try settings.role == .reader && database.read({ try $0.mailbox.exist() }) else { return nil }

@@ -4,22 +4,22 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// The messages that this device has sent and that no commit has answered, compared with the files in the mailbox.
+/// The sent messages of this device that no commit has answered, compared with the files in the mailbox.
 ///
-/// A tool that carries the cloud directory may remove the file of such a message or cut it. The message is then sent again: the same id and the
-/// same bytes, so a publisher that has applied it already does not apply it again.
+/// A tool that replicates the cloud directory may remove or truncate the file of such a message. The message is then sent again with the same id
+/// and bytes, so that a publisher that has applied it already does not apply it again.
 package struct UnansweredMessages: Sendable {
     let device: SyncContext
-    /// What the files hold, oldest first. A message keeps the sender under which it was sent, also where the device has another name by now.
+    /// The messages, oldest first. A message keeps the sender under which it was sent, even if the device was renamed since.
     let sent: [CloudMessage]
 
-    /// What the mailbox holds of them.
+    /// The state of these messages in the mailbox.
     struct Look: Sendable {
-        /// The messages whose files are not there, or are there with other bytes; oldest first.
+        /// The messages whose files are missing or have other bytes, oldest first.
         var missing: [CloudMessage] = []
-        /// How many whole messages of this device wait in the mailbox, whatever their state.
+        /// The number of complete messages of this device in the mailbox, whatever their state.
         var waitingCount = 0
-        /// Which of the ids that were asked for are in this device's part of the mailbox.
+        /// The requested ids that are in this device's part of the mailbox.
         var found: Set<String> = []
     }
 
@@ -31,9 +31,9 @@ package struct UnansweredMessages: Sendable {
         }
     }
 
-    /// Lists the mailbox once for each name that this device has sent under, and reads the unanswered messages.
+    /// Lists the mailbox once for each name under which this device has sent, and reads the unanswered messages.
     ///
-    /// - Parameter known: the ids of messages that need not be read, of which only the names are looked for.
+    /// - Parameter known: the ids of messages that are only looked up by name and not read.
     func look(knowing known: Set<String> = []) async throws -> Look {
         var look = Look()
         var whole: Set<CloudMessage> = []
@@ -48,15 +48,14 @@ package struct UnansweredMessages: Sendable {
         return look
     }
 
-    /// The messages that are not among those in the mailbox.
+    /// Returns the messages that are not in the mailbox.
     package func missing(from mailbox: Set<CloudMessage>) -> [CloudMessage] { sent.filter { !mailbox.contains($0) } }
 
     /// Sends messages again whose files are missing or damaged.
     ///
-    /// Nothing is sent where the zone has commits that this device has not read, for one of them may answer the message; the next sync reads them
-    /// first.
+    /// Nothing is sent if the zone has commits that this device has not read: one of them may answer the message. The next sync reads them first.
     ///
-    /// - Returns: how many were sent again, and the first failure; one message that cannot be sent does not keep the others back.
+    /// - Returns: the number of messages sent again, and the first failure. One failure does not stop the other messages.
     func putBack(_ missing: [CloudMessage]) async throws -> (count: Int, failure: SyncError?) {
         guard !missing.isEmpty, try await hasReadAllCommits() else { return (0, nil) }
         var count = 0, failure: SyncError?
@@ -84,7 +83,8 @@ package struct UnansweredMessages: Sendable {
 }
 
 extension SyncContext {
-    /// Puts a message's file into the mailbox, and in the place of a damaged one: its author alone removes it, and knows all of its bytes.
+    /// Writes a message's file into the mailbox, and replaces a damaged one. This is safe because only the sender removes the file and knows all
+    /// of its bytes.
     func place(_ message: CloudMessage) async throws {
         try await SyncError.at(.announce) {
             do {
