@@ -1,40 +1,41 @@
 public import SnapshotVersions
 
-/// How far a store got when it was opened, and why not further.
+/// The level at which a store was opened, and why no higher level was possible.
 public struct OpeningReport: Sendable, Encodable {
     /// What a store works with.
     public enum Level: String, Sendable, Encodable {
         /// The database and the cloud.
         case cloud
-        /// The database alone; it syncs as soon as what was in the way is gone.
+        /// Only the database. It syncs as soon as the problem with the cloud is gone.
         case local
-        /// The database alone, because the application wants no cloud (``SnapshotStore/localOnly(database:createsDatabase:createsTables:logger:now:)``).
+        /// Only the database, because the application wants no cloud
+        /// (``SnapshotStore/localOnly(database:createsDatabase:createsTables:logger:now:)``).
         case localOnly
-        /// A stand-in in memory, which goes with the program and is never published.
+        /// An in-memory replacement. It is lost when the program ends, and never published.
         case inMemory
     }
 
-    /// One level that was given up.
+    /// A level that could not be reached.
     public struct Step: Sendable, Encodable {
-        /// What stood in the way. A struct, so that a new one breaks nobody's switch.
+        /// The kind of problem. It is a struct, so that a new kind breaks no switch statement.
         public struct Kind: Hashable, Sendable, CustomStringConvertible {
             public let name: String
 
-            /// The cloud directory is not there: not mounted, or no network.
+            /// The cloud directory does not exist: it is not mounted, or there is no network.
             public static let cloudMissing = Kind(name: "cloudMissing")
-            /// The directory is there, and no cloud in it.
+            /// The directory exists but contains no cloud.
             public static let notACloud = Kind(name: "notACloud")
-            /// Another cloud stands where this database's should be.
+            /// The directory contains another cloud than this database's.
             public static let otherCloud = Kind(name: "otherCloud")
-            /// The cloud belongs to another application: its container identifier is not this one's.
+            /// The cloud belongs to another application: its container identifier differs.
             public static let otherContainer = Kind(name: "otherContainer")
             /// The cloud lacks the zone.
             public static let zoneMissing = Kind(name: "zoneMissing")
-            /// The gate is closed: the user does not want it, or may not.
+            /// The gate is closed: the user has not turned sync on, or may not sync.
             public static let gateClosed = Kind(name: "gateClosed")
             /// The database was not set up for syncing.
             public static let notSetUp = Kind(name: "notSetUp")
-            /// There is no such database.
+            /// The database does not exist.
             public static let databaseMissing = Kind(name: "databaseMissing")
             /// The file is no SQLite database, or is damaged.
             public static let databaseDamaged = Kind(name: "databaseDamaged")
@@ -46,10 +47,10 @@ public struct OpeningReport: Sendable, Encodable {
             public var description: String { name }
         }
 
-        /// The level that could not be had: `cloud` or `local`.
+        /// The level that could not be reached: `cloud` or `local`.
         public let level: Level
         public let kind: Kind
-        /// Where, why, and what to do.
+        /// The place, the reason, and what to do.
         public let error: SyncError
 
         private enum CodingKeys: String, CodingKey { case level, kind, code, place, reason, hint }
@@ -65,14 +66,14 @@ public struct OpeningReport: Sendable, Encodable {
         }
     }
 
-    /// The database that was asked for.
+    /// The requested database.
     public let database: String
     /// The level that was reached.
     public let level: Level
-    /// The file to read and write: the database, or its stand-in.
+    /// The file to read and write: the database or its replacement.
     public let path: String
     /// Whether that file can only be read.
     public let isReadOnly: Bool
-    /// What was given up on the way, in order.
+    /// The levels that could not be reached, in order.
     public let givenUp: [Step]
 }

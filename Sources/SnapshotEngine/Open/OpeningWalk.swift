@@ -5,7 +5,8 @@ import LocalStore
 import Logging
 import SnapshotVersions
 
-/// Cloud and database, else the database, else a stand-in: tries each, and keeps the reason of each that it gives up.
+/// Opens a store at the highest possible level: cloud and database, else the database, else a database in memory. Keeps the reason for each level
+/// that fails.
 struct OpeningWalk: Sendable {
     typealias Step = OpeningReport.Step
 
@@ -14,9 +15,9 @@ struct OpeningWalk: Sendable {
     let setup: SetupRequest?
     let createsDatabase: Bool
     let createsTables: Bool
-    /// The caller's backend; nil for a cloud directory.
+    /// The caller's backend; nil for a cloud directory or a bucket.
     let backend: (any CloudDatabase)?
-    /// Whether no cloud is wanted.
+    /// Whether the application wants no cloud.
     var isLocalOnly = false
     let logger: Logger
     /// Opens an engine on a file.
@@ -48,7 +49,7 @@ struct OpeningWalk: Sendable {
         return try engine(database)
     }
 
-    /// Makes tables where that is asked for. Returns whether the file can only be read.
+    /// Makes the missing tables if requested. Returns whether the file can only be read.
     private func prepare(_ local: LocalDatabase) throws -> Bool {
         do {
             guard createsTables else {
@@ -59,7 +60,7 @@ struct OpeningWalk: Sendable {
             log(made.isEmpty ? "the built-in tables are there" : "made the tables \(made.joined(separator: ", "))")
             return false
         } catch let error as LocalStoreError where error.code == .permissionDenied {
-            // What can be read is better than nothing.
+            // A database that can only be read is better than none.
             log("the database can only be read")
             return true
         } catch let error as LocalStoreError where error.code == .busy {
@@ -68,7 +69,7 @@ struct OpeningWalk: Sendable {
         }
     }
 
-    /// What keeps the store from its cloud; nil if nothing does.
+    /// Returns the problem that prevents the use of the cloud; nil if there is none.
     private func cloudProblem(_ local: SyncEngine) async -> Step? {
         do {
             let isSetUp = try local.database.read { try $0.settings.exists() }
@@ -76,7 +77,7 @@ struct OpeningWalk: Sendable {
                 var setup = setup
                 setup.database = database
                 if let container {
-                    // Before anything is written for a cloud of another application.
+                    // Check this before anything is written for a cloud of another application.
                     if let cloud = try? backend ?? CloudLocation.open(setup.cloud), let problem = await containerProblem(cloud) { return problem }
                     setup.container = setup.container ?? container
                 }
@@ -112,12 +113,12 @@ struct OpeningWalk: Sendable {
         }
     }
 
-    /// One step that was taken.
+    /// Logs a step of the opening.
     private func log(_ message: String, _ facts: Logger.Metadata = [:]) {
         logger.info("\(message)", metadata: facts.merging(["database": "\(database)"]) { fact, _ in fact })
     }
 
-    /// One level that cannot be had.
+    /// Makes the report's entry for a level that failed.
     private func givenUp(_ level: OpeningReport.Level, _ kind: Step.Kind, _ error: any Error) -> Step {
         let error = SyncError(error, step: .open)
         log("gave up the level \(level.rawValue)", ["kind": "\(kind)", "error": "\(error)"])
@@ -150,7 +151,7 @@ struct OpeningWalk: Sendable {
         }
     }
 
-    /// The engine's constructor has put the room's error into its own words already.
+    /// The engine's initialiser has already converted the error of the local store.
     private static func kind(_ error: SyncError) -> Step.Kind {
         switch error.code {
         case .nothingThere: .databaseMissing

@@ -4,28 +4,28 @@ public import Logging
 import SnapshotVersions
 public import StrictText
 
-/// A database that opens whatever happens: with its cloud, else alone, else as a stand-in in memory.
+/// A database that always opens: with its cloud, else without it, else as a database in memory.
 ///
 ///     let store = try await SnapshotStore.open(database: path, container: "iCloud.org.example.board")
 ///     let queue = try DatabaseQueue(path: store.path)          // the application's own connection: SQLite, GRDB, …
 ///     for step in store.report.givenUp { log(step.kind, step.error) }
 ///     _ = try await store.engine.sync()
 ///
-/// The application reads and writes its tables in the file at ``path``, at every level, and starts by making those that are missing, for
-/// a stand-in has none but the built-in ones that were asked for. A stand-in is flagged (``isInMemory``), its engine refuses to sync, and
-/// it goes with the last reference to the store: tell the user that nothing is kept. Each step of opening is logged, as information. At level `local` nothing need be opened again: each
-/// sync looks for the cloud anew.
+/// At every level, the application reads and writes its tables in the file at ``path``. It should first create missing tables, because a database
+/// in memory has only the built-in ones, if requested. A database in memory is flagged (``isInMemory``), and its engine refuses to sync. It is
+/// lost with the last reference to the store, so tell the user that nothing is kept. Each step of opening is logged at the level `info`. At the
+/// level `local`, nothing needs to be opened again: each sync looks for the cloud again.
 public final class SnapshotStore: Sendable {
-    /// Which level was reached, and why no higher one.
+    /// The level at which the store was opened, and why no higher level was possible.
     public let report: OpeningReport
-    /// Syncs the store, where its level allows it; else its methods throw the reason.
+    /// Syncs the store if its level allows it; otherwise its methods throw the reason.
     public let engine: SyncEngine
-    // The stand-in's folder lives as long as the store.
+    // Keeps the folder of a database in memory as long as the store exists.
     private let folder: MemoryFolder?
 
     /// The file to open for reading and writing.
     public var path: String { report.path }
-    /// Whether the store stands in for the database that was asked for, and is lost when the program ends.
+    /// Whether the store replaces the requested database in memory, and is lost when the program ends.
     public var isInMemory: Bool { report.level == .inMemory }
 
     init(report: OpeningReport, engine: SyncEngine, folder: MemoryFolder?) {
@@ -34,15 +34,15 @@ public final class SnapshotStore: Sendable {
         self.folder = folder
     }
 
-    /// Opens a store at the highest level that can be had.
+    /// Opens a store at the highest possible level.
     ///
     /// - Parameters:
-    ///   - database: the SQLite file; it is made if it is missing, unless `createsDatabase` is false.
+    ///   - database: the SQLite file. It is created if it is missing, unless `createsDatabase` is false.
     ///   - cloud: the cloud directory, if it now has another path than at set-up.
-    ///   - container: the application's container identifier; a cloud of another one is told apart from one that is missing.
-    ///   - setup: how to set the database up where it is not yet; nil leaves it as it is.
-    ///   - createsTables: whether to make the built-in tables where they are missing.
-    /// - Throws: ``SyncError`` only where not even a stand-in can be made.
+    ///   - container: the application's container identifier. With it, the report distinguishes another application's cloud from a missing one.
+    ///   - setup: how to set up a database that is not set up yet; nil leaves it as it is.
+    ///   - createsTables: whether to create missing built-in tables.
+    /// - Throws: ``SyncError`` only if not even a database in memory can be made.
     public static func open(
         database: String, cloud: String? = nil, container: String? = nil, setup: SetupRequest? = nil, createsDatabase: Bool = true,
         createsTables: Bool = false, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync"),
@@ -55,15 +55,15 @@ public final class SnapshotStore: Sendable {
         return try await WorkerThreads.host { try await walk.run() }
     }
 
-    /// Opens a store whose cloud is a backend of the application's own.
+    /// Opens a store whose cloud is the application's own backend.
     ///
     /// - Parameters:
-    ///   - database: the SQLite file; it is made if it is missing, unless `createsDatabase` is false.
+    ///   - database: the SQLite file. It is created if it is missing, unless `createsDatabase` is false.
     ///   - cloud: the backend.
-    ///   - container: the application's container identifier; a cloud of another one is told apart from one that is missing.
-    ///   - setup: how to set the database up where it is not yet; nil leaves it as it is.
-    ///   - createsTables: whether to make the built-in tables where they are missing.
-    /// - Throws: ``SyncError`` only where not even a stand-in can be made.
+    ///   - container: the application's container identifier. With it, the report distinguishes another application's cloud from a missing one.
+    ///   - setup: how to set up a database that is not set up yet; nil leaves it as it is.
+    ///   - createsTables: whether to create missing built-in tables.
+    /// - Throws: ``SyncError`` only if not even a database in memory can be made.
     public static func open(
         database: String, in cloud: any CloudDatabase, container: String? = nil, setup: SetupRequest? = nil, createsDatabase: Bool = true,
         createsTables: Bool = false, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync"),
@@ -76,14 +76,14 @@ public final class SnapshotStore: Sendable {
         return try await WorkerThreads.host { try await walk.run() }
     }
 
-    /// Opens a store for an application that wants no cloud: no error, and nothing is set up, read or sent.
+    /// Opens a store for an application that wants no cloud. This is no error, and nothing is set up, read or sent.
     ///
     /// The level is `localOnly`, the gate is closed with `.localOnly`, and `engine.sync()` is refused with that reason.
     ///
     /// - Parameters:
-    ///   - database: the SQLite file; it is made if it is missing, unless `createsDatabase` is false.
-    ///   - createsTables: whether to make the built-in tables where they are missing.
-    /// - Throws: ``SyncError`` only where not even a stand-in can be made.
+    ///   - database: the SQLite file. It is created if it is missing, unless `createsDatabase` is false.
+    ///   - createsTables: whether to create missing built-in tables.
+    /// - Throws: ``SyncError`` only if not even a database in memory can be made.
     public static func localOnly(
         database: String, createsDatabase: Bool = true, createsTables: Bool = false, logger: Logger = Logger(label: "snapsync"),
         now: @escaping @Sendable () -> Instant = { Instant.now }
@@ -95,10 +95,10 @@ public final class SnapshotStore: Sendable {
         return try await WorkerThreads.host { try await walk.run() }
     }
 
-    /// Makes a store in memory, for previews and tests: it is never published, and goes with the last reference to it.
+    /// Makes a store in memory, for previews and tests. It is never published, and is lost with the last reference to it.
     ///
-    /// - Parameter createsTables: whether to make the built-in tables.
-    /// - Throws: ``SyncError`` if the system has no place for it.
+    /// - Parameter createsTables: whether to create the built-in tables.
+    /// - Throws: ``SyncError`` if the system has no place for the database.
     public static func inMemory(
         createsTables: Bool = false, logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
     ) throws -> SnapshotStore {
