@@ -3,17 +3,17 @@ import LocalStore
 import SnapshotModel
 import SnapshotVersions
 
-/// What ``SyncEngine/updateDescriptions(_:)`` is asked to take over.
+/// The options of ``SyncEngine/updateDescriptions(_:)``.
 public struct DescriptionUpdateRequest: Sendable {
-    /// Tables that are to travel from now on, described from this database; nil for none. Publishers only.
+    /// Tables to sync from now on, described from this database; nil for none. For publishers only.
     public var tables: TableChoice?
-    /// Datasets that are to be taken out: of the zone at a publisher, of this database at a reader.
+    /// Datasets to remove: from the zone at a publisher, from this database at a reader.
     public var removed: [String]
-    /// Whether columns and tables that the zone has and this database lacks are made.
+    /// Whether to create columns and tables that the zone has and this database lacks.
     public var creates: Bool
-    /// The tables whose rows readers may edit from now on; nil leaves it as it is. Publishers only.
+    /// The tables whose rows readers may edit from now on; nil changes nothing. For publishers only.
     public var readerEdits: ReaderEdits?
-    /// Whether it is accepted that a reader and another device give one integer key to different rows.
+    /// Whether the user accepts that a reader and another device may give one integer key to different rows.
     public var sharesKeys: Bool
 
     public init(tables: TableChoice? = nil, removed: [String] = [], creates: Bool = false, readerEdits: ReaderEdits? = nil, sharesKeys: Bool = false) {
@@ -25,7 +25,7 @@ public struct DescriptionUpdateRequest: Sendable {
     }
 }
 
-/// What ``SyncEngine/updateDescriptions(_:)`` did.
+/// The result of ``SyncEngine/updateDescriptions(_:)``.
 public struct DescriptionUpdateReport: Sendable, Encodable {
     /// One change of the description.
     public struct Change: Sendable, Encodable, Hashable {
@@ -33,41 +33,41 @@ public struct DescriptionUpdateReport: Sendable, Encodable {
             case columnAdded, columnRemoved, columnRenamed, tableRenamed, columnMade, tableMade, datasetAdded, datasetRemoved
             /// The zone has it and this database does not.
             case columnLacking, datasetLacking
-            /// What readers may edit.
+            /// The edits that readers may send.
             case readerEditsChanged
         }
         public let kind: Kind
         public let dataset: String
-        /// The table's column; nil where it is the whole table.
+        /// The table's column; nil for a change of the whole table.
         public let column: String?
-        /// The change in words.
+        /// The change as a sentence.
         public let sentence: String
     }
 
     public let database: String
     public let role: String
     public internal(set) var changes: [Change] = []
-    /// Tables of the application that do not travel. Publishers only.
+    /// Tables of the application that are not synced. At publishers only.
     public internal(set) var otherTables: [String] = []
-    /// Whether the next sync publishes something of it.
+    /// Whether the next sync publishes a part of the change.
     public internal(set) var willPublish = false
-    /// The datasets that travel from now on.
+    /// The datasets that are synced from now on.
     public internal(set) var datasets: [String] = []
 }
 
 extension SyncEngine {
-    /// Takes over how this database's tables differ from the descriptions of their datasets, and what the zone describes otherwise.
+    /// Updates the descriptions of the datasets to this database's tables and to the zone's descriptions.
     ///
-    /// Nothing is published and no row is changed; the next sync does what follows.
+    /// Nothing is published and no row is changed; the next sync does what follows from the change.
     ///
-    /// - Throws: ``SyncError`` with `.refused` if a table cannot travel, or a column of a key is gone; nothing is changed then.
+    /// - Throws: ``SyncError`` with `.refused` if a table cannot be synced, or a column of a key is gone; nothing is changed then.
     public func updateDescriptions(_ request: DescriptionUpdateRequest = DescriptionUpdateRequest()) async throws -> DescriptionUpdateReport {
         try await locked { try await SchemaUpdate(device: device()).take(request) }
     }
 }
 
 extension SchemaUpdate {
-    /// Takes over what was asked for.
+    /// Updates the descriptions as requested.
     func take(_ request: DescriptionUpdateRequest) async throws -> DescriptionUpdateReport {
         let settings = device.settings
         let unknown = request.removed.filter { name in !settings.datasets.contains { $0.name == name } }
@@ -95,7 +95,7 @@ extension SchemaUpdate {
             ).asSlip
         }
         let fresh = try request.tables.map { try describe($0) } ?? []
-        // A writer alone in its zone is the one that says what there is.
+        // A zone's only writer decides alone about the descriptions.
         let isShared = try await device.isOneOfMany()
         let isAlone = settings.role == .writer && !isShared
         let zone = try await isAlone ? nil : zoneState()
@@ -108,11 +108,11 @@ extension SchemaUpdate {
         }
     }
 
-    /// Describes tables that are to travel from now on.
+    /// Describes tables to sync from now on.
     private func describe(_ tables: TableChoice) throws -> [DatasetSchema] {
         let own = Set(device.settings.datasets.map { $0.table.asciiLowercased })
         var choice = tables
-        // Of tables that travel already, all columns are to travel.
+        // If every named table is synced already, the request is about their new columns, so there is no new table to describe.
         if let names = choice.tables, names.allSatisfy({ own.contains($0.asciiLowercased) }) { return [] }
         if choice.tables == nil {
             choice.tables = try SyncError.at(.read) { try device.database.read { try $0.describer.applicationTables() } }
@@ -131,7 +131,7 @@ extension SchemaUpdate {
         return fresh
     }
 
-    /// The descriptions while they are changed, in one transaction.
+    /// The descriptions during their update, in one transaction.
     private struct Draft {
         let device: SyncContext
         let request: DescriptionUpdateRequest
@@ -192,7 +192,7 @@ extension SchemaUpdate {
                 note(.readerEditsChanged, new.name, new.messagesSentence)
                 report.willPublish = true
             }
-            // The next publish compares these descriptions with the zone's, although no table has changed.
+            // Make the next publish compare these descriptions with the zone's, although no table has changed.
             if before != datasets { try transaction.state.setDescriptionNote(DescriptionNote(schemaVersion: -1, hashes: hashes)) }
         }
 
@@ -234,7 +234,7 @@ extension SchemaUpdate {
             let zone = zone?.descriptions.first { $0.schema.name == schema.name }
             let zoneNames = zone.map { Set($0.schema.columns.map(\.name)) }
             let missing = Set(try transaction.state.missingColumns(of: schema))
-            // What another device has taken out of the zone, and what is gone here.
+            // Columns that another device has removed from the zone, and columns that are gone here.
             let takenOut = zoneNames.map { names in before.columns.filter { !names.contains($0.name) && !missing.contains($0.name) } } ?? []
             let lost = found.lostColumns.filter { column in !takenOut.contains { $0.name == column.name } }
             var columns = before.columns.filter { column in !found.lostColumns.contains { $0.name == column.name } && !takenOut.contains(column) }
@@ -274,7 +274,7 @@ extension SchemaUpdate {
             return after
         }
 
-        /// Makes, or names, the columns that the zone has and the table lacks.
+        /// Creates or reports the columns that the zone has and the table lacks.
         private mutating func addLacking(
             of zone: DatasetDescription?, besides columns: inout [DatasetColumn], _ lost: [DatasetColumn], to table: String, _ schema: DatasetSchema
         ) throws {
@@ -295,7 +295,7 @@ extension SchemaUpdate {
             }
         }
 
-        /// Takes in datasets that the zone has and this device does not.
+        /// Adds datasets that the zone has and this device does not.
         private mutating func addFromZone() throws {
             guard let zone else { return }
             let known = Set(datasets.map(\.name)).union(request.removed)

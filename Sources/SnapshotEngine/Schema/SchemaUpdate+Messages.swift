@@ -4,12 +4,12 @@ import SnapshotModel
 import SnapshotVersions
 
 extension SchemaUpdate {
-    /// Takes over what the zone says that readers may edit: whatever this device's dataset file says, the publisher decides what it takes.
+    /// Takes over the zone's rules for edits by readers. The publisher decides which edits it takes, whatever this device's dataset file says.
     func followMessages(_ changes: ZoneChanges) throws -> Outcome {
         var outcome = Outcome(device: device)
         let isFirst = try SyncError.at(.read) { try device.database.read { try $0.state.applied() == nil } }
         var latest: [String: (record: CloudRecord, isOwn: Bool)] = [:]
-        // What a publisher has changed itself and not published yet is not in a checkpoint.
+        // A checkpoint does not contain a publisher's own unpublished change of the rules, so a publisher ignores checkpoints.
         if isFirst || !device.settings.role.publishes {
             for record in changes.base where DatasetDescription.isRecord(record) { latest[record.name] = (record, false) }
         }
@@ -35,7 +35,7 @@ extension SchemaUpdate {
 }
 
 extension DatasetSchema {
-    /// What readers may edit, in words.
+    /// The edits that readers may send, as a sentence.
     var messagesSentence: String {
         if messages.isEmpty { return "\(name): edits of readers are not taken any longer; what they change stays with them" }
         if messages.rows { return "\(name): readers may add, change and delete rows" }

@@ -4,28 +4,28 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Brings the descriptions of the datasets up to date with the tables of this database, and with the zone.
+/// Updates the descriptions of the datasets to the tables of this database and to the zone.
 ///
-/// ``automatic()`` begins every run: it takes over what adds something and loses nothing, and refuses where a described table or column is gone.
-/// ``take(_:)`` is what `snapsync describe --update` asks for.
+/// ``automatic()`` begins every run. It makes changes that add something and lose nothing, and refuses if a described table or column is gone.
+/// ``take(_:)`` does what `snapsync describe --update` requests.
 struct SchemaUpdate {
     var device: SyncContext
 
-    /// The same device with the descriptions that it has from now on, and what was taken over, in words.
+    /// The device with its updated descriptions, and the changes as sentences.
     struct Outcome {
         var device: SyncContext
         var notices: [String] = []
 
-        /// The same with what was taken over before.
+        /// This outcome with the changes that were made before.
         func adding(_ earlier: [String]) -> Outcome { Outcome(device: device, notices: earlier + notices) }
     }
 
-    // MARK: what happens by itself
+    // MARK: automatic updates
 
-    /// Takes new columns over, where the description was made from the database or taken from the zone. A database whose schema is as it was
+    /// Adds new columns to descriptions that were made from the database or come from the zone. If the database's schema has not changed, this
     /// costs one query.
     ///
-    /// - Throws: ``SyncError`` with `.refused` if a table or column that travels was dropped or renamed.
+    /// - Throws: ``SyncError`` with `.refused` if a synced table or column was dropped or renamed.
     func automatic() async throws -> Outcome {
         let (isSeen, source, states) = try SyncError.at(.read) {
             try device.database.read { transaction in
@@ -74,15 +74,17 @@ struct SchemaUpdate {
         }
     }
 
-    /// Whether columns may become ones of type `any` by themselves: their datasets are described by the tables, not by a file or by this program.
+    /// Whether the type of these columns may be changed to `any` automatically. It may if their datasets were described from the tables or the
+    /// zone, not by a file or by this program.
     func mayWiden(_ columns: [String: Set<String>]) throws -> Bool {
         let source = try SyncError.at(.read) { try device.database.read { try $0.settings.descriptionSource() } }
         return source != .file && device.settings.datasets.allSatisfy { columns[$0.name] == nil || !DatasetSchema.builtIn.contains($0) }
     }
 
-    /// Makes columns ones of type `any`, which keeps every value: an application stores in SQLite's columns what it likes, whatever they held before.
+    /// Changes the type of columns to `any`, which keeps every value. An application may store any value in SQLite's columns, whatever they held
+    /// before.
     ///
-    /// - Parameter columns: the columns' names, by the datasets' names.
+    /// - Parameter columns: the columns' names, by dataset name.
     func widen(_ columns: [String: Set<String>]) throws -> Outcome {
         try SyncError.at(.open) {
             try device.database.write { transaction in
@@ -108,7 +110,7 @@ struct SchemaUpdate {
         }
     }
 
-    /// What the zone calls the types of its columns, by the datasets' names and the columns' names in lower case.
+    /// Returns the types of the zone's columns, by dataset name and by the column's name in lower case.
     private func zoneKinds(of schemas: [DatasetSchema]) async throws -> [String: [String: ColumnKind]] {
         guard !schemas.isEmpty else { return [:] }
         let descriptions = try await zoneState()?.descriptions ?? []
@@ -119,13 +121,13 @@ struct SchemaUpdate {
             })
     }
 
-    /// What the zone has, and how it describes its datasets; nil before its first version.
+    /// Returns the zone's records and its descriptions of datasets; nil before its first version.
     func zoneState() async throws -> (state: ZoneState, descriptions: [DatasetDescription])? {
         let state = try await device.records(at: nil, notBefore: device.database.read(at: .read) { try $0.state.appliedHere() })
         return state.token == nil ? nil : (state, try state.descriptions(in: device.zone))
     }
 
-    /// Refuses a database in which something that travels is not there any longer: publishing would tell everybody that its values are gone.
+    /// Refuses a database in which a synced table or column is missing: a publication would tell every device that the values are gone.
     private func refuseBreaking(_ found: [TableDifferences]) throws {
         guard let one = found.first(where: \.isBreaking) else { return }
         let update = "snapsync describe --update --db \(DatabaseDescriber.shellWord(device.database.path))"
@@ -151,16 +153,17 @@ struct SchemaUpdate {
             "dataset \(one.schema.name): \(reason); nothing was \(device.settings.role.publishes ? "published" : "imported")", hint: hint)
     }
 
-    /// Whether nothing was imported yet: then a device has said at `init` which datasets it takes.
+    /// Whether nothing was imported yet. `init` has then decided which datasets the device takes.
     private func isFirst() throws -> Bool { try SyncError.at(.read) { try device.database.read { try $0.state.applied() == nil } } }
 
-    /// Takes out of this reader's descriptions what the zone's publisher has taken out of a dataset. The columns and their values stay.
+    /// Removes from this reader's descriptions the columns that the zone's publisher has removed from a dataset. The table's columns and their
+    /// values stay.
     ///
-    /// - Throws: ``SyncError`` with `.refused` at a device that publishes: its next version would bring the columns back.
+    /// - Throws: ``SyncError`` with `.refused` at a publisher, whose next version would bring the columns back.
     func follow(_ commits: [Commit]) throws -> Outcome {
         var outcome = Outcome(device: device)
         let isFirst = try isFirst()
-        // Of several commits the last one says what there is.
+        // Of several commits, the last one counts.
         var latest: [String: (commit: Commit, record: CloudRecord)] = [:]
         for commit in commits { for record in commit.saved where DatasetDescription.isRecord(record) { latest[record.name] = (commit, record) } }
         for (commit, record) in latest.sorted(by: { $0.key < $1.key }).map(\.value) where commit.device != device.settings.device {
@@ -179,7 +182,7 @@ struct SchemaUpdate {
                 outcome = try SchemaUpdate(device: outcome.device).widen(narrow).adding(outcome.notices)
                 schema = outcome.device.settings.datasets.first { $0.name == schema.name } ?? schema
             }
-            // Before its first import a device has the columns that the zone has now.
+            // Before its first import, a device already describes the zone's present columns.
             if isFirst { continue }
             let names = Set(zone.schema.columns.map(\.name))
             let (missing, removed, source) = try SyncError.at(.read) {
@@ -218,7 +221,7 @@ struct SchemaUpdate {
     }
 }
 
-/// Imports, and imports once more if the version has columns that this database's tables have and its descriptions did not.
+/// Imports. If the version has columns that this database's tables have but its descriptions lacked, updates the descriptions and imports again.
 func adoptingUnknownColumns(_ device: SyncContext, _ run: (SyncContext) async throws -> ImportReport) async throws -> ImportReport {
     let report = try await run(device)
     var current = device
@@ -232,6 +235,6 @@ func adoptingUnknownColumns(_ device: SyncContext, _ run: (SyncContext) async th
 }
 
 extension SyncSettings {
-    /// Puts another description in the place of the one of the same dataset.
+    /// Replaces the description of the dataset with the same name.
     mutating func replace(_ schema: DatasetSchema) { datasets = datasets.map { $0.name == schema.name ? schema : $0 } }
 }

@@ -3,17 +3,17 @@ import ObjectCloud
 import SnapshotModel
 import SnapshotVersions
 
-/// Tries a bucket out before a device publishes there.
+/// Tests whether a bucket keeps the promises that publishing needs.
 enum BucketTrial {
-    /// Tries the bucket out if the device publishes. Returns warnings.
+    /// Tests the bucket if the device publishes. Returns warnings.
     ///
-    /// - Throws: ``SyncError`` with `.refused` where several devices are to publish and the store may let two of them win one number.
+    /// - Throws: ``SyncError`` with `.refused` if several devices are to publish and the store may let two of them publish the same number.
     static func run(in cloud: any CloudDatabase, for role: SyncRole, at place: String) async throws -> [String] {
         guard role.publishes, let bucket = cloud as? ObjectCloud else { return [] }
         return try verdict(try await SyncError.at(.open) { try await bucket.probe() }, for: role, at: place)
     }
 
-    /// What a trial means for a device that publishes. Returns warnings.
+    /// Judges a test for a device that publishes. Returns warnings.
     static func verdict(_ probe: BucketProbe, for role: SyncRole, at place: String) throws -> [String] {
         let broken = probe.findings.filter { !$0.isKept }.map(\.observation)
         guard !broken.isEmpty else { return [] }

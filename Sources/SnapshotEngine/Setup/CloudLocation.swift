@@ -3,12 +3,12 @@ import DirectoryCloud
 import Foundation
 package import ObjectCloud
 
-/// What `--cloud` names: a directory, or a bucket as `s3://BUCKET/PREFIX`.
+/// Opens or makes the cloud that `--cloud` names: a directory, or a bucket as `s3://BUCKET/PREFIX`.
 package enum CloudLocation {
     /// Whether a text names a bucket.
     package static func isBucket(_ text: String) -> Bool { BucketLocation.isOne(text) }
 
-    /// Opens the cloud that is there.
+    /// Opens an existing cloud.
     ///
     /// - Parameter meter: counts the requests to a bucket.
     /// - Throws: `CloudError`, as the backends do.
@@ -20,11 +20,11 @@ package enum CloudLocation {
             : try DirectoryCloud(path: text, expecting: uuid, container: container)
     }
 
-    /// Makes a cloud at an empty place, or opens the one that is there. Returns the cloud and whether it was made.
+    /// Makes a cloud at an empty place, or opens the existing one. Returns the cloud and whether it was made.
     ///
     /// - Parameters:
-    ///   - sharing: who else may use a directory.
-    ///   - verdict: gets what a bucket was found to keep; what it throws is thrown before anything is made there.
+    ///   - sharing: the users besides the owner who may use a directory.
+    ///   - verdict: receives the result of testing a bucket. If it throws, nothing is made there.
     static func create(
         at text: String, container: String, sharing: DirectorySharing?, trial verdict: (BucketProbe) throws -> Void
     ) throws -> (cloud: any CloudDatabase, isNew: Bool) {
@@ -35,16 +35,16 @@ package enum CloudLocation {
         return (cloud, !wasThere)
     }
 
-    /// Makes the copy of a cloud at an empty place, or opens the cloud that is there. Returns it and whether it was made.
+    /// Makes the copy of a cloud at an empty place, or opens the existing cloud. Returns the cloud and whether it was made.
     ///
-    /// - Parameter identity: what the copy is, too.
+    /// - Parameter identity: the identity that the copy gets.
     package static func create(at text: String, copyOf identity: CloudIdentity) throws -> (cloud: any CloudDatabase, isNew: Bool) {
         if isBucket(text) { return try ObjectCloud.create(at: text, container: identity.container, uuid: identity.uuid) }
         let wasThere = FileManager.default.fileExists(atPath: text + "/cloud.json")
         return (try DirectoryCloud.create(at: text, container: identity.container, uuid: identity.uuid), !wasThere)
     }
 
-    /// The text that settings keep: an absolute path, or a bucket with the server and region that were found.
+    /// Returns the text for the settings: an absolute path, or a bucket with the server and region that were found.
     package static func canonical(_ text: String, _ cloud: any CloudDatabase) -> String {
         if let bucket = cloud as? ObjectCloud { return bucket.location }
         return isBucket(text) ? text : URL(fileURLWithPath: text).standardizedFileURL.path

@@ -4,21 +4,21 @@ package import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// What ``SyncEngine/describe(_:tables:)`` found in a database.
+/// The datasets that ``SyncEngine/describe(_:tables:)`` made of a database's tables.
 public struct DescribeReport: Sendable, Encodable {
     /// A table that becomes a dataset.
     public struct Table: Sendable, Encodable {
         public let table: String
         public let dataset: String
-        /// The column that says when a row was last changed; nil if there is none.
+        /// The column with the time of a row's last change; nil if there is none.
         public let timestamp: String?
-        /// What the numbers of that column count, by the names of a dataset file; nil for RFC 3339 text.
+        /// The unit of that column's numbers, with its name in dataset files; nil for RFC 3339 text.
         public let timestampUnit: String?
-        /// Columns with a fitting name that were not taken as the timestamp.
+        /// Columns with a suitable name that were not chosen as the timestamp.
         public let otherTimestamps: [String]
     }
 
-    /// A table that cannot travel.
+    /// A table that cannot be synced.
     public struct UnfitTable: Sendable, Encodable {
         public let table: String
         public let reasons: [String]
@@ -40,7 +40,7 @@ public struct DescribeReport: Sendable, Encodable {
     public let tables: [Table]
     public let unfit: [UnfitTable]
     public let leftOut: [LeftOut]
-    /// What deserves attention, in words.
+    /// Notes for the user, one sentence each.
     public let notes: [String]
 }
 
@@ -57,10 +57,10 @@ public struct DatasetFileDocument: Sendable, Encodable {
 }
 
 extension SyncEngine {
-    /// Describes the tables of a database as datasets. Nothing is changed; each table is read once.
+    /// Describes the tables of a database as datasets. Changes nothing; each table is read once.
     ///
-    /// - Parameter tables: which tables, and what was decided about them.
-    /// - Throws: ``SyncError`` with `.refused` if a table or column is named that is not there.
+    /// - Parameter tables: the tables to describe, and the user's decisions about them.
+    /// - Throws: ``SyncError`` with `.refused` if a named table or column does not exist.
     public static func describe(_ database: String, tables: TableChoice = TableChoice()) throws -> DescribeReport {
         let local = try SyncError.at(.open) { try LocalDatabase(path: database, waiting: waiting(for: database)) }
         return DescribeReport(try DatabaseDescriber.describe(local, tables), database: database)
@@ -86,7 +86,7 @@ extension DescribeReport {
 enum DatabaseDescriber {
     /// Describes a database.
     ///
-    /// - Parameter role: the role that the database is to get; nil if none is known. A reader's tables must be writable without the application, too.
+    /// - Parameter role: the role that the database will get; nil if unknown. A reader's tables must also be writable without the application.
     static func describe(_ database: LocalDatabase, _ choice: TableChoice, role: SyncRole? = nil) throws -> DatabaseDescription {
         var found = try database.read(at: .read) { try $0.describer.describe(choice.request) }
         if role == .peer {
@@ -105,9 +105,9 @@ enum DatabaseDescriber {
         return found
     }
 
-    /// The datasets of a database that is to be set up.
+    /// Describes the datasets of a database that is about to be set up.
     ///
-    /// - Throws: ``SyncError`` with `.refused` and all tables that cannot travel, if there are any.
+    /// - Throws: ``SyncError`` with `.refused`, which lists all tables that cannot be synced, if there are any.
     static func datasets(of database: LocalDatabase, _ choice: TableChoice, role: SyncRole) throws -> DatabaseDescription {
         let found = try describe(database, choice, role: role)
         guard found.unfit.isEmpty else {
@@ -125,16 +125,16 @@ enum DatabaseDescriber {
         return found
     }
 
-    /// A table's name as a list of `--skip` and `--tables` takes it.
+    /// Quotes a table's name for the lists of `--skip` and `--tables`.
     private static func listed(_ name: String) -> String {
         guard name.contains(",") || name.contains("\"") || name.hasPrefix(" ") else { return name }
         return "\"" + name.replacing("\"", with: "\"\"") + "\""
     }
 
-    /// A word as a shell takes it.
+    /// Quotes a word for a shell.
     static func shellWord(_ text: String) -> String {
         guard text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
-            // Only this form, of bash and zsh, has control characters in letters.
+            // Only this form, of bash and zsh, can write control characters as escapes.
             let escaped = text.unicodeScalars.map { scalar in
                 switch scalar {
                 case "'", "\\": "\\\(scalar)"

@@ -5,19 +5,20 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Which datasets a database is to carry, and where their description comes from: a file, the database itself, the zone, or the built-in one.
+/// The datasets of a database that is being set up, and the source of their description: a file, the database itself, the zone, or the built-in
+/// one.
 struct DatasetChoice {
     let datasets: [DatasetSchema]
-    /// The tables as they were described, if the description was made from the database.
+    /// The description of the tables, if it was made from the database.
     var described: DatabaseDescription?
-    /// What the zone says, if the description came from there.
+    /// The zone's descriptions, if the datasets come from there.
     var fromZone: ZoneDescriptions?
 
-    /// Finds out what a request means.
+    /// Finds the datasets of a request.
     ///
     /// - Parameter filed: the datasets of the request's file, or the built-in ones (``schemas(_:)``).
-    /// - Throws: ``SyncError`` with `.refused` for a table that cannot be used, or where nothing says what travels; `.nothingThere`
-    ///   where the zone would have to say it and has no version yet.
+    /// - Throws: ``SyncError`` with `.refused` for a table that cannot be used, or if nothing says which tables to sync; `.nothingThere` if the
+    ///   zone would have to say it and has no version yet.
     init(_ request: SetupRequest, _ filed: [DatasetSchema], _ backend: (any CloudDatabase)?, _ database: LocalDatabase) async throws {
         if let tables = request.tables {
             let found = try DatabaseDescriber.datasets(of: database, tables, role: request.role)
@@ -38,7 +39,7 @@ struct DatasetChoice {
         }
     }
 
-    /// What the zone says about its datasets; nil where it is for this device to say.
+    /// Returns the zone's datasets; nil if this device must describe them.
     private static func descriptions(in zone: ZoneID, _ request: SetupRequest, _ backend: (any CloudDatabase)?, _ database: LocalDatabase) async throws
         -> ZoneDescriptions?
     {
@@ -47,7 +48,7 @@ struct DatasetChoice {
             cloud = try backend ?? CloudLocation.open(request.cloud)
             _ = try await cloud.zone(zone)
         } catch {
-            // A publisher may be about to make it.
+            // A publisher may be about to make the zone.
             guard !request.role.publishes else { return nil }
             throw SyncError(error, step: .open)
         }
@@ -62,7 +63,7 @@ struct DatasetChoice {
             hint: "run snapsync sync on \(creator) first, then this command again; or give a dataset file (--datasets)")
     }
 
-    /// Refuses a database of somebody's own tables where nobody said what travels: the built-in tables are none of its business.
+    /// Refuses a database with other tables than the built-in ones if nothing says which tables to sync.
     private static func refuseAssuming(_ request: SetupRequest, _ database: LocalDatabase) throws {
         guard !request.assumesBuiltIn else { return }
         let tables = try database.read(at: .open) { try $0.describer.applicationTables() }
@@ -74,7 +75,7 @@ struct DatasetChoice {
             hint: "add --tables all; snapsync describe --db \(DatabaseDescriber.shellWord(request.database)) shows what travels then")
     }
 
-    /// The datasets that a file describes, or the built-in ones.
+    /// Returns the datasets that a file describes, or the built-in ones.
     static func schemas(_ path: String?) throws -> [DatasetSchema] {
         guard let path else { return DatasetSchema.builtIn }
         guard let data = FileManager.default.contents(atPath: path) else {

@@ -3,15 +3,16 @@ import Foundation
 import LocalStore
 import SnapshotVersions
 
-/// The name that a database gets at `init`: the one that was asked for, else the one that it had before `detach`, else a new one.
+/// The name that a database gets at `init`: the requested one, else the one that it had before `detach`, else a new one.
 struct DeviceName {
     let name: String
-    /// What the database was in this zone before `detach`; nil beside a copy of a detached database.
+    /// The device that the database was in this zone before `detach`; nil for a copy of a detached database.
     let detached: DetachedDevice?
-    /// Why an earlier name was not taken, in words.
+    /// Why an earlier name was not used again, for the report.
     let warnings: [String]
 
-    /// - Parameter isStable: whether the same database on the same machine gets the same new name again, as where `init` ends before it is set up.
+    /// - Parameter isStable: whether a repeated call for the same database on the same machine makes the same name, for example if `init` failed
+    ///   before the end.
     init(_ request: SetupRequest, in zone: ZoneID, of cloud: any CloudDatabase, _ identity: CloudIdentity, isStable: Bool = false) async throws {
         let remembered = DetachedDevice(besides: request.database)
         let own = remembered.flatMap { $0.isOf(database: request.database) ? $0 : nil }
@@ -42,7 +43,7 @@ struct DeviceName {
             : "this database was \(remembered.device) in another zone, and a device of that name is in this zone, so this one has another name"
     }
 
-    /// What a device reported; nil if it never has, or if there is no such zone yet.
+    /// Returns a device's report; nil if it has never reported, or the zone does not exist yet.
     private static func report(of device: String, in zone: ZoneID, of cloud: any CloudDatabase) async throws -> DeviceReport? {
         do {
             return try await cloud.deviceReport(of: device, in: zone)
@@ -53,7 +54,7 @@ struct DeviceName {
         }
     }
 
-    /// The machine's name, and eight digits that follow from the machine, the database's path and the zone.
+    /// Returns the machine's name and eight digits that follow from the machine, the database's path and the zone.
     private static func makeName(for request: SetupRequest, _ identity: CloudIdentity) -> String {
         let machine = FileManager.default.contents(atPath: "/etc/machine-id").map { String(decoding: $0, as: UTF8.self) } ?? ""
         let path = URL(fileURLWithPath: request.database).standardizedFileURL.path
@@ -61,7 +62,7 @@ struct DeviceName {
         return SyncSetup.machineName() + "-" + digits
     }
 
-    /// The machine's name, made fit for a file name, and eight random digits, for a machine may hold many databases.
+    /// Returns the machine's name, reduced to characters for file names, and eight random digits, because a machine may have many databases.
     private static func makeName() -> String {
         SyncSetup.machineName() + "-" + String(UInt32.random(in: 0x1000_0000...UInt32.max), radix: 16)
     }

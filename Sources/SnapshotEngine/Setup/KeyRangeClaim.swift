@@ -4,19 +4,19 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Gets a device its range of new keys from the zone.
+/// Claims a device's range of new keys in the zone.
 struct KeyRangeClaim {
     let zone: ZoneID
     let cloud: any CloudDatabase
     let device: String
     private static let policy = RetryPolicy(attempts: 10)
 
-    /// The range of a database that `init` is setting up.
+    /// Returns the range of a database that `init` is setting up, and claims one if necessary.
     ///
-    /// The commit that claims it is the only one that a device makes before its first import. It saves nothing but the record.
+    /// The claiming commit is the only commit that a device makes before its first import. It saves only the record of ranges.
     ///
-    /// - Parameter isKnown: whether this database used a range before, under the same name.
-    /// - Throws: ``SyncError`` with `.nothingThere` before the zone's first version, which its creator makes.
+    /// - Parameter isKnown: whether this database has used a range before, under the same name.
+    /// - Throws: ``SyncError`` with `.nothingThere` before the zone's first version, which its creator publishes.
     func run(isKnown: (DeviceKeyRange) throws -> Bool) async throws -> DeviceKeyRange {
         let info = try await cloud.at(.open).zone(zone)
         for attempt in 1... {
@@ -44,7 +44,8 @@ struct KeyRangeClaim {
         throw SyncError(.tryAgainLater, step: .announce, at: "zone \(zone)", "other devices publish without a pause", hint: "run the same command again")
     }
 
-    /// Gets a range for a database that has taken another device name, because it is a copy of another database: its range is the other one's.
+    /// Claims a new range for a database that was renamed because it is a copy of another database. Its present range belongs to the other
+    /// database.
     static func renew(_ device: SyncContext) async throws {
         let current = try device.database.read(at: .read) { try $0.keyRanges.current() }
         guard let current, current.device != device.settings.device else { return }

@@ -2,19 +2,19 @@ import CloudStore
 import LocalStore
 import SnapshotVersions
 
-/// Which devices of a zone have a range of new keys: a record of the zone, so that no two of them have the same.
+/// The record of the zone that says which devices have a range of new keys, so that no two devices share a range.
 ///
-/// The zone's creator has the range 0 without being named. Every other one has the number of its last place in the list, from 1. Nothing is ever
-/// taken out, so no range is given twice.
+/// The zone's creator has range 0 and is not listed. Every other device has the number of its last position in the list, from 1. Entries are
+/// never removed, so no range is given twice.
 struct KeyRangeRecord {
     private var devices: [String]
 
     static let recordType = "SnapshotKeyRanges"
     static let recordName = "snapshot_key_ranges"
 
-    /// Reads the zone's record; an empty one if there is none.
+    /// Reads the zone's record; it is empty if the zone has none.
     ///
-    /// - Throws: ``SyncError`` with `.refused` if the record is of a form that this program does not know.
+    /// - Throws: ``SyncError`` with `.refused` if this program does not know the record's form.
     init(_ state: ZoneState) throws {
         guard let record = state.record(Self.recordName) else {
             devices = []
@@ -27,20 +27,20 @@ struct KeyRangeRecord {
         }
     }
 
-    /// The record as the zone keeps it.
+    /// The record as it is stored in the zone.
     var record: CloudRecord {
         CloudRecord(type: Self.recordType, name: Self.recordName, fields: ["devices": .list(devices.map { .string($0) })])
     }
 
-    /// The range that a device has; nil if it has none.
+    /// Returns a device's range; nil if it has none.
     func range(of device: String, creator: String) -> DeviceKeyRange? {
         if let place = devices.lastIndex(of: device) { return DeviceKeyRange(index: place + 1) }
         return device == creator ? DeviceKeyRange(index: 0) : nil
     }
 
-    /// Gives a device the next range that nobody had.
+    /// Gives a device the next unused range.
     ///
-    /// - Throws: ``SyncError`` with `.refused` if there is none left.
+    /// - Throws: ``SyncError`` with `.refused` if no range is left.
     mutating func add(_ device: String, in zone: ZoneID) throws -> DeviceKeyRange {
         guard let range = DeviceKeyRange(index: devices.count + 1) else {
             throw SyncError(

@@ -2,23 +2,23 @@ import CloudStore
 import LocalStore
 import SnapshotVersions
 
-/// A device's name, looked up in the zone before a database takes it.
+/// A device's name, checked in the zone before a database takes it.
 struct NameClaim {
-    /// Whether what is in the zone under the name is recorded as this database's own.
+    /// Whether this database takes over the reports and commits under the name.
     private let isTaken: Bool
     private let seen: String?
     private let newest: Int
-    /// Whether the database had the name before it was detached, and no other database has synced under it since.
+    /// Whether the database had the name before `detach`, and no other database has synced under it since.
     let isReturning: Bool
-    /// The nonce of the report with which this device has asked to be a member, before it was set up; nil if it has not.
+    /// The nonce of the report with which this device requested membership before it was set up; nil if there is none.
     let requestNonce: String?
 
-    /// Looks whether another database has reported under the name.
+    /// Checks whether another database has reported under the name.
     ///
     /// - Parameters:
-    ///   - detached: what the database was before it was detached, if it was that in this zone.
-    ///   - keys: the keys of the device in a signed zone: what they have signed, this device has reported.
-    /// - Throws: ``SyncError`` with `.refused` if another one has, unless the name is to be taken over.
+    ///   - detached: the device that the database was in this zone before `detach`, if any.
+    ///   - keys: the device's keys in a signed zone. A report that they signed comes from this device.
+    /// - Throws: ``SyncError`` with `.refused` if another database has reported, unless the name is to be taken over.
     init(_ name: String, in zone: ZoneID, of cloud: any CloudDatabase, takesOver: Bool, detached: DetachedDevice?, keys: DevicePublicKeys? = nil) async throws {
         let report = try await cloud.at(.open).deviceReport(of: name, in: zone)
         let isReturning = detached?.device == name && detached?.isAuthor(of: report) == true
@@ -37,7 +37,7 @@ struct NameClaim {
         isTaken = takesOver || isReturning && (newest > 0 || isCreator)
     }
 
-    /// Notes how the database came to its zone and its name, in the transaction that writes the settings.
+    /// Records how the database got its zone and its name, in the transaction that stores the settings.
     func note(madeZone: Bool, in transaction: LocalTransaction) throws {
         try transaction.state.setBootstrapNote(BootstrapNote(madeZone: madeZone))
         if isTaken { try transaction.recordTakeOver(seen: seen, newest: newest) }
@@ -45,7 +45,7 @@ struct NameClaim {
 }
 
 extension DetachedDevice {
-    /// Whether a report in the zone is this device's; true if there is no report, because then nobody else has synced under the name.
+    /// Whether this device wrote a report in the zone. True if there is no report: no other device has synced under the name then.
     func isAuthor(of report: DeviceReport?) -> Bool {
         guard let report else { return true }
         return report.nonce.map { nonces?.include($0) == true } ?? false

@@ -2,20 +2,20 @@ import LocalStore
 public import SnapshotModel
 import SnapshotVersions
 
-/// The tables whose rows readers may add, change and delete, by messages to a device that publishes.
+/// The tables in which readers may insert, change and delete rows, by messages to a publisher.
 ///
 ///     request.readerEdits = .tables(["tasks", "lists"])
 public enum ReaderEdits: Sendable, Hashable {
     case none, all
-    /// By the tables' or the datasets' names.
+    /// These tables, named by table or dataset.
     case tables([String])
 }
 
 extension ReaderEdits {
-    /// The datasets with what readers may tell of them. The built-in ones keep what their messages have always been, unless they are named.
+    /// Returns the datasets with the edits that readers may send. The built-in datasets keep their own messages unless they are named.
     ///
-    /// - Parameter sharesKeys: whether it is accepted that a reader and another device give one integer key to different rows.
-    /// - Throws: ``SyncError`` with `.refused` for a table that is not there, or that two devices must not insert into.
+    /// - Parameter sharesKeys: whether the user accepts that a reader and another device may give one integer key to different rows.
+    /// - Throws: ``SyncError`` with `.refused` for a table that does not exist, or in which two devices must not insert.
     func apply(to datasets: [DatasetSchema], sharesKeys: Bool, in transaction: LocalTransaction, at path: String) throws -> [DatasetSchema] {
         let isChosen: (DatasetSchema) -> Bool
         switch self {
@@ -35,14 +35,14 @@ extension ReaderEdits {
         }
         let edited = try datasets.map { schema in
             if isChosen(schema) { return try schema.with(messages: .wholeRows) }
-            // What a dataset file says of single columns is not taken back by a choice of whole tables.
+            // Choosing whole tables does not remove what a dataset file allows for single columns.
             return schema.messages.rows && !schema.takesBuiltInMessages ? try schema.with(messages: .none) : schema
         }
         try Self.refuse(edited, sharesKeys: sharesKeys, in: transaction, at: path)
         return edited
     }
 
-    /// Refuses tables in which SQLite makes the keys, where readers may insert: two devices would give one key to different rows.
+    /// Refuses tables in which SQLite assigns the keys and readers may insert: two devices would give one key to different rows.
     static func refuse(_ datasets: [DatasetSchema], sharesKeys: Bool, in transaction: LocalTransaction, at path: String) throws {
         let inserting = datasets.filter { $0.messages.rows && !$0.takesBuiltInMessages }
         if let hidden = try inserting.first(where: { try transaction.tables.hasHiddenKey($0) }) {

@@ -1,11 +1,11 @@
 import Foundation
 import SnapshotVersions
 
-/// Finds out whether a directory belongs to a tool that gives each device a copy of its own: Syncthing, Dropbox, iCloud Drive.
+/// Detects whether a directory belongs to a tool that gives each device its own copy: Syncthing, Dropbox, iCloud Drive.
 ///
-/// In such a folder nobody is kept from taking a number that another device has taken, too; only one device may publish there.
+/// In such a folder, nothing prevents two devices from publishing the same number, so only one device may publish there.
 package enum ReplicatedFolder {
-    /// The tool whose folder a directory is or lies in, and what shows it; nil if nothing does.
+    /// Returns the tool that replicates a directory or a folder above it, and the evidence; nil if there is none.
     package static func tool(of directory: String) -> (name: String, sign: String)? {
         var folder = URL(fileURLWithPath: directory).resolvingSymlinksInPath()
         while true {
@@ -13,7 +13,7 @@ package enum ReplicatedFolder {
                 var isFolder: ObjCBool = false
                 let path = folder.appendingPathComponent(marker.file).path
                 guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { continue }
-                // In a home directory `.dropbox` is a folder of settings; in the folder that is replicated it is a file.
+                // In a home directory `.dropbox` is a folder of settings. In the replicated folder it is a file.
                 if marker.isFolder.map({ $0 == isFolder.boolValue }) ?? true { return (marker.tool, path) }
             }
             if let tool = folderNames[folder.lastPathComponent] { return (tool, folder.path) }
@@ -22,9 +22,10 @@ package enum ReplicatedFolder {
         }
     }
 
-    /// Refuses a directory in which many devices are to publish, if it is replicated.
+    /// Refuses a replicated directory if several devices are to publish there.
     ///
-    /// A bind mount shows a folder without those above it, and so without their markers; then the user has to say it.
+    /// A bind mount hides the folders above the mounted one, and with them their markers. The user must then say that the directory is
+    /// replicated.
     ///
     /// - Parameter isSaid: whether the user says that a tool replicates the directory.
     /// - Throws: ``SyncError`` with `.refused`.

@@ -1,4 +1,4 @@
-/// What `init` did.
+/// The result of `init`.
 public struct SetupReport: Sendable, Encodable {
     public let database: String
     public let cloud: String
@@ -7,9 +7,9 @@ public struct SetupReport: Sendable, Encodable {
     public let role: String
     public let device: String
     public let datasets: [String]
-    /// The tables that were made.
+    /// The tables that were created.
     public let tablesMade: [String]
-    /// The database's journal mode, which `init` leaves as it is in a database that was there before.
+    /// The database's journal mode. `init` does not change it in a database that existed before.
     public let journalMode: String
     /// Whether a cloud was made in the directory.
     public let cloudMade: Bool
@@ -17,21 +17,21 @@ public struct SetupReport: Sendable, Encodable {
     public let isEnabled: Bool
     /// The user's choice: `undecided`, `on` or `off`.
     public let preference: String
-    /// The application's triggers of the tables that travel, and what becomes of them at an import.
+    /// The application's triggers on synced tables, and what an import does with them.
     public let triggers: [TriggerReport]
     /// Whether the database was the same device of the zone before it was detached.
     public internal(set) var isReturning = false
-    /// How many edits that waited since `detach` are tracked again.
+    /// The number of edits that `detach` kept and that are tracked again.
     public internal(set) var changesTaken = 0
-    /// The datasets that say what readers may edit, besides the built-in ones.
+    /// The datasets that allow edits by readers, apart from the built-in ones.
     public internal(set) var readerEdits: [String] = []
     /// The number of this device's range of new keys in its zone, from 0; nil if it has none.
     public internal(set) var keyRange: Int?
-    /// What makes the zone a signed one; nil if it is none.
+    /// The device's state in a signed zone; nil if the zone is not signed.
     public internal(set) var signature: SignedSetupReport?
-    /// What deserves attention, in words.
+    /// Warnings, one sentence each.
     public internal(set) var warnings: [String] = []
-    /// The tables as they were described, if the description was made from the database. Not part of the JSON; ``DescribeReport`` has its own.
+    /// The tables' description, if it was made from the database. It is not part of the JSON; ``DescribeReport`` has its own.
     public internal(set) var described: DescribeReport?
 
     enum CodingKeys: String, CodingKey {
@@ -40,20 +40,20 @@ public struct SetupReport: Sendable, Encodable {
     }
 }
 
-/// How a device stands in a signed zone after `init`.
+/// A device's state in a signed zone after `init`.
 public struct SignedSetupReport: Sendable, Encodable {
-    /// The fingerprint of the zone's creator; nil where nothing has been published yet and none was given.
+    /// The fingerprint of the zone's creator; nil if nothing has been published yet and none was given.
     public let creator: String?
-    /// Whether the fingerprint was given, or is this device's own. If not, the device trusts whom it has met first.
+    /// Whether the fingerprint was given, or is this device's own. If not, the device trusts the first creator that it meets.
     public let isVerified: Bool
     /// This device's own fingerprint.
     public let fingerprint: String
     /// Whether the device is a member. If not, it has asked to be one.
     public let isMember: Bool
-    /// Where the private keys lie.
+    /// The place of the private keys.
     public let keys: String
     /// Whether the zone is sealed: the store cannot read what it holds.
     public let isSealed: Bool
-    /// The words of the recovery code, at the device that has made a sealed zone: a secret, which is stored nowhere.
+    /// The words of the recovery code, at the device that has made a sealed zone. The code is a secret and stored nowhere.
     public internal(set) var recoveryCode: String?
 }

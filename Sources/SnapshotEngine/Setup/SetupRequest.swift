@@ -1,82 +1,84 @@
 public import CloudStore
 public import SnapshotModel
 
-/// What `init` is asked to do.
+/// The options of `init`.
 public struct SetupRequest: Sendable {
     /// The SQLite file.
     public var database: String
-    /// The cloud directory; for a backend of your own, a text that names it in reports.
+    /// The cloud directory or bucket; for your own backend, a name for reports.
     public var cloud: String
     public var role: SyncRole
-    /// The device's name; nil makes one of the machine's name and a random part.
+    /// The device's name; nil makes one from the machine's name and a random part.
     public var device: String?
     public var zone: String
-    /// `iCloud.` and the application's reverse-DNS name: what a cloud that is made gets, and one that is there must have. nil takes any
-    /// cloud, and makes one for ``standardContainer``.
+    /// `iCloud.` and the application's reverse-DNS name. A new cloud gets it, and an existing cloud must have it. nil accepts any cloud, and
+    /// makes a new one for ``standardContainer``.
     public var container: String?
-    /// The path of a dataset file; nil means the built-in datasets, unless ``tables`` says more.
+    /// The path of a dataset file; nil means the built-in datasets, unless ``tables`` is set.
     public var datasets: String?
-    /// Which tables travel, if their description is to be made from the database; nil if it is not.
+    /// The tables to sync, if their description is made from the database; nil if it is not.
     public var tables: TableChoice?
-    /// Whether the built-in datasets are meant where nothing says what travels. If not, a database with other tables is refused.
+    /// Whether to use the built-in datasets if nothing else says which tables to sync. If false, a database with other tables is refused.
     public var assumesBuiltIn = true
-    /// Whether to make the database and the built-in tables where they are missing.
+    /// Whether to create the database and the built-in tables if they are missing.
     public var createsTables: Bool
-    /// Whether the first import may replace rows that are there already.
+    /// Whether the first import may replace existing rows.
     public var replacesOwnRows: Bool
-    /// Whether the first import keeps those rows that the cloud knows nothing of; a publisher's always does, unless it replaces them.
+    /// Whether the first import keeps rows that the cloud does not know. A publisher always keeps them, unless it replaces them.
     public var adoptsOwnRows: Bool
-    /// Whether the device's name may be one that another database has reported under: after a lost one.
+    /// Whether the device may take a name under which another database has reported, for example after that database was lost.
     public var takesOver: Bool
-    /// How large an asset may be, in bytes; nil means CloudKit's limit of 250,000,000.
+    /// The largest size of an asset, in bytes; nil means CloudKit's limit of 250,000,000.
     public var assetLimit: Int?
-    /// Which versions this device keeps by itself, after a publish and at most once a day; nil: it removes none unasked. Only for a role
-    /// that publishes.
+    /// The versions that this device keeps automatically, checked after a publish and at most once a day; nil removes none automatically. Only
+    /// for a role that publishes.
     public var retention: RetentionPolicy?
-    /// What to do about the data here if the zone is deleted one day.
+    /// What to do with the local data if the zone is deleted one day.
     public var zoneDeletion = ZoneDeletionPolicy.keep
-    /// Who besides its owner may use the cloud's directory, of which it becomes the mode; nil leaves a directory that is there as it is,
-    /// and makes one for its owner alone. Only for a role that publishes.
+    /// The users besides the owner who may use the cloud's directory; this sets the directory's mode. nil leaves an existing directory as it is,
+    /// and makes a new one for its owner alone. Only for a role that publishes.
     public var sharing: CloudSharing?
-    /// Whether a tool gives each device a copy of the directory although nothing in it shows that, as behind a bind mount: no device may be a peer.
+    /// Whether a tool gives each device its own copy of the directory although nothing in the directory shows it, for example behind a bind
+    /// mount. No device may then be a peer.
     public var isReplicated = false
-    /// Whether new rows of tables with AUTOINCREMENT get keys of a range that this device alone has. For a device that publishes where others do, too.
+    /// Whether new rows of tables with AUTOINCREMENT get keys from a range that only this device has. For publishers of a zone with several
+    /// publishers.
     public var takesKeyRange = false
-    /// Whether it is accepted that several devices give one integer key to different rows, in tables in which SQLite makes the keys: peers, and
-    /// readers that may insert (``readerEdits``).
+    /// Whether the user accepts that several devices may give one integer key to different rows, in tables in which SQLite assigns the keys. This
+    /// concerns peers, and readers that may insert (``readerEdits``).
     public var sharesKeys = false
-    /// The tables whose rows readers may edit, if ``tables`` says which travel; nil leaves it to the description.
+    /// The tables whose rows readers may edit, if ``tables`` is set; nil leaves this to the description.
     public var readerEdits: ReaderEdits?
-    /// Whether the zone that is made is signed: keys say who may publish and send messages. A zone that is there says itself whether it is.
+    /// Whether a new zone is signed: keys decide who may publish and send messages. An existing zone says itself whether it is signed.
     public var isSigned = false
-    /// Whether the zone that is made is sealed: the store cannot read what it holds. Such a zone is signed, too.
+    /// Whether a new zone is sealed: the store cannot read its contents. A sealed zone is signed as well.
     public var isSealed = false
-    /// Whether the publishers of the zone that is made make a version at least once a day (``SyncEngine/setFreshness(_:)``).
+    /// Whether the publishers of a new zone publish a version at least once a day (``SyncEngine/setFreshness(_:)``).
     public var isFresh = false
-    /// The recovery code of a sealed zone, with which a device reads it that nobody has approved: where all others are lost.
+    /// The recovery code of a sealed zone. With it a device can read the zone without approval, if all other devices are lost.
     public var recovery: RecoveryCode?
-    /// The fingerprint of the creator of a signed zone; nil trusts the one that is met first. Given, a zone that is not signed is refused.
+    /// The fingerprint of a signed zone's creator; nil trusts the first one that is met. If it is given, an unsigned zone is refused.
     public var trust: KeyFingerprint?
-    /// Where the private keys of the device are stored, if the zone is signed.
+    /// Stores the private keys of the device, if the zone is signed.
     public var keyStore: any KeyStore = FileKeyStore()
-    /// What the user has said about syncing. Undecided unless asked for: the user is to say so, by this or by ``SyncGate/setPreference(_:)``.
+    /// The user's choice about syncing. It is undecided by default, so that the user decides, here or through ``SyncGate/setPreference(_:)``.
     public var choice: SyncChoice
     /// Whether ``choice`` is on; false makes it undecided.
     public var enables: Bool {
         get { choice == .on }
         set { choice = newValue ? .on : .undecided }
     }
-    /// An application's settings file that the choice is bound to; nil if to none.
+    /// A settings file of the application to which the choice is bound; nil if there is none.
     public var preference: FilePreference?
     /// The path of a file that states the entitlement (``FileEntitlement``); nil if nothing restricts who may sync.
     public var entitlementFile: String?
-    /// The public key that has to have signed that file (``LicenceKey/publicKey``); nil for a plain one.
+    /// The public key that must have signed that file (``LicenceKey/publicKey``); nil for a plain file.
     public var entitlementKey: String?
 
-    /// The container identifier of a cloud that is made where none was asked for.
+    /// The container identifier of a new cloud if none was requested.
     public static let standardContainer = "iCloud.org.snapsync"
 
-    /// - Parameter enables: whether sync is on from the start; else ``choice`` is undecided.
+    /// - Parameter enables: whether sync is on from the start; otherwise ``choice`` is undecided.
     public init(
         database: String, cloud: String, role: SyncRole, device: String? = nil, zone: String = "ZentikSyncZone",
         container: String? = nil, datasets: String? = nil, createsTables: Bool = false, replacesOwnRows: Bool = false,

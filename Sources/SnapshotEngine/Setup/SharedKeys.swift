@@ -2,11 +2,11 @@ import LocalStore
 import SnapshotModel
 import SnapshotVersions
 
-/// Tables in which SQLite gives new rows their keys, where several devices insert.
+/// The tables in which SQLite assigns the keys of new rows, in a zone in which several devices insert.
 struct SharedKeys {
-    /// Those with AUTOINCREMENT, which can have a range of keys for each device.
+    /// The tables with AUTOINCREMENT, in which each device can have its own range of keys.
     let autoincrement: [DatasetSchema]
-    /// Those without, in which a new row always gets the highest key plus one.
+    /// The tables without it, in which a new row always gets the highest key plus one.
     let highest: [DatasetSchema]
 
     init(_ datasets: [DatasetSchema], in transaction: LocalTransaction) throws {
@@ -16,7 +16,7 @@ struct SharedKeys {
         highest = made.filter { !numbered.contains($0) }
     }
 
-    /// Refuses what two devices would give one key to, unless the request says what to do about it.
+    /// Refuses tables in which two devices could assign the same key, unless the request allows this.
     func refuse(_ request: SetupRequest) throws {
         let open = (request.takesKeyRange ? [] : autoincrement) + highest
         guard !open.isEmpty, !request.sharesKeys else { return }
@@ -39,9 +39,9 @@ struct SharedKeys {
             hint: ways.joined(separator: "; "))
     }
 
-    /// Refuses tables that are to travel from now on, and that two devices would give one key to.
+    /// Refuses newly synced tables in which two devices could assign the same key.
     ///
-    /// - Parameter hasRange: whether this device has a range of keys, which tables with AUTOINCREMENT take.
+    /// - Parameter hasRange: whether this device has a range of keys, which tables with AUTOINCREMENT use.
     func refuse(_ fresh: [DatasetSchema], hasRange: Bool, at path: String) throws {
         let names = Set(fresh.map(\.name)), open = ((hasRange ? [] : autoincrement) + highest).filter { names.contains($0.name) }
         guard !open.isEmpty else { return }
@@ -51,7 +51,7 @@ struct SharedKeys {
             hint: "give the rows a text key that is unique everywhere; or snapsync detach, and snapsync init with --key-range or --shared-keys")
     }
 
-    /// What a device has to know that was told to share keys.
+    /// Returns warnings for a device whose user has accepted shared keys.
     func warnings(_ request: SetupRequest) -> [String] {
         ((request.takesKeyRange ? [] : autoincrement) + highest).map { schema in
             "\(schema.name): SQLite gives new rows the next free integer as their key\(autoincrement.contains(schema) ? " (AUTOINCREMENT)" : ""), so two peers that insert at the same time give one key to two rows. "

@@ -3,30 +3,31 @@ import Foundation
 import LocalStore
 import SnapshotVersions
 
-/// What `device rename` did.
+/// The result of `device rename`.
 public struct DeviceRenameReport: Sendable, Encodable {
     public let database: String
     public let zone: String
-    /// The device's name until now.
+    /// The device's previous name.
     public let previousDevice: String
     public let device: String
-    /// What deserves attention, in words.
+    /// Warnings, one sentence each.
     public let warnings: [String]
 }
 
-/// What `device forget` did.
+/// The result of `device forget`.
 public struct DeviceForgetReport: Sendable, Encodable {
     public let zone: String
-    /// The name that no list of devices has any longer.
+    /// The name that was removed.
     public let device: String
-    /// The version that the device had reported; nil if it had none.
+    /// The version that the device had reported; nil if there was none.
     public let version: Int?
 }
 
 extension SyncEngine {
     /// Gives this device another name in its zone. Its tracked changes and unanswered messages stay.
     ///
-    /// - Throws: ``SyncError`` with `.refused` if another device has the name, or if this device is the zone's one publisher, which the zone names.
+    /// - Throws: ``SyncError`` with `.refused` if another device has the name, or if this device is the zone's one publisher, whose name is part
+    ///   of the zone.
     public func renameDevice(to name: String) async throws -> DeviceRenameReport {
         try await locked {
             var device = try device()
@@ -69,7 +70,7 @@ extension SyncEngine {
         }
     }
 
-    /// Takes a device off the zone's list, which is gone for good. A device that syncs again is on the list again.
+    /// Removes a device that is gone for good from the zone's list. If it syncs again, it is listed again.
     ///
     /// - Throws: ``SyncError`` with `.nothingThere` if the zone has no such device, `.refused` for this device and for the zone's one publisher.
     public func forgetDevice(_ name: String) async throws -> DeviceForgetReport {

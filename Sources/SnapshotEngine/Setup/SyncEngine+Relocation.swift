@@ -3,24 +3,25 @@ import LocalStore
 import SnapshotModel
 import SnapshotVersions
 
-/// What `relocate` did.
+/// The result of `relocate`.
 public struct RelocationReport: Sendable, Encodable {
     public let database: String
     public let zone: String
-    /// The path of the cloud directory that was stored before.
+    /// The path of the cloud directory until now.
     public let previousCloud: String
-    /// The path that is stored now.
+    /// The new path.
     public let cloud: String
     public let cloudUUID: String
 }
 
 extension SyncEngine {
-    /// Stores another path of the cloud directory for every later run: after the directory was moved, or mounted elsewhere.
+    /// Stores another path of the cloud directory for all later runs, after the directory was moved or mounted elsewhere.
     ///
     /// Nothing is imported or published.
     ///
-    /// - Parameter path: a directory or a bucket (`s3://BUCKET/PREFIX`) with the same cloud, whose zone has the version that was applied here.
-    /// - Throws: ``SyncError``; with `.refused` for another cloud, or a replicated folder or a store without conditional writes at a peer; with `.dataRefused` for an older copy of the zone.
+    /// - Parameter path: a directory or a bucket (`s3://BUCKET/PREFIX`) with the same cloud, whose zone has the applied version.
+    /// - Throws: ``SyncError``; with `.refused` for another cloud, or, at a peer, for a replicated folder or a store without conditional writes;
+    ///   with `.dataRefused` for an older copy of the zone.
     public func relocate(to path: String) async throws -> RelocationReport {
         try await locked {
             guard backend == nil else {
@@ -38,7 +39,7 @@ extension SyncEngine {
         }
     }
 
-    /// Sees that a directory has the cloud and the history that a database was set up with. Returns the text that settings keep.
+    /// Checks that a directory or bucket has the cloud and the history of a database. Returns the text for the settings.
     static func verifyPlace(_ path: String, for settings: SyncSettings, _ database: LocalDatabase, _ keyStore: any KeyStore) async throws -> String {
         let (applied, isReplicated) = try database.read(at: .read) { (try $0.state.applied(), try $0.settings.operatorSettings().isReplicated) }
         let cloud = try SyncError.at(.open) { try CloudLocation.open(path, expecting: settings.cloudUUID, container: settings.container) }
@@ -49,7 +50,7 @@ extension SyncEngine {
         do {
             _ = try await cloud.changes(since: applied?.token, in: ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private))
         } catch let error as CloudError where error.code == .changeTokenExpired {
-            // The applied version was pruned; the zone goes on from it.
+            // The applied version was pruned; the zone continues from it.
         } catch {
             throw SyncError(error, step: .open)
         }

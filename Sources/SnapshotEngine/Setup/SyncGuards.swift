@@ -3,9 +3,9 @@ package import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// The rules that say no before anything is changed.
+/// Checks that refuse before anything is changed.
 package enum SyncGuards {
-    /// An import cannot insert rows without a value in a column that the dataset does not describe.
+    /// Refuses a table with a column that must have a value and that the dataset does not describe: an import cannot insert rows.
     package static func refuseUnfillableColumns(_ shape: TableShape, _ schema: DatasetSchema, at database: String) throws {
         guard let column = shape.unfillableColumns.first else { return }
         throw SyncError(
@@ -18,7 +18,7 @@ package enum SyncGuards {
 
     private static func quoted(_ name: String) -> String { "\"" + name.replacing("\"", with: "\"\"") + "\"" }
 
-    /// A dataset file that knows less than the zone's data would lose fields when it publishes.
+    /// Refuses to publish if the device's dataset file lacks fields of the zone's data: the publication would lose them.
     package static func refuseUnknownFields(_ states: [DatasetState]) throws {
         guard let state = states.first(where: { !$0.unknownFields.isEmpty }) else { return }
         throw SyncError(
@@ -27,7 +27,7 @@ package enum SyncGuards {
             hint: "snapsync describe --update --create takes them over; or update snapsync on this device")
     }
 
-    /// A view replaces rows, and changes that are in no version yet would be gone with them.
+    /// Refuses a view if there are unpublished changes: the view replaces the rows, and the changes would be lost.
     static func refuseViewOverChanges(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], at database: String) throws {
         for schema in schemas {
             let count = try transaction.changeLog.summary(of: schema).count

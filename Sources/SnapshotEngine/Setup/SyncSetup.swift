@@ -8,11 +8,11 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Sets a database up for syncing: settings in the database, the zone in the cloud.
+/// Sets a database up for syncing: stores the settings in the database, and creates or joins the zone in the cloud.
 package enum SyncSetup {
     /// Sets a database up.
     ///
-    /// - Parameter backend: the caller's backend; nil for the cloud directory that the request names.
+    /// - Parameter backend: the caller's backend; nil for the cloud that the request names.
     static func run(_ asked: SetupRequest, in backend: (any CloudDatabase)? = nil) async throws -> SetupReport {
         let request = try await asked.followingZone(in: backend)
         guard backend == nil || request.sharing == nil else {
@@ -56,7 +56,7 @@ package enum SyncSetup {
                     try await joinZone(zone, in: cloud, as: device, request, isDirectory: backend == nil && !CloudLocation.isBucket(request.cloud))
                 }
             } catch {
-                // Where no zone was made, the database is left as it was.
+                // No zone was made, so leave the database as it was.
                 if hasBegun, (try? await isThere(zone, in: cloud)) == false, (try? database.write({ try $0.zoneBeginning.clear() })) != nil { hasBegun = false }
                 throw error
             }
@@ -125,7 +125,7 @@ package enum SyncSetup {
             report.described = choice.described.map { DescribeReport($0, database: request.database) }
             return report
         } catch {
-            // A database that this call made, and that is of no use, is not left behind; one that knows whose zone was made is of use.
+            // Do not leave a new, unusable database behind. Keep it if it records which zone it made.
             if isNew, !hasBegun { database.remove() }
             throw error
         }
@@ -139,7 +139,7 @@ package enum SyncSetup {
         }
     }
 
-    /// The device's range of keys, if it asks for one and a table can have it.
+    /// Returns the device's range of keys, if it asks for one and a table can use it.
     private static func claimKeyRange(_ request: SetupRequest, _ datasets: [DatasetSchema], _ claim: KeyRangeClaim, _ database: LocalDatabase) async throws
         -> DeviceKeyRange?
     {
@@ -151,9 +151,9 @@ package enum SyncSetup {
         }
     }
 
-    /// Binds the choice and names the entitlement, as asked for. Returns the choice that holds.
+    /// Binds the choice and stores the entitlement file, as requested. Returns the resulting choice.
     ///
-    /// - Parameter beginning: what the next `init` must know if this one ends here: that this database made the zone.
+    /// - Parameter beginning: what the next `init` must know if this one fails here: that this database made the zone.
     private static func setUpGate(_ request: SetupRequest, _ database: LocalDatabase, _ beginning: ZoneBeginning?) throws -> SyncChoice {
         let gate = SyncGate(database: database, options: GateOptions(), now: { .now }, logger: Logger(label: "snapsync"))
         do {
@@ -162,7 +162,7 @@ package enum SyncSetup {
             try SyncError.at(.open) { try gate.reconcile() }
             return try database.read(at: .read) { try $0.settings.preference().choice }
         } catch {
-            // Half set up is not set up.
+            // Undo a partial set-up.
             try database.write(at: .open) {
                 try $0.detach()
                 if let beginning { try $0.zoneBeginning.record(beginning) }
@@ -187,7 +187,7 @@ package enum SyncSetup {
                 if let description = choice.fromZone?.descriptions.first(where: { $0.schema == schema }) { try transaction.tables.check(description) }
                 guard request.role == .reader else { continue }
                 try SyncGuards.refuseUnfillableColumns(shape, schema, at: request.database)
-                // Its first import would refuse them; by then the settings stand.
+                // The first import would refuse these rows. Refuse them now, before the settings are stored.
                 guard schema.merge == .replace, !request.replacesOwnRows, !request.adoptsOwnRows else { continue }
                 if try transaction.rows.hasRows(schema) {
                     throw FirstImport.undecidedRows(of: schema, at: request.database, step: .open, hint: "run the same command with")
@@ -197,7 +197,8 @@ package enum SyncSetup {
         }
     }
 
-    /// An import cannot write a table whose indexes, checks or computed columns need what only the application registers with SQLite.
+    /// Refuses tables that imports cannot write, because their indexes, checks or computed columns need functions that only the application
+    /// registers.
     private static func refuseUnwritable(_ request: SetupRequest, _ datasets: [DatasetSchema]) throws {
         let survey = try SyncError.at(.open) { try TriggerSurvey(path: request.database, datasets) }
         for schema in datasets {
@@ -209,7 +210,7 @@ package enum SyncSetup {
         }
     }
 
-    /// Two peers that insert would give different rows one rowid, and no row could be told from another.
+    /// Refuses tables without a key at a peer: two peers would give one rowid to different rows, which could then not be told apart.
     private static func refuseHiddenKeys(_ datasets: [DatasetSchema], _ database: LocalDatabase, _ request: SetupRequest) throws {
         let hidden = try database.read(at: .open) { transaction in try datasets.filter { try transaction.tables.hasHiddenKey($0) } }
         guard let schema = hidden.first else { return }
@@ -219,7 +220,8 @@ package enum SyncSetup {
             hint: "let one device write the table (--role writer and --role reader), give it a PRIMARY KEY, or leave it out of the dataset file")
     }
 
-    /// Opens the cloud, or makes it where a device publishes and the place keeps what its role needs. Returns warnings if the place was tried out.
+    /// Opens the cloud. For a publisher, makes it if it is missing and the place keeps the promises that the role needs. Returns warnings if the
+    /// place was tested.
     private static func openCloud(_ request: SetupRequest) throws -> (any CloudDatabase, made: Bool, warnings: [String]?) {
         guard request.role.publishes else { return (try CloudLocation.open(request.cloud), false, nil) }
         guard request.sharing == nil || !CloudLocation.isBucket(request.cloud) else {
@@ -257,7 +259,7 @@ package enum SyncSetup {
         throw otherPublisher(info, request)
     }
 
-    /// Why a device cannot publish in a zone with one publisher.
+    /// Returns the error for a device that cannot publish in a zone with one publisher.
     static func otherPublisher(_ info: ZoneInfo, _ request: SetupRequest) -> SyncError {
         SyncError(
             .refused, step: .open, at: "zone \(info.id)", "its one publisher is the device \(info.creator)",
@@ -266,13 +268,13 @@ package enum SyncSetup {
                 : "join as a reader (--role reader), choose another zone (--zone), or give that device's name if it is this one (--device \(info.creator))")
     }
 
-    /// Notes that this database is about to make the zone. Whether it is, or was when an earlier `init` ended too early.
+    /// Records that this database is about to make the zone. Returns whether it makes the zone now, or made it in an earlier `init` that failed.
     private static func begin(_ beginning: ZoneBeginning, _ zone: ZoneID, in cloud: any CloudDatabase, _ database: LocalDatabase, _ request: SetupRequest)
         async throws -> Bool
     {
         guard request.role.publishes else { return false }
         if try await isThere(zone, in: cloud) {
-            // With a version in it, it is to be imported first, whoever made it.
+            // If the zone has a version, that must be imported first, whoever made the zone.
             guard try database.read({ try $0.zoneBeginning.contains(beginning) }) else { return false }
             return try await cloud.records(in: zone).token == nil
         }
@@ -289,7 +291,7 @@ package enum SyncSetup {
         }
     }
 
-    /// The machine's name, made fit for a file name.
+    /// Returns the machine's name, reduced to characters for file names.
     package static func machineName() -> String {
         let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
         let host = String(ProcessInfo.processInfo.hostName.prefix { $0 != "." }.filter(allowed.contains).prefix(40))

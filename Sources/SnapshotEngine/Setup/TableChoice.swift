@@ -1,13 +1,14 @@
 import LocalStore
 
-/// Which tables of a database travel, where their description is to be made from the database itself.
+/// The tables of a database to sync, if their description is made from the database itself.
 ///
 ///     request.tables = TableChoice(skipped: ["cache"], timestamps: [.init(table: "notes", column: "edited")])
 public struct TableChoice: Sendable, Hashable {
-    /// The column that says when a row of a table was last changed.
+    /// The column with the time of a row's last change.
     public struct Timestamp: Sendable, Hashable {
         public let table: String
-        /// The column, for numbers whose unit the rows do not say with it, as in `mtime:milliseconds`; nil: none, whatever columns the table has.
+        /// The column, with a unit if the rows do not show it, for example `mtime:milliseconds`; nil: the table has no such column, whatever its
+        /// columns are called.
         public let column: String?
 
         public init(table: String, column: String?) {
@@ -16,11 +17,11 @@ public struct TableChoice: Sendable, Hashable {
         }
     }
 
-    /// The tables; nil for all.
+    /// The tables to sync; nil for all.
     public var tables: [String]?
-    /// Tables that stay where they are.
+    /// The tables that are not synced.
     public var skipped: [String]
-    /// Timestamp columns, where another than the recognised one is wanted.
+    /// Timestamp columns that replace the recognised ones.
     public var timestamps: [Timestamp]
 
     public init(tables: [String]? = nil, skipped: [String] = [], timestamps: [Timestamp] = []) {

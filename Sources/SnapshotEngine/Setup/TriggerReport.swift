@@ -2,18 +2,19 @@ package import LocalStore
 package import SnapshotModel
 import StrictText
 
-/// A trigger of the application's on a table that travels, and what becomes of it when an import changes that table.
+/// A trigger of the application on a synced table, and what an import does with it.
 public struct TriggerReport: Sendable, Encodable, Hashable {
     public let name: String
     public let dataset: String
     public let table: String
-    /// The tables that it writes, itself or by further triggers.
+    /// The tables that the trigger writes, directly or through further triggers.
     public let writes: [String]
-    /// Those among them that are synced: what the trigger writes there because of an import is ignored.
+    /// The synced tables among them. An import ignores what the trigger writes there.
     public let ignored: [String]
-    /// Whether it runs when an import changes rows: not if the dataset file says `"triggers": "off"`, or if it lacks something.
+    /// Whether the trigger runs when an import changes rows. It does not if the dataset file says `"triggers": "off"`, or if it needs something
+    /// that is missing.
     public let runs: Bool
-    /// What it needs and only the application has, in SQLite's words; nil if nothing.
+    /// SQLite's message about what the trigger needs and only the application has; nil if there is nothing.
     public let failure: String?
 
     package init(_ trigger: TriggerSurvey.Trigger, datasets: [DatasetSchema]) {
@@ -27,7 +28,7 @@ public struct TriggerReport: Sendable, Encodable, Hashable {
         runs = trigger.failure == nil && datasets.first { $0.name == trigger.dataset }?.triggers != .off
     }
 
-    /// What ``sentence`` says of several triggers in one sentence: those of which the same is to be said.
+    /// Summarises several triggers: one sentence for each group with the same result.
     package static func summary(_ triggers: [TriggerReport]) -> [String] {
         func said(_ chosen: [TriggerReport], _ what: String) -> [String] {
             guard !chosen.isEmpty else { return [] }
@@ -46,10 +47,10 @@ public struct TriggerReport: Sendable, Encodable, Hashable {
             + said(able.filter { !$0.runs }, "an import does not run them, as the dataset file says")
     }
 
-    /// Whether an import does not do all that the trigger does elsewhere.
+    /// Whether an import does less than the trigger does otherwise.
     package var isRestricted: Bool { !runs || !ignored.isEmpty }
 
-    /// The trigger and what an import makes of it, in words.
+    /// The trigger and what an import does with it, as a sentence.
     public var sentence: String {
         let found = "the trigger \(name) of \(table)\(writes.isEmpty ? "" : " writes \(writes.joined(separator: ", "))")"
         if let failure {

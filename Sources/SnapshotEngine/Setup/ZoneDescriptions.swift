@@ -3,23 +3,23 @@ package import LocalStore
 package import SnapshotModel
 import SnapshotVersions
 
-/// What a zone says about its datasets, for a device that joins it without a dataset file.
+/// The zone's descriptions of its datasets, for a device that joins without a dataset file.
 package struct ZoneDescriptions {
     /// The datasets, parents before children.
     package let datasets: [DatasetSchema]
-    /// The descriptions of those that are not built in.
+    /// The descriptions of the datasets that are not built in.
     let descriptions: [DatasetDescription]
-    /// The tables of the built-in datasets that the zone has.
+    /// The tables of the zone's built-in datasets.
     let builtInTables: [String]
 
-    /// Reads them; nil if the zone has no version yet.
+    /// Reads the descriptions; nil if the zone has no version yet.
     ///
     /// - Throws: ``SyncError`` with `.dataRefused` for descriptions that cannot be used, `.refused` if a dataset is not described.
     init?(_ zone: ZoneID, in cloud: any CloudDatabase) async throws { try self.init(await cloud.at(.fetch).records(in: zone), of: zone) }
 
-    /// Reads them as of one version.
+    /// Reads the descriptions of one version.
     ///
-    /// - Parameter state: the zone's records then.
+    /// - Parameter state: the zone's records in that version.
     package init?(_ state: ZoneState, of zone: ZoneID) throws {
         guard state.token != nil else { return nil }
         descriptions = try state.descriptions(in: zone)
@@ -44,7 +44,7 @@ package struct ZoneDescriptions {
         }
     }
 
-    /// Makes the tables that are missing. Returns their names.
+    /// Creates the missing tables. Returns their names.
     package func createTables(in transaction: LocalTransaction) throws -> [String] {
         try transaction.tables.createBuiltIn(builtInTables) + transaction.tables.create(descriptions)
     }
