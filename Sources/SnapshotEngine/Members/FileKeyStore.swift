@@ -4,26 +4,27 @@ import Platform
 import Sealing
 import Synchronization
 
-/// Keys in files of mode 0600 outside of databases and clouds: `$XDG_DATA_HOME/snapsync/keys/CLOUD/SCOPE/ZONE/DEVICE.json`.
+/// Stores keys in files of mode 0600, outside of databases and clouds: `$XDG_DATA_HOME/snapsync/keys/CLOUD/SCOPE/ZONE/DEVICE.json`.
 ///
-/// Two others come first: the file that `SNAPSYNC_KEY_FILE` names, and `snapsync-key` among the credentials that systemd hands to a service
-/// (`$CREDENTIALS_DIRECTORY`). A file may be locked with a passphrase. Source: docs/security.md, "The key file".
+/// Two other files have precedence: the file that `SNAPSYNC_KEY_FILE` names, and `snapsync-key` among the credentials that systemd passes to a
+/// service (`$CREDENTIALS_DIRECTORY`). A file may be locked with a passphrase. Source: docs/security.md, "The key file".
 public struct FileKeyStore: KeyStore {
     private let environment: [String: String]
     private let passphrases: PassphraseSource
-    /// Whether keys that are made get a passphrase.
+    /// Whether new keys get a passphrase.
     private let locksNewKeys: Bool
     private let protectsMemory: Bool
-    /// A passphrase is asked for once, and not by each run of a process.
+    /// The keys that were unlocked last, so that a process asks for a passphrase once and not at each run.
     private let unlocked = Unlocked()
 
-    /// The store that the process's environment describes.
+    /// Creates the store that the process's environment describes.
     ///
     /// - Parameters:
-    ///   - locksNewKeys: whether keys that are made get a passphrase. A key file says itself whether it is locked; one that is not is refused then.
-    ///   - protectsMemory: whether the process leaves no core dump, and no other process of its user may read its memory, once it has read keys.
-    ///     For a program that is alone in its process.
-    ///   - ask: asks a person for a passphrase, where neither `SNAPSYNC_PASSPHRASE_FILE` nor a credential has it; nil where nobody can be asked.
+    ///   - locksNewKeys: whether new keys get a passphrase. An existing key file says itself whether it is locked; if it is not, it is refused
+    ///     then.
+    ///   - protectsMemory: whether, once it has read keys, the process leaves no core dump and other processes of its user cannot read its
+    ///     memory. For a program that is alone in its process.
+    ///   - ask: asks a person for a passphrase if neither `SNAPSYNC_PASSPHRASE_FILE` nor a credential has it; nil if there is nobody to ask.
     public init(
         locksNewKeys: Bool = false, protectsMemory: Bool = false, asking ask: (@Sendable (PassphraseQuestion) -> [UInt8]?)? = nil
     ) {
@@ -31,7 +32,7 @@ public struct FileKeyStore: KeyStore {
             environment: ProcessInfo.processInfo.environment, locksNewKeys: locksNewKeys, protectsMemory: protectsMemory, asking: ask)
     }
 
-    /// The store that other variables describe.
+    /// Creates the store that other variables describe.
     package init(
         environment: [String: String], locksNewKeys: Bool = false, protectsMemory: Bool = false,
         asking ask: (@Sendable (PassphraseQuestion) -> [UInt8]?)? = nil
@@ -62,14 +63,14 @@ public struct FileKeyStore: KeyStore {
     private func create(_ file: KeyFile, at place: PrivateFile) throws {
         let folder = URL(fileURLWithPath: place.path).deletingLastPathComponent().path
         try put(file, at: place) { bytes, temporary in
-            // The keys must be there after a power cut if the zone is, which only they can write to.
+            // The keys must survive a power cut if the zone does, because only they can write to the zone.
             try FileReplacement.createFolder(folder, mode: 0o700)
             let isPlaced = try FileReplacement.create(place.path, with: bytes, through: temporary, mode: 0o600)
             guard isPlaced else { throw place.error("other keys are there already", "remove that file only if nobody needs its keys") }
         }
     }
 
-    /// Gives a device the keys in one zone that it has in another; a file with a passphrase has it there, too.
+    /// Copies a device's keys from one zone to another. A file with a passphrase has the same passphrase there.
     ///
     /// - Throws: ``CloudError`` with `.keyUnavailable`.
     package func copy(of owner: KeyOwner, to next: KeyOwner) throws {
@@ -82,16 +83,16 @@ public struct FileKeyStore: KeyStore {
 
     public func place(of owner: KeyOwner) -> String { location(of: owner).path }
 
-    /// What happens to the passphrase of a key file.
+    /// A change of a key file's passphrase.
     package enum PassphraseChange: Sendable {
-        /// It gets the one that a file has; with nil, the one that a person types.
+        /// Sets the passphrase from a file, or, if nil, the one that a person types.
         case set(from: String?)
         case remove
     }
 
-    /// Gives a key file a passphrase, another one, or none. The keys stay the same.
+    /// Sets, replaces or removes the passphrase of a key file. The keys stay the same.
     ///
-    /// - Throws: ``CloudError`` with `.keyUnavailable`; the file is as it was.
+    /// - Throws: ``CloudError`` with `.keyUnavailable`; the file is unchanged then.
     package func change(_ change: PassphraseChange, of owner: KeyOwner) throws {
         let place = location(of: owner)
         guard let (keys, _) = try read(owner) else { throw place.error("the keys of \(owner.device) are not there", Self.lostHint) }
@@ -102,7 +103,7 @@ public struct FileKeyStore: KeyStore {
             case .set(let source):
                 try locked(keys, of: owner, with: passphrases.newPassphrase(for: place.path, from: source, isAsked: true), at: place)
             }
-        // A link keeps leading to the file.
+        // If the path is a symbolic link, replace its target and keep the link.
         let target = System.destination(ofLink: place.path) ?? place.path
         try put(file, at: place, beside: target) { bytes, temporary in
             _ = try FileReplacement.replace(target, by: bytes, through: temporary, mode: 0o600)
@@ -119,7 +120,7 @@ public struct FileKeyStore: KeyStore {
         }
     }
 
-    /// - Parameter write: gets the bytes, and a path beside the file that nothing has.
+    /// - Parameter write: receives the bytes, and an unused path beside the file.
     private func put(
         _ file: KeyFile, at place: PrivateFile, beside path: String? = nil, _ write: (UnsafeRawBufferPointer, String) throws -> Void
     ) throws {
@@ -137,7 +138,7 @@ public struct FileKeyStore: KeyStore {
 
     private func location(of owner: KeyOwner) -> PrivateFile {
         let credential = PrivateFile.credential("snapsync-key", in: environment)
-        // XDG Base Directory Specification: a relative path is to be ignored.
+        // The XDG Base Directory Specification says to ignore a relative path.
         let data = environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(environment["HOME"] ?? NSHomeDirectory())/.local/share"
         let named = environment["SNAPSYNC_KEY_FILE"].flatMap { $0.isEmpty ? nil : $0 }
         return PrivateFile(
@@ -182,7 +183,7 @@ public struct FileKeyStore: KeyStore {
     fileprivate static let lostHint = "bring the file back from a copy; without one, detach the device, set it up under another name, and have it approved"
     private static let memoryHint = "unlocking the key file takes its scrypt parameter n in KiB of memory: make room"
 
-    /// The keys of the file that was unlocked last in this process, by the file's bytes.
+    /// The keys of the file that this process unlocked last, for the same bytes of the file.
     private final class Unlocked: Sendable {
         private let last = Mutex<(file: [UInt8], keys: DeviceKeys)?>(nil)
 

@@ -3,9 +3,10 @@ import LocalStore
 import SnapshotVersions
 import StrictText
 
-/// The promise of a signed zone's publishers that there is a new version at least once a day: a record of the zone.
+/// The record of a signed zone in which its publishers promise a new version at least once a day.
 ///
-/// Who can keep new versions back from a device cannot make one, so the age of the newest version tells. Source: docs/security.md, "Freshness".
+/// An attacker who can withhold new versions from a device cannot make one. So the age of the newest version reveals the attack. Source:
+/// docs/security.md, "Freshness".
 package struct FreshnessRecord: Sendable {
     package static let recordType = "SnapshotFreshness"
     package static let recordName = "snapshot_freshness"
@@ -13,12 +14,12 @@ package struct FreshnessRecord: Sendable {
     package static let standardInterval = 86_400
     private static let field = "interval"
 
-    /// At least how often there is a new version, in seconds.
+    /// The longest time between two versions, in seconds.
     let interval: Int
 
     init(interval: Int) { self.interval = interval }
 
-    /// The promise that a record makes; nil for another record, or one that says nothing that can be kept.
+    /// Reads the promise of a record; nil for another record, or for an interval out of range.
     init?(_ record: CloudRecord) {
         guard record.name == Self.recordName, record.type == Self.recordType, case .integer(let seconds) = record.fields[Self.field],
             (60...31_536_000).contains(seconds)
@@ -26,22 +27,22 @@ package struct FreshnessRecord: Sendable {
         interval = Int(seconds)
     }
 
-    /// The record as the zone keeps it.
+    /// The record as it is stored in the zone.
     var record: CloudRecord { CloudRecord(type: Self.recordType, name: Self.recordName, fields: [Self.field: .integer(Int64(interval))]) }
 }
 
-/// What `member freshness` did.
+/// The result of `member freshness`.
 public struct FreshnessReport: Sendable, Encodable {
     public let zone: String
-    /// At least how often the zone has a new version from now on, in seconds; nil if nobody promises that any more.
+    /// The longest time between two versions from now on, in seconds; nil if there is no promise any more.
     public let interval: Int?
-    /// The version that says so.
+    /// The version that carries the change.
     public let version: Int
 }
 
 extension SyncEngine {
-    /// Promises that the signed zone has a new version at least once a day, or takes that back. Every publisher keeps the promise with its syncs; readers
-    /// warn after three days without a version.
+    /// Promises that the signed zone gets a new version at least once a day, or withdraws the promise. Every publisher keeps the promise when it
+    /// syncs; readers warn after three days without a version.
     ///
     /// - Throws: ``SyncError`` with `.refused` if the zone is not signed, or this device does not publish in it.
     public func setFreshness(_ isPromised: Bool) async throws -> FreshnessReport {
@@ -69,7 +70,7 @@ extension SyncEngine {
 }
 
 extension SyncContext {
-    /// Notes what new commits say of the zone's promise, and when the newest was made.
+    /// Records the zone's promise and the age of its newest version, as new commits say them.
     func noteFreshness(_ changes: ZoneChanges) throws {
         guard signedZone != nil, let newest = changes.commits.last else { return }
         let before = try database.read(at: .read) { try $0.state.freshness() }
@@ -83,10 +84,10 @@ extension SyncContext {
         try database.write(at: .read) { try $0.state.setFreshness(note) }
     }
 
-    /// Publishes a version that changes nothing, if the zone has promised one by now and there is none. Returns its number.
+    /// Publishes a version without changes if the promise makes one due. Returns its number; nil if none was due.
     func keepFresh() async throws -> Int? {
         guard signedZone != nil, let note = try database.read(at: .read, { try $0.state.freshness() }), note.isDue(at: now()) else { return nil }
-        // Versions that this device has made since are noted nowhere.
+        // Versions that this device has published since are not recorded in the note, so read the newest commit.
         let applied = try database.read(at: .read) { try $0.state.appliedHere() }
         guard let applied, let newest = try await cloud.at(.fetch).commits(upTo: applied.token, count: 1, in: zone).last else { return nil }
         var current = FreshnessNote(interval: note.interval, newest: newest.clock)
@@ -101,7 +102,7 @@ extension SyncContext {
         return version
     }
 
-    /// The warning of a reader to which nothing new has come for three intervals; nil if all is well.
+    /// Returns a reader's warning if no new version has arrived for three intervals; nil otherwise.
     func staleness() throws -> String? {
         guard signedZone != nil, let note = try database.read(at: .read, { try $0.state.freshness() }), let age = note.silence(at: now()) else { return nil }
         return

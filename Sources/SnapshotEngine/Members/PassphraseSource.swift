@@ -2,34 +2,34 @@ import CloudStore
 import Foundation
 import Platform
 
-/// What a person is asked for: the passphrase of a key file.
+/// The question for a key file's passphrase.
 public struct PassphraseQuestion: Sendable {
     /// The path of the key file.
     public let keyFile: String
-    /// Whether the file gets the passphrase now; then a person types it twice.
+    /// Whether the passphrase is new; the person then types it twice.
     public let isNew: Bool
 }
 
-/// Where the passphrase of key files comes from: a file, a credential of systemd, or a person. Never an argument, which other users could read.
+/// Gets the passphrases of key files from a file, a systemd credential, or a person. Never from an argument: other users could read it.
 struct PassphraseSource: Sendable {
     let environment: [String: String]
-    /// Asks a person; nil if nobody can be asked.
+    /// Asks a person; nil if there is nobody to ask.
     let ask: (@Sendable (PassphraseQuestion) -> [UInt8]?)?
 
-    /// How many bytes a passphrase has at most, and a new one at least.
+    /// The largest size of a passphrase, and the smallest size of a new one, in bytes.
     static let byteLimit = 1024
     static let leastByteCount = 8
     static let variable = "SNAPSYNC_PASSPHRASE_FILE"
     private static let credential = "snapsync-passphrase"
 
-    /// The passphrase that opens a key file.
+    /// Returns the passphrase that opens a key file.
     ///
     /// - Throws: ``CloudError`` with `.keyUnavailable` if there is none.
     func passphrase(of keyFile: String) throws -> [UInt8] { try passphrase(keyFile, isNew: false) }
 
-    /// The passphrase that a key file gets.
+    /// Returns the new passphrase of a key file.
     ///
-    /// - Parameter file: the file that has it; nil for the usual source.
+    /// - Parameter file: the file with the passphrase; nil for the usual sources.
     /// - Throws: ``CloudError`` with `.keyUnavailable` if there is none, or it is too short.
     func newPassphrase(for keyFile: String, from file: String? = nil, isAsked: Bool = false) throws -> [UInt8] {
         let passphrase =
@@ -43,7 +43,7 @@ struct PassphraseSource: Sendable {
         return passphrase
     }
 
-    /// - Parameter isAsked: whether only a person can have it.
+    /// - Parameter isAsked: whether to ask a person and ignore the other sources.
     private func passphrase(_ keyFile: String, isNew: Bool, isAsked: Bool = false) throws -> [UInt8] {
         if !isAsked {
             if let path = environment[Self.variable], !path.isEmpty {
@@ -65,7 +65,7 @@ struct PassphraseSource: Sendable {
 
     private func read(_ file: PrivateFile) throws -> [UInt8] {
         guard var bytes = try file.read() else { throw file.error("the passphrase file is not there", Self.fileHint) }
-        // An editor's line end is not meant.
+        // Ignore the line end that an editor adds.
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
         guard !bytes.isEmpty else { throw file.error("the passphrase file is empty", Self.fileHint) }

@@ -1,27 +1,27 @@
 import CloudStore
 import Foundation
 
-/// A small file with a secret: it belongs to the process's user alone, or systemd hands it to the service.
+/// A small file with a secret. Other users have no access to it, unless systemd passes it to the service.
 struct PrivateFile {
     let path: String
-    /// Whether systemd owns the file: then its access rules are systemd's.
+    /// Whether the file is a systemd credential. systemd then sets its access rules.
     var isCredential = false
-    /// What the file is, for errors: `key file`.
+    /// A name for the file in errors, for example `key file`.
     let kind: String
     let byteLimit: Int
-    /// What to do where it is no such file.
+    /// What to do if the file is not usable.
     let hint: String
 
-    /// The credential of that name that systemd hands to the service; nil if it hands none.
+    /// Returns the path of a systemd credential; nil if the service has none with that name.
     static func credential(_ name: String, in environment: [String: String]) -> String? {
         guard let folder = environment["CREDENTIALS_DIRECTORY"], !folder.isEmpty else { return nil }
         let path = "\(folder)/\(name)"
         return FileManager.default.fileExists(atPath: path) ? path : nil
     }
 
-    /// The bytes; nil if there is no such file.
+    /// Returns the bytes; nil if the file does not exist.
     ///
-    /// - Throws: ``CloudError`` with `.keyUnavailable` if it cannot be read, is no plain file, or others may read it.
+    /// - Throws: ``CloudError`` with `.keyUnavailable` if the file cannot be opened, is not a regular file, or other users have access to it.
     func read() throws -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {

@@ -6,18 +6,19 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// What `init` does first in a sealed zone, of which nothing can be read without its keys: the device's name, its own keys, and whether the zone's are for it.
+/// The first part of `init` in a sealed zone, whose contents cannot be read without keys. It chooses the device's name, finds or makes its keys,
+/// and checks whether the zone's keys are encrypted for it.
 ///
-/// If they are not, the device asks to be a member, and `init` ends; once it is approved, the same `init` goes on from here.
+/// If they are not, the device requests membership, and `init` ends. Once the device is approved, the same `init` continues from here.
 struct SealedJoin {
     let name: DeviceName
-    /// The zone as it can be read now.
+    /// The zone's cloud, through which this device can read the contents.
     let cloud: any CloudDatabase
 
-    /// Looks at the zone; nil if there is none, or it is not sealed.
+    /// Reads the zone; nil if it does not exist or is not sealed.
     ///
-    /// - Parameter trusted: what ``SignedZoneSetup/verifyTrust(_:_:)`` returned.
-    /// - Throws: ``SyncError`` with `.tryAgainLater` if the device has to be approved first, `.refused`.
+    /// - Parameter trusted: the result of ``SignedZoneSetup/verifyTrust(_:_:)``.
+    /// - Throws: ``SyncError`` with `.tryAgainLater` if the device must be approved first, or with `.refused`.
     init?(_ request: SetupRequest, _ backend: (any CloudDatabase)?, trusting trusted: KeyFingerprint?) async throws {
         let id = ZoneID(request.zone)
         guard let opened = try? backend ?? CloudLocation.open(request.cloud), let info = try? await opened.zone(id), info.isSealed else {
@@ -36,7 +37,7 @@ struct SealedJoin {
         let zone = try SignedZone(knowledge, owner, request.keyStore, in: opened)
         cloud = zone.opened
         let state = try await opened.at(.verify).records(in: id)
-        // The zone is this device's own, and its first version is still to come.
+        // The zone belongs to this device, and its first version is not published yet.
         if state.token == nil, info.creator == name.name, request.role.publishes { return }
         if request.role.publishes, info.publishers == .one, info.creator != name.name { throw SyncSetup.otherPublisher(info, request) }
         let ring = try SyncError.at(.verify) { try state.record(KeyRing.recordName).map { try KeyRing($0, at: "zone \(id)") } }
@@ -49,7 +50,7 @@ struct SealedJoin {
         try await ask(zone, request, keys.publicKeys, hasVersions: state.token != nil)
     }
 
-    /// The device's keys; made if there are none.
+    /// Returns the device's keys, and makes them if there are none.
     private static func keys(of owner: KeyOwner, _ request: SetupRequest) throws -> DeviceKeys {
         let found = try request.keyStore.keys(of: owner)
         if let found {
@@ -64,7 +65,7 @@ struct SealedJoin {
         return made
     }
 
-    /// Leaves the request to be a member in the zone, and says what is to be done.
+    /// Requests membership in the zone, and throws an error that says what to do next.
     private func ask(_ zone: SignedZone, _ request: SetupRequest, _ own: DevicePublicKeys, hasVersions: Bool) async throws {
         let id = zone.owner.zone, device = name.name
         let list = try await SyncError.at(.verify) { try await zone.cloud.members(in: id) }

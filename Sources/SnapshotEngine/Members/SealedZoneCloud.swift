@@ -3,9 +3,9 @@ import CommitLog
 import Sealing
 import StrictText
 
-/// A cloud in which the contents of one sealed zone are encrypted and decrypted on their way: records, assets and messages.
+/// Encrypts and decrypts the contents of one sealed zone: records, assets and messages.
 ///
-/// Whoever uses it sees an ordinary zone. What commits, checkpoints and files look like is the wrapped cloud's matter.
+/// Its users see an ordinary zone. The wrapped cloud handles the form of commits, checkpoints and files.
 struct SealedZoneCloud: CloudDatabaseDecorator {
     let wrapped: any CloudDatabase
     private let keys: ZoneKeys
@@ -59,7 +59,7 @@ struct SealedZoneCloud: CloudDatabaseDecorator {
                 opened.append(try SealedMessage.open(message, by: boxes))
             } catch {
                 if case .unknownEpoch = error, !hasLooked {
-                    // Its sender may know of an epoch that began since.
+                    // The sender may know an epoch that began since the keys were read.
                     (boxes, hasLooked) = (try await newestBoxes(), true)
                     if let message = try? SealedMessage.open(message, by: boxes) {
                         opened.append(message)
@@ -102,7 +102,7 @@ struct SealedZoneCloud: CloudDatabaseDecorator {
         }
     }
 
-    /// Records of a sealed zone none of which is sealed: those of members and keys, or somebody's who has no keys.
+    /// Accepts unsealed records of a sealed zone only if they are the records of members and keys. Others come from a party without keys.
     private func refusePlain(_ records: [CloudRecord]) throws -> [CloudRecord] {
         guard let record = records.first(where: { !$0.mayStandInSealedZone }) else { return records }
         throw CloudError(
@@ -143,13 +143,13 @@ struct SealedZoneCloud: CloudDatabaseDecorator {
 
     // MARK: keys
 
-    /// The keys as they are known; read from the zone where none are.
+    /// Returns the known keys, and reads them from the zone if there are none.
     func boxes() async throws -> BoxKeys {
         if let boxes = try keys.boxes() { return boxes }
         return try await newestBoxes()
     }
 
-    /// The keys that the zone has now; those that it begins with where it has no commits.
+    /// Returns the zone's current keys. In a zone without commits, returns the keys with which the zone begins.
     private func newestBoxes() async throws -> BoxKeys {
         let state = try await wrapped.records(in: keys.owner.zone)
         guard state.token != nil else { return try keys.begin() }

@@ -6,7 +6,7 @@ import SnapshotVersions
 import StrictText
 import Synchronization
 
-/// A device in a signed zone: what it trusts, where its keys are, and the cloud that checks by them.
+/// A device's view of a signed zone: whom it trusts, where its keys are, and the cloud that checks signatures with them.
 package struct SignedZone: Sendable {
     package let owner: KeyOwner
     package let authority: ZoneAuthority
@@ -15,12 +15,12 @@ package struct SignedZone: Sendable {
     package let history: HistoryID
     /// The backend itself.
     package let cloud: any SigningCloud
-    /// What opens and seals the zone's contents; nil if it is not sealed.
+    /// The keys that open and seal the zone's contents; nil if the zone is not sealed.
     package let keys: ZoneKeys?
 
-    /// Tells a cloud what this device knows of its zone.
+    /// Gives a cloud what this device knows of its zone.
     ///
-    /// - Throws: ``SyncError`` with `.refused` for a backend that knows no signatures.
+    /// - Throws: ``SyncError`` with `.refused` for a backend without signatures.
     init(_ knowledge: ZoneKnowledge, _ owner: KeyOwner, _ keyStore: any KeyStore, in cloud: any CloudDatabase) throws {
         guard let signing = (cloud as? any SigningCloud)?.forOneDevice() else {
             throw SyncError(
@@ -47,7 +47,7 @@ package struct SignedZone: Sendable {
         signing.authorities.set(authority, of: owner.zone)
     }
 
-    /// The signed zone of a database that is set up; nil if its zone is not signed.
+    /// Creates the signed zone of a database that is set up; nil if its zone is not signed.
     init?(of settings: SyncSettings, knowing text: String?, _ keyStore: any KeyStore, in cloud: any CloudDatabase) throws {
         guard let text else { return nil }
         let owner = KeyOwner(
@@ -55,17 +55,17 @@ package struct SignedZone: Sendable {
         try self.init(try StrictJSON.decode(ZoneKnowledge.self, from: text), owner, keyStore, in: cloud)
     }
 
-    /// A cloud through which the zone's contents can be read and written: the same one if the zone is not sealed.
+    /// Returns a cloud through which the zone's contents can be read and written. It is `cloud` itself if the zone is not sealed.
     package func opening(_ cloud: any CloudDatabase) -> any CloudDatabase { keys.map { SealedZoneCloud(wrapping: cloud, $0) } ?? cloud }
 
-    /// The backend itself, through which the zone's contents can be read and written.
+    /// The backend as a cloud through which the zone's contents can be read and written.
     package var opened: any CloudDatabase { opening(cloud) }
 
-    /// What a database keeps of what is known.
+    /// Encodes the knowledge of a zone for the database.
     static func text(_ knowledge: ZoneKnowledge) throws -> String { try StrictJSON.text(knowledge) }
 }
 
-/// A cloud whose signed zone was verified: what is learned of its members is in the database before the token can move on to it.
+/// A cloud that stores what it learns of a signed zone's members in the database, before the change token can move past it.
 struct SignedZoneCloud: CloudDatabaseDecorator {
     let wrapped: any CloudDatabase
     private let signedZone: SignedZone
@@ -92,7 +92,7 @@ struct SignedZoneCloud: CloudDatabaseDecorator {
     }
 
     func newAsset(for record: String, number: Int, kind: AssetKind, in zone: ZoneID) async throws -> sending any AssetWriter {
-        // Who cannot publish writes nothing that nobody would name.
+        // Fail before writing assets that no commit could name, if this device may not publish.
         try signedZone.authority.verifyMayPublish(signedZone.owner.device, in: signedZone.history)
         return try await wrapped.newAsset(for: record, number: number, kind: kind, in: zone)
     }

@@ -5,18 +5,18 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// What `init` does about a signed zone: whom to trust, whose keys, and the request to be a member.
+/// The part of `init` for a signed zone: it verifies the creator, finds or makes the device's keys, and requests membership.
 struct SignedZoneSetup {
     let zone: SignedZone
     let report: SignedSetupReport
 
-    /// Sees, before anything of a zone is used, that it is signed by whom the request trusts. Returns the fingerprint that holds from now on.
+    /// Checks, before the zone is used, that the creator whom the request trusts has signed it. Returns the fingerprint to trust from now on.
     ///
-    /// - Throws: ``SyncError`` with `.refused` if the zone is not signed and should be, with `.dataRefused` if another made it.
+    /// - Throws: ``SyncError`` with `.refused` if the zone should be signed and is not, with `.dataRefused` if another creator made it.
     static func verifyTrust(_ request: SetupRequest, _ backend: (any CloudDatabase)?) async throws -> KeyFingerprint? {
         let id = ZoneID(request.zone)
         guard let cloud = try? backend ?? CloudLocation.open(request.cloud), let info = try? await cloud.zone(id) else {
-            // A reader is told by what needs the zone; a publisher would make it.
+            // A reader gets the error from the code that needs the zone. A publisher would make the zone.
             guard request.trust != nil, request.role.publishes else { return request.trust }
             throw SyncError(
                 .nothingThere, step: .open, at: "zone \(id)", "there is no zone yet whose creator could be trusted",
@@ -48,9 +48,9 @@ struct SignedZoneSetup {
             hint: "on a device that publishes there: snapsync seal; or make another zone (--zone)")
     }
 
-    /// Gets the device its keys, and finds out whether they are a member's; nil in a zone that is not signed.
+    /// Finds or makes the device's keys, and checks whether they are a member's; nil in a zone that is not signed.
     ///
-    /// - Parameter trusted: what ``verifyTrust(_:_:)`` returned.
+    /// - Parameter trusted: the result of ``verifyTrust(_:_:)``.
     init?(_ request: SetupRequest, _ id: ZoneID, in cloud: any CloudDatabase, uuid: String, as device: String, trusting trusted: KeyFingerprint?) async throws {
         let info = try await cloud.at(.open).zone(id)
         guard info.isSealed || !request.isSealed else { throw Self.notSealed(id) }
@@ -75,7 +75,7 @@ struct SignedZoneSetup {
         if list?.creator == nil, info.creator == device, trusted == nil { knowledge.creator = keys.publicKeys.fingerprint.words }
         if list?.creator != nil { knowledge = first.authority.knowledge }
         knowledge.floor = state.token
-        // The private part is the person's alone: it is in no database and no cloud.
+        // Only the person gets the private part. It is stored in no database and no cloud.
         let code = info.isSealed && state.token == nil && info.creator == device ? RecoveryCode() : nil
         knowledge.recoveryKey = code?.publicKey
         zone = try SignedZone(knowledge, owner, store, in: cloud)
@@ -88,7 +88,7 @@ struct SignedZoneSetup {
             recoveryCode: code?.words)
     }
 
-    /// Asks to be a member: the report that every device writes, with the device's public keys, and signed by them.
+    /// Requests membership: writes the report that every device writes, with the device's public keys and signed by them.
     func request(_ role: String, nonce: String) async throws {
         guard !report.isMember else { return }
         try await SyncError.at(.announce) {

@@ -4,35 +4,36 @@ import LocalStore
 import SnapshotVersions
 import StrictText
 
-/// What `key rotate` did.
+/// The result of `key rotate`.
 public struct KeyRotationReport: Sendable, Encodable {
     public let zone: String
-    /// The number of the new keys.
+    /// The epoch of the new keys.
     public let epoch: Int
-    /// The version with which they begin.
+    /// The version from which they are used.
     public let version: Int
-    /// The words of the new recovery code, if one was asked for: a secret, which is stored nowhere.
+    /// The words of the new recovery code, if one was requested. The code is a secret and stored nowhere.
     public let recoveryCode: String?
-    /// The version in which every dataset was published whole with the new keys, where the caller has exported one; see ``SyncEngine/export(level:isFull:allowing:progress:)``.
+    /// The version in which every dataset was published whole with the new keys, if the caller has exported one; see
+    /// ``SyncEngine/export(level:isFull:allowing:progress:)``.
     public var resealed: Int?
 }
 
-/// What `key passphrase` did.
+/// The result of `key passphrase`.
 public struct KeyFileReport: Sendable, Encodable {
     public let zone: String
     public let device: String
     /// The path of the key file.
     public let keyFile: String
-    /// Whether the file can be used with a passphrase only.
+    /// Whether the file needs a passphrase.
     public let isLocked: Bool
 }
 
 extension SyncEngine {
-    /// Gives this device's key file a passphrase, another one, or none. The keys stay the same, and the cloud is not changed.
+    /// Sets, replaces or removes the passphrase of this device's key file. The keys stay the same, and the cloud is not changed.
     ///
     /// - Parameters:
     ///   - isLocked: whether the file has a passphrase from now on.
-    ///   - file: the file that has the new passphrase; nil asks a person.
+    ///   - file: the file with the new passphrase; nil asks a person.
     /// - Throws: ``SyncError`` with `.refused` if the zone is not signed, or the keys are not in a ``FileKeyStore`` or cannot be used.
     public func setPassphrase(isLocked: Bool, from file: String? = nil) async throws -> KeyFileReport {
         try await locked {
@@ -46,9 +47,9 @@ extension SyncEngine {
         }
     }
 
-    /// Begins a new epoch of a sealed zone: what is published from then on has other keys, for the same members.
+    /// Begins a new epoch of a sealed zone: versions published from now on use new keys, for the same members.
     ///
-    /// - Parameter makesRecoveryCode: whether to make a new recovery code; the old one opens no later version then.
+    /// - Parameter makesRecoveryCode: whether to make a new recovery code. The old code then opens no later version.
     /// - Throws: ``SyncError`` with `.refused` if the zone is not sealed, or this device does not publish in it.
     public func rotateKeys(makesRecoveryCode: Bool = false) async throws -> KeyRotationReport {
         try await gate.enter()

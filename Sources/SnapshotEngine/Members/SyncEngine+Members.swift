@@ -4,7 +4,7 @@ import LocalStore
 import SnapshotVersions
 import StrictText
 
-/// Who is a member of a signed zone, and who asks to be one.
+/// The members of a signed zone, and the devices that request membership.
 public struct MembersReport: Sendable, Encodable {
     public struct Member: Sendable, Encodable {
         public let device: String
@@ -12,30 +12,30 @@ public struct MembersReport: Sendable, Encodable {
         public let role: String
         /// The eight words of the member's keys.
         public let fingerprint: String
-        /// The member that admitted it; itself for the creator.
+        /// The member that admitted this member; itself for the creator.
         public let by: String
-        /// When, by that member's clock.
+        /// The time of admission, by that member's clock.
         public let since: String
-        /// Whether this database is that device.
+        /// Whether the member is this database's device.
         public let isOwn: Bool
     }
 
-    /// A device that has asked to be a member.
+    /// A device that requests membership.
     public struct Request: Sendable, Encodable {
         public let device: String
         /// The role that the device was set up with.
         public let role: String
         public let fingerprint: String
-        /// When the device asked, by its own clock.
+        /// The time of the request, by the device's own clock.
         public let at: String
-        /// Whether a member has that name, with other keys.
+        /// Whether a member with other keys has that name.
         public let isNameTaken: Bool
     }
 
     public let zone: String
-    /// Whether the zone is sealed: only its members can read it.
+    /// Whether the zone is sealed, so that only its members can read it.
     public let isSealed: Bool
-    /// The words of the zone's creator; nil where nothing has been published yet.
+    /// The words of the zone's creator; nil if nothing has been published yet.
     public let creator: String?
     /// The device that made the zone.
     public let creatorDevice: String
@@ -44,9 +44,9 @@ public struct MembersReport: Sendable, Encodable {
 }
 
 extension MembersReport {
-    /// Looks at a zone; nil if it is not signed.
+    /// Reads the members of a zone; nil if it is not signed.
     ///
-    /// - Parameter own: the keys of this device; nil where no database was named.
+    /// - Parameter own: the keys of this device; nil without a database.
     package init?(_ cloud: any CloudDatabase, _ zone: ZoneID, own: DevicePublicKeys?) async throws {
         guard let signing = cloud as? any SigningCloud else { return nil }
         let (found, reports, info) = try await SyncError.at(.fetch) {
@@ -72,24 +72,24 @@ extension MembersReport {
     }
 }
 
-/// What a change of the list of members did.
+/// The result of a change in the list of members.
 public struct MemberChangeReport: Sendable, Encodable {
     public enum Action: String, Sendable, Encodable { case approved, removed, role }
 
     public let zone: String
     public let action: Action
     public let device: String
-    /// The member's role from now on, or, of one that was removed, until now.
+    /// The member's new role, or its last role if it was removed.
     public let role: String
     public let fingerprint: String
-    /// The version that says so.
+    /// The version that carries the change.
     public let version: Int
-    /// In a sealed zone: the number of the keys that what is published from now on is sealed with.
+    /// In a sealed zone, the epoch of the keys for versions published from now on.
     public let epoch: Int?
 }
 
 extension SyncEngine {
-    /// Who is a member of the zone, and who asks to be one. Changes nothing.
+    /// Returns the members of the zone, and the devices that request membership. Changes nothing.
     ///
     /// - Throws: ``SyncError`` with `.refused` if the zone is not signed.
     public func members() async throws -> MembersReport {
@@ -102,12 +102,13 @@ extension SyncEngine {
         }
     }
 
-    /// Makes a device that has asked for it a member: a version of its own says so.
+    /// Admits a device that has requested membership, and publishes a version for that.
     ///
     /// - Parameters:
-    ///   - role: nil means the role that the device was set up with.
-    ///   - fingerprint: the words that a person has compared with those on the device. Another request under the name is refused.
-    /// - Throws: ``SyncError`` with `.nothingThere` if no such device has asked; `.refused` if this device may not admit members, or the role does not fit the zone.
+    ///   - role: the member's role; nil means the role that the device was set up with.
+    ///   - fingerprint: the words that a person has compared with those on the device. A request with other keys under the name is refused.
+    /// - Throws: ``SyncError`` with `.nothingThere` if no such device has requested membership; `.refused` if this device may not admit members,
+    ///   or the role does not fit the zone.
     public func approveMember(_ device: String, as role: MemberRole? = nil, fingerprint: KeyFingerprint) async throws -> MemberChangeReport {
         try await changeMembers(.approved, device) { zone, info, list, now, token in
             let report = try await SyncError.at(.fetch) { try await zone.cloud.joinRequests(in: zone.owner.zone) }.first { $0.device == device }
@@ -138,14 +139,15 @@ extension SyncEngine {
         }
     }
 
-    /// Ends a device's membership: nothing that it signs from then on counts. What it could read it can still read.
+    /// Ends a device's membership: signatures that it makes from then on do not count. The device can still read what it could read before.
     ///
     /// - Throws: ``SyncError`` with `.nothingThere` if it is no member, `.refused` for the last member that publishes.
     public func removeMember(_ device: String) async throws -> MemberChangeReport { try await setRole(nil, of: device) }
 
     /// Gives a member another role.
     ///
-    /// - Throws: ``SyncError`` with `.nothingThere` if it is no member, `.refused` if the role does not fit the zone, or nobody would be left that publishes.
+    /// - Throws: ``SyncError`` with `.nothingThere` if it is no member, `.refused` if the role does not fit the zone, or if no publisher would be
+    ///   left.
     public func setMemberRole(_ role: MemberRole, of device: String) async throws -> MemberChangeReport { try await setRole(role, of: device) }
 
     private func setRole(_ role: MemberRole?, of device: String) async throws -> MemberChangeReport {
@@ -161,14 +163,14 @@ extension SyncEngine {
         }
     }
 
-    /// A list of members with a change, and the member that it is about.
+    /// A changed list of members, and the member that was changed.
     private struct MemberChange {
         let list: MemberList
         let role: MemberRole
         let keys: DevicePublicKeys
     }
 
-    /// Publishes a version that changes the list of members alone.
+    /// Publishes a version that changes only the list of members.
     ///
     /// - Parameter change: makes the change; called again after a lost race.
     private func changeMembers(
@@ -214,7 +216,7 @@ extension SyncEngine {
             hint: "who may write the cloud may publish; snapsync sign or snapsync seal changes that")
     }
 
-    /// Refuses a role that could not be used in the zone.
+    /// Refuses a role that does not fit the zone.
     private static func verify(_ role: MemberRole, of device: String, in info: ZoneInfo) throws {
         guard role.mayPublish, info.publishers == .one, device != info.creator else { return }
         throw SyncError(
@@ -224,7 +226,7 @@ extension SyncEngine {
 }
 
 extension SyncContext {
-    /// Gives this device's statements about members again that lost their number to another device's commit in a fork.
+    /// Repeats this device's changes of the list of members that lost their number to another device's commit in a fork.
     func repeatLostStatements() async throws {
         guard let zone = signedZone, case let lost = zone.authority.knowledge.lost, !lost.isEmpty else { return }
         _ = try await MetadataPublisher(device: self).publish { state in
@@ -243,21 +245,23 @@ extension SyncContext {
     }
 }
 
-/// What `member settle` did.
+/// The result of `member settle`.
 public struct MemberSettlementReport: Sendable, Encodable {
     public let zone: String
     /// The zone's newest version.
     public let version: Int?
-    /// The devices that have lost their membership or a role again, because a version that does not count had said so.
+    /// The devices that were removed or demoted again, because the version with that change had lost its number.
     public let repeated: [String]
-    /// What this device is in the zone now; nil if it is no member.
+    /// This device's role in the zone now; nil if it is no member.
     public let role: String?
 }
 
 extension SyncEngine {
-    /// Lets the history that stands count, where two members changed the list of members at one time and the one that this device has seen lost its number.
+    /// Accepts the zone's present history if two members changed the list of members at the same time, and the change that this device has seen
+    /// lost its number.
     ///
-    /// For a person who has asked the members: what the device has refused is imported. If it publishes, it removes again whom the lost versions had removed.
+    /// For a person who has asked the members. The device imports what it has refused so far. If it publishes, it repeats the removals of the
+    /// lost versions.
     ///
     /// - Throws: ``SyncError`` with `.refused` if the zone is not signed.
     public func settleMembers() async throws -> MemberSettlementReport {

@@ -5,9 +5,10 @@ import SnapshotVersions
 import StrictText
 import Synchronization
 
-/// What a device opens and seals with in a sealed zone: the zone's key record, unwrapped with the device's own key when something is read or written.
+/// The keys with which a device opens and seals the contents of a sealed zone. They come from the zone's key record, which is unwrapped with the
+/// device's own key when something is read or written.
 ///
-/// The secrets are in memory alone, for the length of a run. A run that reads and writes nothing unwraps nothing.
+/// The secrets are only in memory, for the length of a run. A run that reads and writes nothing unwraps nothing.
 package final class ZoneKeys: Sendable {
     let owner: KeyOwner
     let authority: ZoneAuthority
@@ -15,13 +16,13 @@ package final class ZoneKeys: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// Of which record the rest was made.
+        /// The record from which the other values were made.
         var ring: KeyRing?
         var newest: EpochSecret?
         var boxes: BoxKeys?
-        /// Whether the record is of a zone without commits, and stands nowhere yet.
+        /// Whether the record belongs to a zone without commits and is not saved yet.
         var isPending = false
-        /// A record that a prepared commit saves, by that commit.
+        /// A record that a prepared commit saves, with that commit's token.
         var prepared: (token: ChangeToken, ring: KeyRing)?
     }
 
@@ -29,9 +30,10 @@ package final class ZoneKeys: Sendable {
         (self.owner, self.authority, self.history) = (owner, authority, history)
     }
 
-    /// The keys that are known to hold, opened; nil if the zone's key record has to be read first.
+    /// Returns the valid keys, unwrapped; nil if the zone's key record must be read first.
     ///
-    /// - Throws: ``CloudError`` with `.keyUnavailable` if this device's private key is not there, with `.notAuthorized` if the zone's keys are not for it.
+    /// - Throws: ``CloudError`` with `.keyUnavailable` if this device's private key is missing, with `.notAuthorized` if the zone's keys are not
+    ///   encrypted for it.
     func boxes() throws -> BoxKeys? {
         let known = try authority.keyRing(of: history)
         let (ring, boxes) = state.withLock { ($0.ring, $0.boxes) }
@@ -43,7 +45,7 @@ package final class ZoneKeys: Sendable {
     /// Whether this device has read a key record of the zone.
     package func isKnown() throws -> Bool { try authority.keyRing(of: history) != nil }
 
-    /// The newest epoch's record and secret, for who changes the zone's keys.
+    /// Returns the key record and secret of the newest epoch, for changing the zone's keys.
     package func newest() throws -> (ring: KeyRing, secret: EpochSecret) {
         guard let ring = try authority.keyRing(of: history) else { throw Self.missing(history) }
         return (ring, try open(ring).newest)
@@ -74,7 +76,7 @@ package final class ZoneKeys: Sendable {
 
     // MARK: a zone without commits
 
-    /// Makes the keys of a zone without commits. They count with commit 1.
+    /// Makes the keys of a zone without commits. They become valid with commit 1.
     ///
     /// - Throws: ``CloudError`` with `.notAuthorized` at a device that has not made the zone.
     func begin() throws -> BoxKeys {
@@ -93,12 +95,12 @@ package final class ZoneKeys: Sendable {
         }
     }
 
-    /// The record of a zone without commits, which commit 1 is to save.
+    /// The key record of a zone without commits, for commit 1 to save.
     var pending: KeyRing? { state.withLock { $0.isPending ? $0.ring : nil } }
 
-    // MARK: what is learned
+    // MARK: learning
 
-    /// Remembers the newest key record among verified ones.
+    /// Remembers the newest key record among verified records.
     func learn(_ records: some Sequence<CloudRecord>) throws {
         for record in records where record.name == KeyRing.recordName {
             try authority.learn(KeyRing(record, at: "\(history.zone), record \(KeyRing.recordName)"), of: history)
@@ -108,7 +110,7 @@ package final class ZoneKeys: Sendable {
     /// Remembers that a prepared commit saves a key record.
     func prepared(_ ring: KeyRing, by token: ChangeToken) { state.withLock { $0.prepared = (token, ring) } }
 
-    /// Learns the key record of a commit that is in place.
+    /// Remembers the key record of a commit that was published.
     func published(_ token: ChangeToken) throws {
         guard let prepared = state.withLock({ $0.prepared }), prepared.token == token else { return }
         try authority.learn(prepared.ring.saved(by: token.number), of: history)
@@ -122,10 +124,10 @@ package final class ZoneKeys: Sendable {
 }
 
 extension ZoneKeys {
-    /// The key record that goes with a changed list of members: for a new member the same epoch, without one who was removed the next. nil if the
-    /// one that there is will do.
+    /// Returns the key record that goes with a changed list of members. It has the same epoch if members were added, and the next epoch if one
+    /// was removed. nil if the present record suffices.
     ///
-    /// - Throws: ``CloudError`` with `.notAuthorized` for the removal of a device that reads by the recovery code.
+    /// - Throws: ``CloudError`` with `.notAuthorized` if a removed device reads with the recovery code.
     func ring(for list: MemberList, after before: MemberList) throws -> KeyRing? {
         let (ring, secret) = try newest(), members = list.members.map(\.keys)
         let removed = before.members.filter { !members.contains($0.keys) }
@@ -144,9 +146,9 @@ extension ZoneKeys {
         }
     }
 
-    /// The key record of a new epoch for the same members.
+    /// Returns the key record of a new epoch for the same members.
     ///
-    /// - Parameter recoveryKey: that of a new recovery code; nil keeps the one that there is.
+    /// - Parameter recoveryKey: the public key of a new recovery code; nil keeps the present one.
     func rotated(for list: MemberList, recoveryKey: String?) throws -> KeyRing {
         let (ring, secret) = try newest()
         return try next(ring, secret, for: list.members.map(\.keys), recoveryKey: recoveryKey)
