@@ -4,9 +4,9 @@ import Foundation
 import Platform
 import Synchronization
 
-/// Wakes when a SQLite database's files are written: the file itself, its write-ahead log, its rollback journal.
+/// Calls a handler when a SQLite database's files are written: the file itself, its write-ahead log, its rollback journal.
 ///
-/// The folder is watched, for those files come and go, and so does the database when an application puts another in its place.
+/// It watches the folder, because these files are created and deleted, and an application may replace the database file.
 final class DatabaseEvents: Sendable {
     private struct State {
         var events: FileEvents?
@@ -22,11 +22,11 @@ final class DatabaseEvents: Sendable {
         self.handler = handler
     }
 
-    /// Watches the folder if it is there and was not watched yet.
+    /// Watches the folder if it exists and is not watched yet.
     ///
-    /// - Returns: why events do not tell everything, in words; nil if they do.
+    /// - Returns: why events may be missed, as a sentence; nil if they are complete.
     func arm() -> String? {
-        // SQLite follows a link and keeps its log and journal beside the file itself.
+        // If the path is a symbolic link, SQLite keeps its log and journal beside the link's target.
         let file = URL(fileURLWithPath: path).resolvingSymlinksInPath()
         let folder = file.deletingLastPathComponent().path
         let names = Set(["", "-wal", "-journal"].map { file.lastPathComponent + $0 })

@@ -7,30 +7,30 @@ public import SnapshotEngine
 import SnapshotVersions
 public import StrictText
 
-/// Syncs a database again and again: whenever it or the cloud changes, and at a poll behind that.
+/// Syncs a database whenever it or the cloud changes, and also at a regular poll.
 ///
 ///     let watcher = SyncWatcher(database: "app.db")
 ///     try await watcher.run { event in print(event) }      // until the task is cancelled
 ///
-/// Events of the file system only wake; what is to be done is read anew by each ``SyncEngine/sync(level:progress:)``. Between runs
-/// nothing is locked, and other runs on the same database do no harm. Errors do not end a watch: they are told once and tried again.
+/// File system events only wake the watch; each ``SyncEngine/sync(level:progress:)`` reads again what there is to do. Between runs nothing is
+/// locked, and other runs on the same database do no harm. An error does not end a watch: it is reported once, and the sync is tried again.
 public final class SyncWatcher: Sendable {
     private let database: String
     private let cloud: String?
     private let backend: (any CloudDatabase)?
-    /// The engine that the caller gave; nil: the watch opens one.
+    /// The engine that the caller passed; if nil, the watch opens one.
     private let engine: SyncEngine?
     private let options: WatchOptions
     private let clock: any Clock<Duration>
     private let logger: Logger
     private let now: @Sendable () -> Instant
 
-    /// A watch of a database that was set up.
+    /// Watches a database that is set up.
     ///
     /// - Parameters:
     ///   - database: the SQLite file.
     ///   - cloud: the cloud directory, if it now has another path than at `init`.
-    ///   - now: the time, for tests.
+    ///   - now: returns the current time; tests replace it.
     public init(
         database: String, cloud: String? = nil, options: WatchOptions = WatchOptions(), clock: any Clock<Duration> = ContinuousClock(),
         logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
@@ -45,13 +45,13 @@ public final class SyncWatcher: Sendable {
         self.now = now
     }
 
-    /// A watch of a database that was set up with a backend of the application's own. A backend that reports no events
-    /// (``RecordDatabase/events(in:_:)``) is polled.
+    /// Watches a database that is set up with the application's own backend. If the backend reports no events (``RecordDatabase/events(in:_:)``),
+    /// the watch polls it.
     ///
     /// - Parameters:
     ///   - database: the SQLite file.
     ///   - cloud: the backend.
-    ///   - now: the time, for tests.
+    ///   - now: returns the current time; tests replace it.
     public init(
         database: String, cloud: any CloudDatabase, options: WatchOptions = WatchOptions(), clock: any Clock<Duration> = ContinuousClock(),
         logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
@@ -66,10 +66,10 @@ public final class SyncWatcher: Sendable {
         self.now = now
     }
 
-    /// A watch that syncs with an application's own engine: its change notices and its connection see what the watch imports, and
-    /// what the engine's gate rests on wakes the watch (``SyncGate/decisions()``).
+    /// Watches with an application's own engine. The engine's change notices and its connection then see what the watch imports, and changes of
+    /// the gate's sources wake the watch (``SyncGate/decisions()``).
     ///
-    /// - Parameter engine: an engine on a database that was set up. The file must stay in its place.
+    /// - Parameter engine: an engine on a database that is set up. The file must not be replaced.
     public init(engine: SyncEngine, options: WatchOptions = WatchOptions(), clock: any Clock<Duration> = ContinuousClock()) {
         database = engine.database.path
         cloud = engine.cloudPath
@@ -81,12 +81,12 @@ public final class SyncWatcher: Sendable {
         now = engine.now
     }
 
-    /// Watches until the task is cancelled; then a run under way is finished, and the call returns.
+    /// Watches until the task is cancelled. The call returns after the current run has finished.
     ///
-    /// - Throws: ``SyncError`` if the database cannot be opened, or was not set up, when the watch begins. Later errors are events.
+    /// - Throws: ``SyncError`` if the database cannot be opened or is not set up when the watch begins. Later errors are events.
     public func run(_ tell: @escaping @Sendable (WatchEvent) -> Void) async throws { try await run(observing: nil, tell) }
 
-    /// The same, with each run told as it begins, goes on and ends.
+    /// Does the same, and reports each run's begin, progress and end.
     package func run(observing observer: WatchObserver?, _ tell: @escaping @Sendable (WatchEvent) -> Void) async throws {
         try await WorkerThreads.host { try await watch(observer, tell) }
     }
@@ -135,14 +135,14 @@ public final class SyncWatcher: Sendable {
         }
     }
 
-    /// Tells the schedule what has happened, and leaves out what this device did itself or has already.
+    /// Passes events to the schedule, except those that this device caused or has handled already.
     private func note(_ wakes: Set<WakeSignal.Wake>, _ device: WatchedDevice, in schedule: inout WatchSchedule, at now: Duration) {
         for wake in wakes {
             switch wake {
             case .database: schedule.databaseWritten(at: now)
             case .commit(let number): if number > device.knownVersion { schedule.cloudChanged() }
             case .message(let sender): if device.reads(messagesFrom: sender) { schedule.cloudChanged() }
-            // After a sign-in or a purchase nobody waits for the next poll.
+            // After a sign-in or a purchase, sync at once instead of at the next poll.
             case .directory, .gate: schedule.cloudMoved(at: now)
             }
         }
@@ -160,6 +160,6 @@ extension WakeSignal.Wake {
 }
 
 extension SyncError {
-    /// Whether a watch tries again soon: also where the cloud is away or a disk failed, for that may pass without anybody's doing.
+    /// Whether a watch retries soon. This includes an unavailable cloud and disk errors, because these may pass on their own.
     var isWorthRetrying: Bool { isRetryable || code == .cloudUnavailable || code == .inputOutput }
 }

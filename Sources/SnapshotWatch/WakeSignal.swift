@@ -1,30 +1,30 @@
 import Synchronization
 
-/// What wakes the one task that waits: events put in from anywhere, taken out together.
+/// Wakes the one waiting task: any thread adds events, and the task takes all of them together.
 final class WakeSignal: Sendable {
-    /// What happened since the last look.
+    /// An event since the last call of ``WakeSignal/take()``.
     enum Wake: Hashable, Sendable {
         case database
         case commit(Int)
         case message(from: String)
         case directory
-        /// What the gate rests on may be another thing now.
+        /// The gate's decision may have changed.
         case gate
     }
 
     private struct State {
         var wakes: Set<Wake> = []
-        /// Whether the waiting shall end although nothing happened: time is up, or the task was cancelled.
+        /// Whether the wait ends without an event: the time has passed, or the task was cancelled.
         var isPoked = false
         var waiter: CheckedContinuation<Void, Never>?
     }
 
     private let state = Mutex(State())
 
-    /// Notes something and wakes whoever waits.
+    /// Adds an event and wakes the waiting task.
     func raise(_ wake: Wake) { change { $0.wakes.insert(wake) } }
 
-    /// Takes everything that was noted.
+    /// Returns all events and removes them.
     func take() -> Set<Wake> {
         state.withLock { state in
             defer { state.wakes = [] }
@@ -32,7 +32,7 @@ final class WakeSignal: Sendable {
         }
     }
 
-    /// Waits until something is noted, the time has passed, or the task is cancelled. It may also return for no reason.
+    /// Waits until there is an event, the time has passed, or the task is cancelled. It may also return without a reason.
     func wait(for duration: Duration, on clock: any Clock<Duration>) async {
         let alarm = Task { if (try? await clock.sleep(for: duration)) != nil { poke() } }
         await withTaskCancellationHandler {

@@ -1,14 +1,14 @@
 import SnapshotVersions
 
-/// What of a watch's runs is worth telling: each trouble once, and its end.
+/// Decides which results of a watch's runs become events: each problem once, and its end.
 struct WatchNews: Sendable {
-    /// How long a run may be put off (by another one, by a file that has not arrived) before that is worth a word.
+    /// How long runs may be postponed (by another run, or by a file that has not arrived) before this is reported.
     static let patience = Duration.seconds(10)
 
     private var reported: SyncError?
     private var failingSince: Duration?
 
-    /// A run failed: the event to tell, if it is news.
+    /// A run failed. Returns the event to report; nil if there is nothing new to report.
     mutating func failed(_ error: SyncError, at now: Duration) -> WatchEvent? {
         let since = failingSince ?? now
         failingSince = since
@@ -18,7 +18,7 @@ struct WatchNews: Sendable {
         return .failing(error)
     }
 
-    /// A run ended well: the event to tell, if it is news.
+    /// A run succeeded. Returns the event to report; nil if there is nothing new to report.
     mutating func succeeded() -> WatchEvent? {
         failingSince = nil
         return reported.take() == nil ? nil : .recovered

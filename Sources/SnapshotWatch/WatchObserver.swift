@@ -1,12 +1,12 @@
 package import SnapshotEngine
 
-/// Hears of each run of a watch, whether it is worth an event or not: for a user interface that shows that something is being done.
+/// Receives the begin, progress and end of every run of a watch, even without an event. A user interface uses it to show activity.
 package struct WatchObserver: Sendable {
-    /// A run begins.
+    /// Called when a run begins.
     package let began: @Sendable () -> Void
-    /// How far it has come.
+    /// Called with the run's progress.
     package let progress: ProgressHandler
-    /// It has ended, after the events that tell how.
+    /// Called when the run has ended, after the events about its result.
     package let ended: @Sendable () -> Void
 
     package init(began: @escaping @Sendable () -> Void, progress: @escaping ProgressHandler, ended: @escaping @Sendable () -> Void) {

@@ -1,16 +1,16 @@
 public import SnapshotEngine
 public import SnapshotVersions
 
-/// How a watch waits.
+/// The times that a watch waits.
 public struct WatchOptions: Sendable, Hashable {
-    /// How long after the last look the next one is due, whatever the events say.
+    /// The time from the last sync to the next one if there are no events.
     public var poll: Duration
-    /// How long the database must be left alone before a change of it is taken up: one sync for a burst of writes.
+    /// How long the database must be unchanged before the watch reacts, so that a burst of writes causes one sync.
     public var debounce: Duration
-    /// How long a steady stream of writes can put a sync off at most.
+    /// The longest time that continuous writes can postpone a sync.
     public var maximumDelay: Duration
 
-    /// By default: a poll every 30 s, a debounce of 20 ms, at most 1 s.
+    /// Creates options. The defaults are a poll every 30 s, a debounce of 20 ms, and a delay of at most 1 s.
     public init(poll: Duration = .seconds(30), debounce: Duration = .milliseconds(20), maximumDelay: Duration = .seconds(1)) {
         self.poll = poll
         self.debounce = debounce
@@ -18,30 +18,30 @@ public struct WatchOptions: Sendable, Hashable {
     }
 }
 
-/// What made a watch sync.
+/// The cause of a watch's sync.
 public enum WatchCause: String, Sendable {
-    /// It began.
+    /// The watch began.
     case start
     /// Rows of the database were changed.
     case database
-    /// Something came into the cloud, or the cloud came back.
+    /// The cloud has changed or is available again, or the gate's decision may have changed.
     case cloud
-    /// Nothing but time.
+    /// The poll was due.
     case poll
-    /// The last run failed and may succeed now.
+    /// The last run failed, and the watch tries again.
     case retry
 }
 
-/// What a watch has to say.
+/// An event of a watch.
 public enum WatchEvent: Sendable {
-    /// It watches this database.
+    /// The watch of this database began.
     case started(database: String, poll: Duration)
-    /// A run ended well; most have done nothing.
+    /// A run succeeded; most runs had nothing to do.
     case synced(SyncReport, cause: WatchCause, took: Duration)
-    /// Runs fail from now on with this error. Said once, and again when the error is another; the watch goes on.
+    /// Runs fail with this error. Reported once, and again if the error changes; the watch goes on.
     case failing(SyncError)
-    /// Runs end well again after an error that was told.
+    /// Runs succeed again after a reported error.
     case recovered
-    /// The file system's events do not tell everything, for this reason: the poll does the rest. Said once.
+    /// File system events may be missed for this reason, so the watch relies on the poll as well. Reported once for each reason.
     case polling(reason: String)
 }

@@ -1,56 +1,56 @@
-/// When a watch looks at its database, and when it syncs: the rules alone, without clock, files or tasks.
+/// Decides when a watch checks its database and when it syncs. It contains only the rules, without a clock, files or tasks.
 ///
-/// Times are durations since any one beginning. Events note what may have happened; ``step(at:)`` says what to do now.
+/// Times are durations since an arbitrary start. Events record what may have happened; ``step(at:)`` returns what to do now.
 struct WatchSchedule: Sendable {
-    /// What to do.
+    /// The next action.
     enum Step: Hashable, Sendable {
-        /// Nothing, until then or the next event.
+        /// Wait until this time or the next event.
         case wait(until: Duration)
-        /// See whether the database has changes that no run has seen, and tell ``looked(found:at:)``.
+        /// Check whether the database has changes that no run has seen, and call ``looked(found:at:)``.
         case look
-        /// Sync, and tell ``succeeded(at:jitter:)`` or ``failed(retrying:at:jitter:)``.
+        /// Sync, and call ``succeeded(at:jitter:)`` or ``failed(retrying:at:jitter:)``.
         case sync(WatchCause)
     }
 
     private let options: WatchOptions
-    /// Writes to the database's files that were not looked into yet.
+    /// The times of the first and last write to the database's files since the last check.
     private var burst: (first: Duration, last: Duration)?
-    /// The next look after one that found nothing.
+    /// The next check after one that found nothing.
     private var secondLook: (at: Duration, pause: Duration)?
-    /// Why a sync is due at once.
+    /// The cause of a sync that is due at once.
     private var wanted: WatchCause? = .start
     private var pollAt: Duration = .zero
-    /// How many runs have failed one after another, and when the next may begin.
+    /// The number of consecutive failed runs; `notBefore` is the time of the next attempt.
     private var failures = 0
     private var notBefore: Duration = .zero
 
-    /// A failed run is tried again after 0.1 s, and after twice as long each time, up to the poll.
+    /// The delay before the first retry. It doubles with each failure, up to the poll.
     private static let firstRetry = Duration.milliseconds(100)
-    /// A commit is visible only some time after its last write: SQLite syncs the file in between. The looks go on for that long.
+    /// A commit becomes visible only some time after its last write, because SQLite syncs the file in between. The checks continue for this long.
     private static let lastLook = Duration.seconds(5)
 
     init(_ options: WatchOptions) { self.options = options }
 
-    /// The database's files were written.
+    /// Records that the database's files were written.
     mutating func databaseWritten(at now: Duration) {
         burst = (burst?.first ?? now, now)
     }
 
-    /// Something came into the cloud.
+    /// Records that the cloud has changed.
     mutating func cloudChanged() {
         if wanted == nil { wanted = .cloud }
     }
 
-    /// The cloud's directory itself changed; it may be back, so there is no reason to wait any longer.
+    /// Records that the cloud's directory itself changed. The cloud may be available again, so the schedule stops waiting.
     mutating func cloudMoved(at now: Duration) {
         cloudChanged()
         notBefore = min(notBefore, now + Self.firstRetry)
     }
 
-    /// What to do at `now`.
+    /// Returns what to do at `now`.
     func step(at now: Duration) -> Step {
         if failures > 0 {
-            // What is written meanwhile is no reason for haste; the next run takes it along.
+            // Changes in the meantime do not bring the retry forward. The next run handles them.
             return now >= notBefore ? .sync(wanted == .cloud ? .cloud : .retry) : .wait(until: notBefore)
         }
         if let wanted { return .sync(wanted) }
@@ -65,7 +65,7 @@ struct WatchSchedule: Sendable {
         return min(first, second)
     }
 
-    /// The database was looked at.
+    /// Records the result of checking the database.
     mutating func looked(found: Bool, at now: Duration) {
         let pause = (burst == nil ? secondLook.map { $0.pause * 2 } : nil) ?? max(options.debounce, .milliseconds(10))
         burst = nil
@@ -77,25 +77,25 @@ struct WatchSchedule: Sendable {
         }
     }
 
-    /// A run begins: what was noted so far is its business.
+    /// Records that a run begins. The run handles everything that was recorded so far.
     mutating func begins() {
         wanted = nil
         burst = nil
         secondLook = nil
     }
 
-    /// A run ended well.
+    /// Records that a run succeeded.
     ///
-    /// - Parameter jitter: from 0 to 1: devices that began together shall not poll together.
+    /// - Parameter jitter: from 0 to 1, so that devices that started together do not poll together.
     mutating func succeeded(at now: Duration, jitter: Double) {
         failures = 0
         notBefore = .zero
         pollAt = now + options.poll * (0.9 + 0.2 * jitter)
     }
 
-    /// A run failed.
+    /// Records that a run failed.
     ///
-    /// - Parameter retrying: whether it may succeed with nothing changed; else it waits for the poll.
+    /// - Parameter retrying: whether a retry may succeed without any change; otherwise the schedule waits for the poll.
     mutating func failed(retrying: Bool, at now: Duration, jitter: Double) {
         failures += 1
         let doubled = Self.firstRetry * (1 << min(failures - 1, 20))

@@ -9,29 +9,29 @@ import SnapshotVersions
 import StrictText
 import Synchronization
 
-/// The database that a watch syncs: opened once, and again where another file has taken its place.
+/// The database that a watch syncs. It is opened once, and again if another file has replaced it.
 struct WatchedDevice: Sendable {
     private let database: String
     private let cloudOverride: String?
     private let backend: (any CloudDatabase)?
     private let cloudPath: String
-    /// Its zone; another one after the run in which it has followed a zone that goes on elsewhere.
+    /// The database's zone. It changes when a run follows the zone to another one.
     private(set) var zone: ZoneID
     private let name: String
     private var publishes: Bool
     private let logger: Logger
     private let now: @Sendable () -> Instant
     private let kept = KeptCloud()
-    /// The caller's engine, which is used in place of one that the watch opens.
+    /// The caller's engine; if nil, the watch opens one.
     private let given: SyncEngine?
     private var engine: SyncEngine?
     private var identity: FileIdentity?
-    /// What the last run has seen of the database; nil before the first, and after a failure.
+    /// The database's state that the last run has seen; nil before the first run and after a failure.
     private var seen: ChangeMark?
-    /// The newest version that is here.
+    /// The number of the applied version.
     private(set) var knownVersion = 0
 
-    /// Opens a database that was set up.
+    /// Opens a database that is set up.
     static func open(
         _ database: String, cloud: String?, backend: (any CloudDatabase)?, engine: SyncEngine?, logger: Logger, now: @escaping @Sendable () -> Instant
     ) throws -> WatchedDevice {
@@ -58,24 +58,24 @@ struct WatchedDevice: Sendable {
         self.now = now
     }
 
-    /// The zone's event source; nil for a backend that reports no events.
+    /// Returns the zone's event source; nil for a backend that reports no events.
     func zoneEvents(_ handler: @escaping @Sendable (ZoneHint) -> Void) -> (any ZoneEventSource)? {
-        // A directory need not be there yet.
+        // The directory need not exist yet.
         guard let backend else { return ZoneEvents(cloud: cloudPath, zone: zone, handler) }
         return backend.events(in: zone, handler)
     }
 
-    /// Whether a message of that device concerns this one.
+    /// Whether this device reads messages from the sender.
     func reads(messagesFrom sender: String) -> Bool { publishes && sender != name }
 
-    /// Whether the database has something that no run has seen. What cannot be told counts as yes: the run will say why.
+    /// Whether the database has changes that no run has seen. Also true if this cannot be determined: the run then reports the reason.
     func hasChanges() -> Bool {
         guard let engine, let seen, FileIdentity(of: database) == identity else { return true }
         let mark = try? engine.database.changeMark()
         return mark.map { $0.sequence > seen.sequence || $0.frame != seen.frame } ?? true
     }
 
-    /// Syncs once. The run is finished even if the caller's task is cancelled meanwhile.
+    /// Syncs once. The run finishes even if the caller's task is cancelled meanwhile.
     mutating func sync(progress: ProgressHandler? = nil) async -> Result<SyncReport, SyncError> {
         do {
             let engine = try opened()
@@ -85,14 +85,14 @@ struct WatchedDevice: Sendable {
                 let (version, settings) = try engine.database.read { (try $0.state.applied()?.number ?? 0, try $0.settings.read()) }
                 return (try engine.database.changeMark(), version, settings)
             }
-            // Rows that were touched meanwhile are news; the schema, which an import itself changes for a moment, is not.
+            // Rows that were written during the run count as new. A changed schema does not, because an import changes it temporarily.
             seen = ChangeMark(sequence: before.sequence, frame: after.frame)
             knownVersion = version
             publishes = settings.role.publishes
             zone = ZoneID(settings.zone, scope: zone.scope)
             return .success(report)
         } catch {
-            // Begin anew next time: the database or the cloud may not be what it was.
+            // Start afresh next time: the database or the cloud may have been replaced.
             kept.forget()
             seen = nil
             if FileIdentity(of: database) != identity { engine = nil }
@@ -120,7 +120,7 @@ struct WatchedDevice: Sendable {
     }
 }
 
-/// Which file has a path now.
+/// The file that is at a path now.
 private struct FileIdentity: Hashable, Sendable {
     let device: UInt64
     let number: UInt64
@@ -133,7 +133,7 @@ private struct FileIdentity: Hashable, Sendable {
     }
 }
 
-/// The cloud of the last run, which has found out already what its file system can do.
+/// The cloud of the last run, kept because it has already tested what its file system can do.
 private final class KeptCloud: Sendable {
     private let cloud = Mutex<(path: String, uuid: String, cloud: any CloudDatabase)?>(nil)
 
