@@ -2,26 +2,26 @@ public import CloudStore
 public import Observation
 public import ProjectSharing
 
-/// The comments on one shared project as a user interface shows them, with the text that is being written.
+/// The comments on one shared project for a user interface, with the text that the user is writing.
 ///
 ///     TextField("Say something", text: $comments.draft)
 ///     Button("Send") { Task { await comments.post(by: name) } }
 @MainActor @Observable public final class CommentsModel {
-    /// The text to post. It is emptied when it was posted, and stays if that fails.
+    /// The text to post. It is cleared after it was posted, and kept if posting fails.
     public var draft = ""
-    /// How far the comments have come.
+    /// The loading state of the comments.
     public private(set) var state = LoadState.inactive
-    /// In the order in which they were posted.
+    /// The comments in the order in which they were posted.
     public private(set) var comments: [ProjectComment] = []
-    /// Whether a comment is on its way.
+    /// Whether a comment is being posted.
     public private(set) var isPosting = false
-    /// Why the last load or post failed; nil if it did not.
+    /// Why the last load or post failed; nil if it succeeded.
     public private(set) var failure: PresentableError?
 
     @ObservationIgnored private let thread: CommentThread
     @ObservationIgnored private let language: ErrorLanguage
 
-    /// The comments on a project; loaded when ``load()`` is called.
+    /// Creates a model of the comments on a project. ``load()`` loads them.
     ///
     /// - Parameter language: the language of ``failure``.
     public init(on project: String, in sharing: ProjectSharing, language: ErrorLanguage = .preferred) {
@@ -29,13 +29,13 @@ public import ProjectSharing
         self.language = language
     }
 
-    /// Loads the comments, unless they were loaded already.
+    /// Loads the comments, unless they are loaded already.
     public func load() async { await show { await $0.load() } }
 
-    /// Loads the comments anew.
+    /// Loads the comments again.
     public func reload() async { await show { await $0.reload() } }
 
-    /// Posts ``draft``, and shows it at once. Does nothing while a comment is on its way.
+    /// Posts ``draft``, and shows it at once. Does nothing while another comment is being posted.
     public func post(by name: String) async {
         guard !isPosting else { return }
         isPosting = true
@@ -43,7 +43,7 @@ public import ProjectSharing
         let text = draft
         do {
             try await thread.post(text, by: name)
-            // What was typed meanwhile is another comment.
+            // If the user has typed meanwhile, keep that text: it is another comment.
             if draft == text { draft = "" }
             mirror()
             failure = nil

@@ -4,7 +4,7 @@ public import SnapshotEngine
 public import SnapshotTools
 import SnapshotVersions
 
-/// The edits of a database that lost to others, as a user interface shows them, with the two answers: bring it back, or let it go.
+/// The edits of a database that lost to others, for a user interface, with two actions: bring an edit back, or dismiss it.
 ///
 ///     List(sync.conflicts.entries) { entry in
 ///         ConflictRow(entry)
@@ -13,15 +13,15 @@ import SnapshotVersions
 @MainActor @Observable public final class ConflictsModel {
     /// The open entries, oldest first.
     public private(set) var entries: [ConflictsReport.Entry] = []
-    /// How many open entries were removed because they were too old, or because the journal was full.
+    /// The number of open entries that were removed because they were too old or the journal was full.
     public private(set) var removed = 0
-    /// Why the last action failed; nil if it did not.
+    /// Why the last action failed; nil if it succeeded.
     public private(set) var failure: PresentableError?
 
     @ObservationIgnored private let engine: SyncEngine
     @ObservationIgnored private let language: ErrorLanguage
 
-    /// A model of a database's conflict journal; empty until ``refresh()``.
+    /// Creates a model of a database's conflict journal. It is empty until ``refresh()``.
     ///
     /// - Parameter language: the language of ``failure``.
     public init(_ engine: SyncEngine, language: ErrorLanguage = .preferred) {
@@ -29,18 +29,19 @@ import SnapshotVersions
         self.language = language
     }
 
-    /// Reads the journal. A ``SyncModel`` does it after each of its runs. Where it cannot be read, what was there stays; the runs say why.
+    /// Reads the journal. A ``SyncModel`` calls this after each of its runs. If the journal cannot be read, the entries stay as they are; the
+    /// runs report the reason.
     public func refresh() async {
         guard let report = try? await Self.offMainActor({ [engine] in try engine.conflicts() }) else { return }
-        // An observer is told of every write, and after most runs nothing has changed.
+        // Observation notifies for every assignment, and after most runs nothing has changed.
         if report.conflicts.map(\.id) != entries.map(\.id) { entries = report.conflicts }
         removed = report.removed
     }
 
-    /// Brings an edit back as a new one, which the next sync publishes or sends.
+    /// Brings an edit back as a new edit, which the next sync publishes or sends.
     public func take(_ id: Int64, to place: SyncEngine.ConflictPlace = .usual) async { await change { _ = try $0.takeConflict(id, to: place) } }
 
-    /// Takes an entry, or every one, off the list.
+    /// Removes one entry from the list, or all of them.
     public func clear(_ id: Int64? = nil) async { await change { _ = try $0.clearConflicts(id) } }
 
     private func change(_ body: @escaping @Sendable (SyncEngine) throws -> Void) async {
@@ -53,7 +54,7 @@ import SnapshotVersions
         await refresh()
     }
 
-    // SQLite may wait for a lock; the main actor does not.
+    // SQLite may wait for a lock, and the main actor must not wait.
     private nonisolated static func offMainActor<T: Sendable>(_ body: @Sendable () throws -> T) async throws -> T {
         try await WorkerThreads.host { try body() }
     }

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Brings the newest value to the main actor, however fast values come from elsewhere: what was not shown in time is left out.
+/// Passes the newest value to the main actor, even if values arrive faster than it can show them. Older values are dropped.
 final class MainActorRelay<Value: Sendable>: Sendable {
     private let pending = Mutex<Value?>(nil)
     private let show: @MainActor @Sendable (Value) -> Void
 
     init(_ show: @escaping @MainActor @Sendable (Value) -> Void) { self.show = show }
 
-    /// Shows a value soon. May be called from any thread.
+    /// Shows a value soon. Any thread may call it.
     func send(_ value: Value) {
         let isFirst = pending.withLock { pending in
             defer { pending = value }

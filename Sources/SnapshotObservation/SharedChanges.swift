@@ -1,15 +1,15 @@
 import ProjectSharing
 
-/// Loads what is shown of shared projects, again and again.
+/// Loads shared projects again after each change.
 enum SharedChanges {
-    /// Calls `load` now and after each change of another device, until the task is cancelled.
+    /// Calls `load` now and after each change by another device, until the task is cancelled.
     ///
-    /// - Parameter failed: what is told if the zone cannot be listened to; what was loaded stays.
+    /// - Parameter failed: called with the error if the zone's changes cannot be observed. The loaded data stays.
     @MainActor static func follow(
         _ sharing: ProjectSharing, every interval: Duration, failed: @MainActor (any Error) -> Void, load: @MainActor () async -> Void
     ) async {
         do {
-            // Before the first load, so that nothing comes between the two unseen.
+            // Start observing before the first load, so that no change in between is missed.
             let changes = try await sharing.changes(every: interval)
             await load()
             for await _ in changes { await load() }

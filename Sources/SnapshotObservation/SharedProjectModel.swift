@@ -3,7 +3,7 @@ public import Observation
 public import ProjectSharing
 public import SnapshotModel
 
-/// One shared project as a user interface shows it: its items, its comments, and to its owner whether it is shared.
+/// One shared project for a user interface: its items, its comments, and for its owner whether it is shared.
 ///
 ///     @State var project = SharedProjectModel(of: "garden", in: sharing)
 ///     …
@@ -13,23 +13,23 @@ public import SnapshotModel
 @MainActor @Observable public final class SharedProjectModel: Identifiable {
     /// The project's id.
     public nonisolated let id: String
-    /// Whether it is shared; `checking` until the first answer.
+    /// Whether the project is shared; `checking` until this is known.
     public private(set) var status = SharedProjectStatus.checking
-    /// How far the project and its items have come.
+    /// The loading state of the project and its items.
     public private(set) var state = LoadState.inactive
-    /// The project; nil if it is not shared, or was not loaded yet.
+    /// The project; nil if it is not shared or not loaded yet.
     public private(set) var project: SharedProject?
-    /// In the order in which their owner has them.
+    /// The items in their owner's order.
     public private(set) var items: [SharedItem] = []
-    /// Why the last load or action failed; nil if it did not. What was there stays.
+    /// Why the last load or action failed; nil if it succeeded. Loaded data stays.
     public private(set) var failure: PresentableError?
-    /// The comments on it.
+    /// The comments on the project.
     public let comments: CommentsModel
 
     @ObservationIgnored private let sharing: ProjectSharing
     @ObservationIgnored private let language: ErrorLanguage
 
-    /// A project that is loaded when ``load()`` or ``run(every:)`` is called.
+    /// Creates a model of a project. ``load()`` or ``run(every:)`` loads it.
     ///
     /// - Parameter language: the language of ``failure``.
     public init(of id: String, in sharing: ProjectSharing, language: ErrorLanguage = .preferred) {
@@ -39,13 +39,13 @@ public import SnapshotModel
         comments = CommentsModel(on: id, in: sharing, language: language)
     }
 
-    /// Loads the project, its items and its comments, or loads them anew.
+    /// Loads the project, its items and its comments, also if they are loaded already.
     public func load() async {
         guard await look(after: nil) else { return }
         await comments.reload()
     }
 
-    /// Shares the project, or replaces what is shared.
+    /// Shares the project, or replaces its shared version.
     public func publish(_ draft: ProjectDraft, owner: String) async {
         _ = await look(after: { [sharing] in _ = try await sharing.publish(draft, owner: owner) })
     }
@@ -55,14 +55,14 @@ public import SnapshotModel
         _ = await look(after: { [sharing, id] in _ = try await sharing.remove(id) })
     }
 
-    /// Loads everything, and loads it anew whenever another device changes something, until the task is cancelled.
+    /// Loads everything, and loads it again whenever another device changes something, until the task is cancelled.
     ///
-    /// - Parameter interval: how long to wait between two looks at a cloud that reports no events.
+    /// - Parameter interval: how often to poll a cloud that reports no events.
     public func run(every interval: Duration = .seconds(2)) async {
         await SharedChanges.follow(sharing, every: interval, failed: { failure = PresentableError($0, in: language) }) { await load() }
     }
 
-    /// Does something, looks, and shows both.
+    /// Runs an action, loads the project, and shows both results.
     ///
     /// - Returns: whether the project is shared.
     private func look(after action: (@Sendable () async throws -> Void)?) async -> Bool {
@@ -79,7 +79,7 @@ public import SnapshotModel
             (project, items) = (nil, [])
             (status, state) = (.absent, .noResults)
         } catch let thrown {
-            // Nobody knows whether it is shared; what was there stays.
+            // It is unknown whether the project is shared. Keep the loaded data.
             status = .checking
             state = project == nil ? .inactive : .success
             error = error ?? thrown

@@ -2,7 +2,7 @@ public import CloudStore
 public import Observation
 public import ProjectSharing
 
-/// The list of shared projects as a user interface shows it, page by page.
+/// The list of shared projects for a user interface, page by page.
 ///
 ///     @State var projects = SharedProjectsModel(of: sharing)
 ///     …
@@ -10,23 +10,23 @@ public import ProjectSharing
 ///         .task { await projects.run() }
 ///         .refreshable { await projects.reload() }
 @MainActor @Observable public final class SharedProjectsModel {
-    /// How far the list has come.
+    /// The loading state of the list.
     public private(set) var state = LoadState.inactive
-    /// Newest first.
+    /// The projects, newest first.
     public private(set) var projects: [SharedProject] = []
-    /// Whether ``loadMore()`` would bring more.
+    /// Whether ``loadMore()`` can load more projects.
     public private(set) var hasMore = false
-    /// Why the last load failed; nil if it did not. What was there stays.
+    /// Why the last load failed; nil if it succeeded. Loaded data stays.
     public private(set) var failure: PresentableError?
 
     @ObservationIgnored private let sharing: ProjectSharing
     @ObservationIgnored private let list: SharedProjectList
     @ObservationIgnored private let language: ErrorLanguage
 
-    /// A list that is loaded when ``load()`` or ``run(every:)`` is called.
+    /// Creates a model of the list. ``load()`` or ``run(every:)`` loads it.
     ///
     /// - Parameters:
-    ///   - pageSize: how many projects a page has, from 1.
+    ///   - pageSize: the number of projects in a page, at least 1.
     ///   - language: the language of ``failure``.
     public init(of sharing: ProjectSharing, pageSize: Int = 20, language: ErrorLanguage = .preferred) {
         self.sharing = sharing
@@ -34,18 +34,18 @@ public import ProjectSharing
         list = SharedProjectList(of: sharing, pageSize: pageSize)
     }
 
-    /// Loads the first page, unless it was loaded already.
+    /// Loads the first page, unless it is loaded already.
     public func load() async { await show { await $0.load() } }
 
-    /// Loads the first page anew.
+    /// Loads the first page again.
     public func reload() async { await show { await $0.reload() } }
 
     /// Loads the next page, if there is one.
     public func loadMore() async { await show { await $0.loadMore() } }
 
-    /// Loads the list, and loads it anew whenever another device changes something, until the task is cancelled.
+    /// Loads the list, and loads it again whenever another device changes something, until the task is cancelled.
     ///
-    /// - Parameter interval: how long to wait between two looks at a cloud that reports no events.
+    /// - Parameter interval: how often to poll a cloud that reports no events.
     public func run(every interval: Duration = .seconds(2)) async {
         await SharedChanges.follow(sharing, every: interval, failed: { failure = PresentableError($0, in: language) }) { await reload() }
     }
@@ -58,7 +58,7 @@ public import ProjectSharing
     }
 
     private func mirror() {
-        // What the list shows now, not what it showed when this was called for.
+        // Show the list's current state, not the state when this call was scheduled.
         let shown = list.shown
         state = shown.state
         if projects != shown.projects { projects = shown.projects }

@@ -7,7 +7,7 @@ import SnapshotVersions
 public import SnapshotWatch
 import StrictText
 
-/// What a user interface shows of an application's syncing: whether it runs, how far it is, what went wrong, in words.
+/// The state of an application's syncing for a user interface: whether a run is active, its progress, and errors as text.
 ///
 ///     @State var sync = SyncModel(engine)
 ///     …
@@ -15,34 +15,34 @@ import StrictText
 ///     .refreshable { await sync.sync() }
 ///     if let failure = sync.failure { Text(failure.title) }
 ///
-/// All members belong to the main actor; the work is done elsewhere. What another engine or another process does to the database shows after
-/// the next run.
+/// All members belong to the main actor; the work happens on other threads. Changes that another engine or another process makes in the database
+/// are shown after the next run.
 @MainActor @Observable public final class SyncModel {
-    /// What is going on.
+    /// The state of syncing.
     public enum State: String, Sendable, CaseIterable {
-        /// Nothing: no run yet, or the last one ended well.
+        /// No run is active: there was none yet, or the last one succeeded.
         case idle
-        /// A run is under way.
+        /// A run is active.
         case syncing
-        /// The gate is closed: ``SyncModel/failure`` says why. Changes are kept.
+        /// The gate is closed; ``SyncModel/failure`` says why. Changes are kept.
         case off
-        /// The last run failed: ``SyncModel/failure`` says why.
+        /// The last run failed; ``SyncModel/failure`` says why.
         case failing
     }
 
-    /// What is going on.
+    /// The state of syncing.
     public private(set) var state = State.idle
-    /// Why the last run failed or why nothing is synced, in the words of ``ErrorTable``; nil after a run that ended well.
+    /// Why the last run failed or why sync is off, with the texts of ``ErrorTable``; nil after a successful run.
     public private(set) var failure: PresentableError?
-    /// How far the run under way has come; nil if none is, or it has not told yet.
+    /// The progress of the active run; nil if there is no run, or no progress yet.
     public private(set) var progress: SyncProgress?
-    /// When a run last ended well, also before this program was started; nil if none has.
+    /// The time of the last successful run, even before this program was started; nil if there was none.
     public private(set) var lastSuccess: Date?
-    /// How many changes waited to be published or sent when this was last looked at.
+    /// The number of changes that waited to be published or sent at the last check.
     public private(set) var waitingChanges = 0
-    /// What the last run that ended well has done; nil before the first.
+    /// The report of the last successful run; nil before the first one.
     public private(set) var lastReport: SyncReport?
-    /// The edits that lost.
+    /// The edits that lost to others.
     public let conflicts: ConflictsModel
 
     @ObservationIgnored private let engine: SyncEngine
@@ -51,7 +51,7 @@ import StrictText
         if self?.state == .syncing { self?.progress = $0 }
     }
 
-    /// A model of an engine's runs. Nothing is read yet.
+    /// Creates a model of an engine's runs. It reads nothing yet.
     ///
     /// - Parameter language: the language of ``failure``.
     public init(_ engine: SyncEngine, language: ErrorLanguage = .preferred) {
@@ -60,7 +60,7 @@ import StrictText
         conflicts = ConflictsModel(engine, language: language)
     }
 
-    /// Reads what the database says: ``lastSuccess``, ``waitingChanges`` and the conflicts. The cloud is not touched.
+    /// Reads ``lastSuccess``, ``waitingChanges`` and the conflicts from the database. Does not use the cloud.
     public func refresh() async {
         if let summary = try? await engine.localSummary() {
             lastSuccess = summary.lastSuccess.map { Date(timeIntervalSince1970: Double($0.microseconds) / 1_000_000) }
@@ -69,7 +69,7 @@ import StrictText
         await conflicts.refresh()
     }
 
-    /// Syncs once: a button, a pull to refresh. Does nothing while a run that this model knows of is under way.
+    /// Syncs once, for a button or a pull to refresh. Does nothing while a run of this model is active.
     public func sync() async {
         guard state != .syncing else { return }
         begin()
@@ -98,14 +98,14 @@ import StrictText
             continuation.finish()
         }
         await withTaskCancellationHandler {
-            // A stream that is iterated in a cancelled task ends at once; this one has to tell how the last run ends.
+            // Iterating a stream in a cancelled task ends at once. Use another task, which can still show the end of the last run.
             await Task { for await step in steps { await take(step) } }.value
         } onCancel: {
             watch.cancel()
         }
     }
 
-    /// What a watch tells, in its order.
+    /// The reports of a watch, in order.
     private enum Step: Sendable {
         case began, ended
         case told(WatchEvent)
@@ -140,7 +140,7 @@ import StrictText
         if !shown.isCancellation { failure = shown }
     }
 
-    /// A watch tells a failure once, so what was told before still counts.
+    /// A watch reports a failure only once, so the last reported failure still counts.
     private func end() async {
         progress = nil
         state = failure.map { $0.identifier?.hasPrefix("gate.") ?? false ? .off : .failing } ?? .idle
