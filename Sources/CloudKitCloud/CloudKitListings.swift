@@ -45,11 +45,11 @@ final class CloudKitListings: Sendable {
         while true {
             let batch: CloudKitChanges
             do throws(CloudKitError) { batch = try changes(state.token) } catch {
-                // After an error the cached records may be out of date. Start from the beginning; after an expired token, do so at once, but
-                // only one time.
+                // Only an expired token makes the cached records useless. After any other error the next listing continues from them.
+                guard error.code == .changeTokenExpired else { throw error }
                 state = Zone.State()
                 zone.state.withLock { $0 = state }
-                guard error.code == .changeTokenExpired, !wasReset else { throw error }
+                guard !wasReset else { throw error }
                 wasReset = true
                 continue
             }

@@ -222,14 +222,21 @@ final class CloudKitStore: ObjectStore {
         while let first = rest.first {
             let place = CloudKitPlace(first), database = try database(place.scope)
             let part = rest.prefix { CloudKitPlace($0).zone == place.zone && CloudKitPlace($0).scope == place.scope }.prefix(Self.itemsPerRequest)
-            let names = part.map { CloudKitPlace($0).name }
-            do throws(CloudKitError) {
-                _ = try repeating { () async throws(CloudKitError) in
-                    try await database.modify(saving: [], deleting: names, in: place.zone, atomically: place.zone != nil)
+            var names = part.map { CloudKitPlace($0).name }
+            while !names.isEmpty {
+                do throws(CloudKitError) {
+                    _ = try repeating { [names] () async throws(CloudKitError) in
+                        try await database.modify(saving: [], deleting: names, in: place.zone, atomically: place.zone != nil)
+                    }
+                    break
+                } catch {
+                    guard ![.unknownItem, .zoneNotFound].contains(error.code) else { break }
+                    // One record that is gone already makes an atomic request fail for the others, which are removed without it.
+                    let gone = Set(error.partialErrors.filter { $0.value.code == .unknownItem }.keys)
+                    let failed = error.partialErrors.filter { ![.unknownItem, .batchRequestFailed].contains($0.value.code) }
+                    guard failed.isEmpty, !gone.isDisjoint(with: names) else { throw error.cause(of: failed.keys.min()).cloudError(at: first) }
+                    names.removeAll(where: gone.contains)
                 }
-            } catch {
-                let error = error.cause(of: nil)
-                guard [.unknownItem, .zoneNotFound].contains(error.code) else { throw error.cloudError(at: first) }
             }
             rest = rest.dropFirst(part.count)
         }

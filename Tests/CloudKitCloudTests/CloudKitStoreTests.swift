@@ -148,6 +148,23 @@ struct CloudKitStoreTests {
         #expect(try store.list("private/Notes/assets/").isEmpty)
     }
 
+    /// In a private zone a request is atomic: one record that is gone fails it for the others, too.
+    @Test func whatIsGoneAlreadyDoesNotKeepTheOthers() throws {
+        let refusals = Mutex(0), gone = "assets/a/none"
+        let fake = FakeCloudKit { request in
+            guard request == .modify, refusals.withLock({ $0 }) > 0 else { return nil }
+            refusals.withLock { $0 -= 1 }
+            return .refused(
+                CloudKitError(.partialFailure, partialErrors: [gone: CloudKitError(.unknownItem), "assets/a/1": CloudKitError(.batchRequestFailed)]))
+        }
+        let store = store(fake)
+        try zone(store)
+        _ = try store.put([1], as: "private/Notes/assets/a/1")
+        refusals.withLock { $0 = 1 }
+        try store.remove(["private/Notes/assets/a/1", "private/Notes/" + gone])
+        #expect(try store.list("private/Notes/assets/").isEmpty)
+    }
+
     /// A small document lies in the record, a large one in a file beside it, and what CloudKit does not take is told.
     @Test func largeDocumentsAreAssets() throws {
         var limits = FakeCloudKit.Limits()

@@ -54,6 +54,15 @@ struct CredentialsTests {
         #expect(error?.code == .permissionFailure && error?.description.contains("secret") == false)
     }
 
+    /// What the shell started holds the pipe open, so ending the shell alone would not do.
+    @Test func aProgramThatDoesNotEndIsEnded() throws {
+        try scratch.write(Data("[default]\ncredential_process = sleep 3600 & sleep 3600\n".utf8), to: ".aws/config")
+        let chain = CredentialsChain(
+            environment: ["HOME": scratch.path, "PATH": "/usr/bin:/bin", "AWS_EC2_METADATA_DISABLED": "true"], transport: Silent(), processSeconds: 0.2)
+        let error = #expect(throws: CloudError.self) { try chain.credentials() }
+        #expect(error?.code == .permissionFailure && error?.reason.hasPrefix("the program took more than") == true)
+    }
+
     @Test func aContainerAndAMachineAreAsked() throws {
         let asked = Mutex<[String]>([])
         let transport = Scripted { request in

@@ -10,6 +10,7 @@ extension CloudError {
         moved.isArriving = isArriving
         moved.successor = successor
         moved.commonVersion = commonVersion
+        moved.missingParent = missingParent
         return moved
     }
 }

@@ -51,14 +51,14 @@ extension CloudZone {
         throw retry.exhausted(at: id)
     }
 
-    /// Publishes a commit. After a retryable `.inputOutput` the outcome is unknown, so publishes the same bytes again: the cloud either finds
-    /// them in place or places them.
+    /// Publishes a commit. After a retryable `.inputOutput` or `.serverResponseLost` the outcome is unknown, so publishes the same bytes again:
+    /// the cloud either finds them in place or places them.
     private func confirm(_ commit: PreparedCommit) async throws -> ChangeToken {
         var failures = 0
         while true {
             do {
                 return try await cloud.publish(commit)
-            } catch let error as CloudError where error.code == .inputOutput && error.isRetryable && failures < 3 {
+            } catch let error as CloudError where [.inputOutput, .serverResponseLost].contains(error.code) && error.isRetryable && failures < 3 {
                 failures += 1
                 try await clock.sleep(for: retry.delay(after: failures))
             }

@@ -7,6 +7,8 @@ public struct RecordNotification: Hashable, Sendable {
         case zoneChanged
         /// The zone itself was deleted.
         case zoneDeleted(ZoneDeletion.Reason)
+        /// The zone was signed or sealed, and continues in another zone; nil if it does not say in which. The notifications end.
+        case zoneMoved(to: ZoneSuccessor?)
     }
 
     /// The id of the subscription that matched.

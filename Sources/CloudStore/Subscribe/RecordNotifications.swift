@@ -59,6 +59,9 @@ public struct RecordNotifications: AsyncSequence, Sendable {
             } catch let error as CloudError where error.code == .userDeletedZone {
                 add(.zoneDeleted(error.zoneDeletion?.reason ?? .deleted))
                 isOver = true
+            } catch let error as CloudError where error.code == .zoneMoved {
+                add(.zoneMoved(to: error.successor))
+                isOver = true
             } catch {
                 // Ignore the error: the next check reads the same changes again.
             }

@@ -49,6 +49,16 @@ public struct AccountCloudDatabase: CloudDatabaseDecorator {
         return try await wrapped.history(in: zone)
     }
 
+    public func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit] {
+        try verifyReading(zone)
+        return try await wrapped.commits(upTo: token, count: count, in: zone)
+    }
+
+    public func conflictCopies(in zone: ZoneID) async throws -> [ConflictCopy] {
+        try verifyReading(zone)
+        return try await wrapped.conflictCopies(in: zone)
+    }
+
     public func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
         try verify("\(zone)")
         return try await wrapped.prepare(draft, after: token, in: zone)
@@ -71,6 +81,12 @@ public struct AccountCloudDatabase: CloudDatabaseDecorator {
         return try await wrapped.openAsset(asset, in: zone)
     }
 
+    /// Discards assets that no commit names. Without an account they stay until the next prune.
+    public func discard(_ assets: [CloudAsset], in zone: ZoneID) async {
+        guard account.status == .available else { return }
+        await wrapped.discard(assets, in: zone)
+    }
+
     public func report(_ report: DeviceReport, in zone: ZoneID) async throws {
         try verify("\(zone)")
         try await wrapped.report(report, in: zone)
@@ -84,6 +100,11 @@ public struct AccountCloudDatabase: CloudDatabaseDecorator {
     public func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] {
         try verifyReading(zone)
         return try await wrapped.deviceReports(in: zone)
+    }
+
+    public func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport? {
+        try verifyReading(zone)
+        return try await wrapped.deviceReport(of: device, in: zone)
     }
 
     public func placeCheckpoint(at number: Int, in zone: ZoneID) async throws -> CheckpointReference {
@@ -119,6 +140,26 @@ public struct AccountCloudDatabase: CloudDatabaseDecorator {
     public func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox {
         try verifyReading(zone)
         return try await wrapped.mailbox(request, in: zone)
+    }
+
+    public func isMailboxUnchanged(since mark: MailboxMark, in zone: ZoneID) async throws -> Bool {
+        try verifyReading(zone)
+        return try await wrapped.isMailboxUnchanged(since: mark, in: zone)
+    }
+
+    public func publishQueue(in zone: ZoneID) async throws -> [PublishTicket] {
+        try verifyReading(zone)
+        return try await wrapped.publishQueue(in: zone)
+    }
+
+    public func enqueue(_ ticket: PublishTicket, in zone: ZoneID) async throws {
+        try verify("\(zone)")
+        try await wrapped.enqueue(ticket, in: zone)
+    }
+
+    public func dequeue(_ ticket: PublishTicket, in zone: ZoneID) async throws {
+        try verify("\(zone)")
+        try await wrapped.dequeue(ticket, in: zone)
     }
 
     public func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws {

@@ -28,14 +28,14 @@ extension RecordDatabase {
         try await change(zone, .created, by: device, retry: retry, now: now, clock: clock) { try await history(in: zone).last?.token }
     }
 
-    /// The zones that exist and are not deleted, sorted by scope and name.
+    /// The zones that exist, are not deleted and do not continue in another zone, sorted by scope and name.
     public func liveZones() async throws -> [ZoneInfo] {
         var live: [ZoneInfo] = []
         for zone in try await zones() {
             do {
                 _ = try await records(in: zone.id)
                 live.append(zone)
-            } catch let error as CloudError where error.code == .userDeletedZone {}
+            } catch let error as CloudError where error.code == .userDeletedZone || error.code == .zoneMoved {}
         }
         return live
     }

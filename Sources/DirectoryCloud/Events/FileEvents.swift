@@ -55,7 +55,7 @@ package final class FileEvents: Sendable {
             self.descriptor = descriptor
             source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: DispatchQueue(label: "snapsync.events"))
             source.setEventHandler {
-                let changes = Self.read(descriptor)
+                let changes = Self.changes(waitingIn: descriptor)
                 if !changes.isEmpty { handler(changes) }
             }
             // Close the descriptor only after the last handler has ended. Otherwise its number could be reused by then.
@@ -87,11 +87,11 @@ package final class FileEvents: Sendable {
         package func end(_ watch: Int32) { _ = inotify_rm_watch(descriptor, watch) }
 
         /// Reads all waiting events.
-        private static func read(_ descriptor: Int32) -> [Change] {
+        private static func changes(waitingIn descriptor: Int32) -> [Change] {
             var changes: [Change] = []
             withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 8) { buffer in
                 while true {
-                    let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+                    let count = read(descriptor, buffer.baseAddress, buffer.count)
                     if count < 0, errno == EINTR { continue }
                     guard count > 0 else { return }
                     // SAFETY: the kernel has filled the first `count` bytes.

@@ -9,18 +9,21 @@ package final class CredentialsChain: CredentialsProvider {
     private let environment: [String: String]
     private let transport: any ObjectTransport
     private let now: @Sendable () -> Instant
+    private let processSeconds: Double
     private let last = Mutex<ObjectCredentials?>(nil)
 
     /// Temporary credentials that expire within this time, in microseconds, are fetched again.
     private static let reserve: Int64 = 120_000_000
 
+    /// - Parameter processSeconds: how long a `credential_process` may take.
     package init(
         environment: [String: String] = ProcessInfo.processInfo.environment, transport: any ObjectTransport = CurlTransport(connectSeconds: 2),
-        now: @escaping @Sendable () -> Instant = { .now }
+        now: @escaping @Sendable () -> Instant = { .now }, processSeconds: Double = 60
     ) {
         self.environment = environment
         self.transport = transport
         self.now = now
+        self.processSeconds = processSeconds
     }
 
     package func credentials() throws -> ObjectCredentials? {
@@ -91,8 +94,19 @@ package final class CredentialsChain: CredentialsProvider {
         process.standardInput = FileHandle.nullDevice
         let place = "credential_process of profile \(profile)"
         do { try process.run() } catch { throw refusal(place, "the program cannot be started", "correct the line in the configuration file") }
+        let isLate = Mutex(false), group = -process.processIdentifier
+        // Foundation gives each process a group of its own, so this also ends what the shell started and what holds the pipe open.
+        let limit = DispatchWorkItem {
+            isLate.withLock { $0 = true }
+            kill(group, SIGKILL)
+        }
+        DispatchQueue.global().asyncAfter(deadline: .now() + processSeconds, execute: limit)
         let bytes = Array(output.fileHandleForReading.readDataToEndOfFile())
         process.waitUntilExit()
+        limit.cancel()
+        guard !isLate.withLock({ $0 }) else {
+            throw refusal(place, "the program took more than \(Int(processSeconds)) seconds and was ended", "run it by hand and see what it waits for")
+        }
         guard process.terminationStatus == 0 else {
             throw refusal(place, "the program ended with \(process.terminationStatus)", "run it by hand and read what it says")
         }

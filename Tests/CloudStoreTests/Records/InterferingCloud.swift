@@ -11,9 +11,15 @@ final class InterferingCloud: CloudDatabaseDecorator {
     var wrapped: any CloudDatabase { memory }
     private let script: Mutex<[Interference]>
     private let attempts = Mutex(0)
+    private let lostAnswer: CloudError.Code
 
-    /// - Parameter script: what happens at each call of `publish`; nothing after its end.
-    init(_ script: [Interference]) { self.script = Mutex(script) }
+    /// - Parameters:
+    ///   - script: what happens at each call of `publish`; nothing after its end.
+    ///   - lostAnswer: how the backend names an unknown outcome.
+    init(_ script: [Interference], lostAnswer: CloudError.Code = .inputOutput) {
+        self.script = Mutex(script)
+        self.lostAnswer = lostAnswer
+    }
 
     var publishCount: Int { attempts.withLock { $0 } }
 
@@ -28,7 +34,7 @@ final class InterferingCloud: CloudDatabaseDecorator {
             _ = try await memory.publish(try await memory.prepare(draft, after: token, in: commit.zone))
         case .answerLost:
             _ = try await memory.publish(commit)
-            throw CloudError(.inputOutput, at: "cloud", "the answer was lost", isRetryable: true)
+            throw CloudError(lostAnswer, at: "cloud", "the answer was lost", isRetryable: true)
         case .failsBefore: throw CloudError(.inputOutput, at: "cloud", "the request was lost", isRetryable: true)
         }
         return try await memory.publish(commit)

@@ -32,8 +32,9 @@ struct ModifyRaceTests {
         #expect(try await cloud.records(in: .standard).record("item") == nil)
     }
 
-    @Test func aLostAnswerSavesOnce() async throws {
-        let cloud = InterferingCloud([.answerLost])
+    @Test(arguments: [CloudError.Code.inputOutput, .serverResponseLost])
+    func aLostAnswerSavesOnce(_ code: CloudError.Code) async throws {
+        let cloud = InterferingCloud([.answerLost], lostAnswer: code)
         let saved = try await zone(cloud).save(item(1))
         #expect(saved.changeTag == "2")
         #expect(try await cloud.history(in: .standard).count == 2)
