@@ -93,7 +93,7 @@ package enum FileReplacement {
     }
 
     /// Makes a new name durable by an fsync of its folder. If the folder cannot be opened, the system decides when the name becomes durable.
-    private static func synchronizeFolder(of path: String) {
+    package static func synchronizeFolder(of path: String) {
         let folder = open(folder(of: path) ?? ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if folder >= 0 {
             fsync(folder)

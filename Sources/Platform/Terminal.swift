@@ -26,20 +26,28 @@ package enum Terminal {
         var shown = termios()
         guard tcgetattr(descriptor, &shown) == 0 else { return nil }
         var hidden = shown
-        hidden.c_lflag &= ~tcflag_t(ECHO)
+        // Without ISIG, Ctrl-C arrives as a byte: a signal would end the process and leave the terminal without echo.
+        hidden.c_lflag &= ~tcflag_t(ECHO | ISIG)
         // Discard what was typed before the prompt.
         guard tcsetattr(descriptor, TCSAFLUSH, &hidden) == 0 else { return nil }
+        var isInterrupted = false
         defer {
             _ = tcsetattr(descriptor, TCSAFLUSH, &shown)
             print("\n", to: descriptor)
+            if isInterrupted { raise(SIGINT) }
         }
         print(prompt, to: descriptor)
+        let interrupt: UInt8 = 3
         var line = [UInt8](), byte: UInt8 = 0
         // Reserve the memory once, so that no copy of a secret stays behind in freed memory.
         line.reserveCapacity(limit)
         while true {
             guard let count = try? System.retrying("read", { read(descriptor, &byte, 1) }), count == 1 else { return line.isEmpty ? nil : line }
             if byte == UInt8(ascii: "\n") { return line }
+            if byte == interrupt {
+                isInterrupted = true
+                return nil
+            }
             if line.count < limit { line.append(byte) }
         }
     }

@@ -116,9 +116,7 @@ package final class LocalDatabase: Sendable {
 
     /// Runs `body` in one immediate transaction, or throws at once if another connection is writing.
     package func withoutWaiting<T>(_ body: (LocalTransaction) throws -> T) throws -> T {
-        wait.setPatient(false)
-        defer { wait.setPatient(true) }
-        return try write(body)
+        try transaction(.immediate, isPatient: false, body)
     }
 
     /// Runs `body`, which writes. If an application's trigger rolls the transaction back, runs it again with the triggers of that table off.
@@ -134,10 +132,14 @@ package final class LocalDatabase: Sendable {
     }
 
     private func transaction<T>(
-        _ kind: Database.TransactionKind, ending: Database.TransactionCompletion = .commit, _ body: (LocalTransaction) throws -> T
+        _ kind: Database.TransactionKind, isPatient: Bool = true, ending: Database.TransactionCompletion = .commit,
+        _ body: (LocalTransaction) throws -> T
     ) throws -> T {
         try LocalStoreError.translating(at: path) {
             try withConnection { db in
+                // Set while this thread has the connection, so that no other thread's wait ends early.
+                wait.setPatient(isPatient)
+                defer { wait.setPatient(true) }
                 var result: T?
                 var changes: [DatasetChanges] = []
                 try db.inTransaction(kind) {

@@ -50,7 +50,7 @@ package final class KeyCursor {
         columnNames = schema.keyColumns.map(\.column)
         place = "\(path), table \(schema.table), column \(columnNames.joined(separator: ", "))"
         let condition = schema.hasSimpleKey ? "typeof(\(key.list())) <> 'text'" : key.isNull()
-        search = "SELECT rowid FROM \(schema.table.quotedDatabaseIdentifier) WHERE \(condition)"
+        search = "SELECT rowid FROM \(schema.table.sqlIdentifier) WHERE \(condition)"
     }
 
     /// Returns the next range, or nil after the last one.

@@ -109,11 +109,11 @@ private final class StatementCompiler {
     private var substituted: Set<String> = []
 
     init(path: String, triggers: Bool = true) throws {
+        // `deinit` closes the connection, also if this initialiser throws.
         let code = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil)
         guard code == SQLITE_OK, let connection else {
-            let error = DatabaseError(resultCode: ResultCode(rawValue: code), message: connection.map { String(cString: sqlite3_errmsg($0)) })
-            sqlite3_close(connection)
-            throw LocalStoreError(error, at: path)
+            let message = connection.map { String(cString: sqlite3_errmsg($0)) }
+            throw LocalStoreError(DatabaseError(resultCode: ResultCode(rawValue: code), message: message), at: path)
         }
         sqlite3_busy_timeout(connection, 10_000)
         // SAFETY: `self` outlives the connection, which `deinit` closes. SQLite calls the function only while it compiles a statement.

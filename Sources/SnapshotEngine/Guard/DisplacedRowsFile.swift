@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
@@ -30,10 +31,8 @@ final class DisplacedRowsFile {
         let stamp = now.description.filter { $0 != "-" && $0 != ":" }
         let path = "\(folder)/\(stamp)-\(schema.name)\(number == 0 ? "" : "-\(number + 1)").json.gz"
         self.path = path
-        do {
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw Self.failure(path, error)
+        do { try FileReplacement.createFolder(folder, mode: 0o700) } catch {
+            throw Self.failure(path, words: String(cString: strerror(error.number)))
         }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Self.failure(path, words: String(cString: strerror(errno))) }
@@ -57,13 +56,14 @@ final class DisplacedRowsFile {
     /// Whether a row with this key can be added next.
     func takes(_ key: EntityKey) -> Bool { last.map { $0 < key } ?? true }
 
-    /// Ends the file and makes it durable.
+    /// Ends the file and makes it and its name durable: after the import's commit it may be the only place of these rows.
     func finish() throws {
         guard !isFinished else { return }
         encoder.finish()
         try drain()
         _ = try assembly.end()
         do { try file.synchronize() } catch { throw Self.failure(path, error) }
+        FileReplacement.synchronizeFolder(of: path)
         isFinished = true
     }
 

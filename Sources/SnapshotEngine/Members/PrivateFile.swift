@@ -39,7 +39,9 @@ struct PrivateFile {
                 "other users may read the \(kind), or write it (mode \(String(facts.st_mode & 0o777, radix: 8)))",
                 "chmod 600 \(path); if somebody may have read it, remove this member and let the device join with new keys")
         }
-        return Array((try? file.readToEnd()) ?? Data())
+        do { return Array(try file.readToEnd() ?? Data()) } catch {
+            throw self.error("the \(kind) cannot be read: \(error.localizedDescription)", "check the disk that it lies on")
+        }
     }
 
     func error(_ reason: String, _ hint: String) -> CloudError { CloudError(.keyUnavailable, at: path, reason, hint: hint) }

@@ -83,7 +83,10 @@ struct DatasetPublisher: Sendable {
         let exporter = ChangeExporter(schema: schema, syncTimestamp: syncTimestamp, level: level, rule: device.assetRule)
         do {
             return try session.withReader(0, at: .read) { reader in
-                guard let encoded = try exporter.encode(reader) else { return nil }
+                guard let encoded = try exporter.encode(reader) else {
+                    writer.abandon()
+                    return nil
+                }
                 let recordCount = try encoded.growth.map { last.recordCount + $0 } ?? reader.transaction.rows.rowCount(of: schema)
                 let asset = try exporter.store(encoded, into: writer)
                 return StoredChanges(

@@ -18,12 +18,12 @@ public struct TriggerReport: Sendable, Encodable, Hashable {
     public let failure: String?
 
     package init(_ trigger: TriggerSurvey.Trigger, datasets: [DatasetSchema]) {
-        let own = Set(datasets.map { $0.table.lowercased() })
+        let own = Set(datasets.map { $0.table.asciiLowercased })
         name = trigger.name
         dataset = trigger.dataset
         table = trigger.table
         writes = trigger.writes
-        ignored = trigger.writes.filter { own.contains($0.lowercased()) }
+        ignored = trigger.writes.filter { own.contains($0.asciiLowercased) }
         failure = trigger.failure
         runs = trigger.failure == nil && datasets.first { $0.name == trigger.dataset }?.triggers != .off
     }

@@ -29,9 +29,11 @@ public struct SnapshotInspector: Sendable {
     }
 
     /// The zone's kept versions, pins and forks, newest first.
+    ///
+    /// - Parameter limit: how many versions at most; nil for all.
     public func history(limit: Int? = nil) async throws -> HistoryReport {
         let commits = try await cloud.at(.fetch).history(in: zone)
-        let newestFirst = commits.reversed().prefix(limit ?? .max)
+        let newestFirst = commits.reversed().prefix(max(0, limit ?? .max))
         let pins = commits.isEmpty ? [] : try await cloud.at(.fetch).records(in: zone, at: nil, notBefore: nil).pins
         return HistoryReport(
             zone: zone.name, newestVersion: commits.last?.token.number, versions: newestFirst.map(HistoryReport.Version.init),

@@ -23,6 +23,7 @@ struct SizeHistory: Sendable {
     /// A forecast for a size limit in bytes: a straight line fitted to the sizes of the last 90 days.
     func forecast(limit: Int) -> SizeForecast {
         guard let last = samples.last else { return .unknown }
+        guard last.bytes < Double(limit) else { return .reached }
         let window = last.at.microseconds - 90 * Self.day
         let recent = samples.drop { $0.at.microseconds < window }
         guard let first = recent.first, recent.count >= 3, last.at.microseconds - first.at.microseconds >= Self.day else { return .unknown }
@@ -31,7 +32,6 @@ struct SizeHistory: Sendable {
         let spread = points.reduce(0) { $0 + ($1.days - meanDays) * ($1.days - meanDays) }
         let slope = points.reduce(0) { $0 + ($1.days - meanDays) * ($1.bytes - meanBytes) } / spread
         guard slope.isFinite, slope >= 1 else { return .steady }
-        guard last.bytes < Double(limit) else { return .reached }
         let days = (Double(limit) - last.bytes) / slope
         guard days <= 3650 else { return .growing(bytesPerDay: slope, until: nil) }
         return .growing(bytesPerDay: slope, until: last.at.advanced(byMicroseconds: Int64(days * Double(Self.day))))

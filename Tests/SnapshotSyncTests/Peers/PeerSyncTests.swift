@@ -68,6 +68,22 @@ import Testing
         for name in ["desk", "laptop"] { #expect(try scene.notes(name) == "a=desk, later b=first l1=laptop l2=laptop") }
     }
 
+    /// The import of a replacement records that commit, which is no other program's change of the data that were kept.
+    @Test func ownCommitIsFoundBeforeTheLocalDataAreReplaced() async throws {
+        let scene = try await PeerScene("desk", "laptop")
+        try scene.run("desk", "UPDATE things SET note = 'desk' WHERE id = 'a'")
+        var cloud = ScriptedCloud(wrapped: scene.cloud)
+        cloud.published = { throw ScriptedCloud.Crash() }
+        await #expect(throws: SyncError.self) { try await scene.sync("desk", cloud) }
+        try scene.run("laptop", "UPDATE things SET note = 'laptop' WHERE id = 'b'")
+        try await scene.sync("laptop")
+        try scene.run("desk", "UPDATE things SET note = 'dropped' WHERE id = 'b'")
+        let report = try await scene.engine("desk").replaceLocal()
+        #expect(report.imported.version == 3 && report.keptCopy != nil)
+        for name in ["desk", "laptop"] { #expect(try scene.notes(name) == "a=desk b=laptop") }
+        #expect(try await scene.changes("desk") == 0)
+    }
+
     @Test func editMadeWhileASyncRunsGoesOutWithTheNext() async throws {
         let scene = try await PeerScene("desk", "laptop")
         try scene.run("desk", "UPDATE things SET note = 'desk' WHERE id = 'a'")
