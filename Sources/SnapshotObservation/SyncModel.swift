@@ -88,10 +88,10 @@ import StrictText
         await refresh()
         let (steps, continuation) = AsyncStream.makeStream(of: Step.self)
         let watcher = SyncWatcher(engine: engine, options: options), relay = relay
-        let observer = WatchObserver(began: { continuation.yield(.began) }, progress: { relay.send($0) }, ended: { continuation.yield(.ended) })
+        let observer = WatchObserver(began: { continuation.yield(.began) }, progress: { relay.send($0) }, ended: { continuation.yield(.ended($0)) })
         let watch = Task.detached {
             do {
-                try await watcher.run(observing: observer) { continuation.yield(.told($0)) }
+                try await watcher.run(observing: observer) { continuation.yield(.event($0)) }
             } catch {
                 continuation.yield(.refused(error))
             }
@@ -107,18 +107,22 @@ import StrictText
 
     /// The reports of a watch, in order.
     private enum Step: Sendable {
-        case began, ended
-        case told(WatchEvent)
+        case began
+        case event(WatchEvent)
+        case ended(SyncError?)
         case refused(any Error)
     }
 
     private func take(_ step: Step) async {
         switch step {
         case .began: begin()
-        case .told(.synced(let report, _, _)): succeeded(report)
-        case .told(.failing(let error)): failed(error)
-        case .told: break
-        case .ended: await end()
+        case .event(.synced(let report, _, _)): succeeded(report)
+        case .event(.failing(let error)): failed(error)
+        case .event: break
+        case .ended(let error):
+            // A watch has no event for an error that repeats, but a sync by hand may have cleared it here.
+            if let error, failure == nil { failed(error) }
+            await end()
         case .refused(let error):
             failed(error)
             await end()

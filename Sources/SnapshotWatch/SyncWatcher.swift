@@ -103,7 +103,7 @@ public final class SyncWatcher: Sendable {
         let gateChanges = engine?.gate.changes()
         let gateEvents = gateChanges.map { changes in Task { for await _ in changes { signal.raise(.gate) } } }
         defer { gateEvents?.cancel() }
-        var told: Set<String> = []
+        var reported: Set<String> = []
         tell(.started(database: database, poll: options.poll))
 
         while !Task.isCancelled {
@@ -115,7 +115,7 @@ public final class SyncWatcher: Sendable {
                 schedule.looked(found: device.hasChanges(), at: time())
             case .sync(let cause):
                 for reason in [databaseEvents.arm(), zoneEvents.map { $0.arm() } ?? "the backend of this cloud reports no events"].compactMap({ $0 })
-                where told.insert(reason).inserted { tell(.polling(reason: reason)) }
+                where reported.insert(reason).inserted { tell(.polling(reason: reason)) }
                 schedule.begins()
                 let began = time()
                 observer?.began()
@@ -126,11 +126,12 @@ public final class SyncWatcher: Sendable {
                     schedule.succeeded(at: time(), jitter: .random(in: 0...1))
                     if let event = news.succeeded() { tell(event) }
                     tell(.synced(report, cause: cause, took: time() - began))
+                    observer?.ended(nil)
                 case .failure(let error):
                     schedule.failed(retrying: error.isWorthRetrying, at: time(), jitter: .random(in: 0...1))
                     if let event = news.failed(error, at: time()) { tell(event) }
+                    observer?.ended(error)
                 }
-                observer?.ended()
             }
         }
     }

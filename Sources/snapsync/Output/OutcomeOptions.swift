@@ -64,9 +64,10 @@ struct OutcomeOptions: ParsableArguments {
     /// Ends a command and all processes that it started. Foundation gives each process a group of its own.
     private static func end(_ process: Process, _ ended: DispatchSemaphore) {
         kill(-process.processIdentifier, SIGTERM)
-        guard ended.wait(timeout: .now() + endTime) != .success else { return }
+        // The shell may end before what it started; the group exists as long as one process of it does.
+        let isEnded = ended.wait(timeout: .now() + endTime) == .success
         kill(-process.processIdentifier, SIGKILL)
-        ended.wait()
+        if !isEnded { ended.wait() }
     }
 
     private func warn(_ text: String) { try? StandardStream.remark("warning", text) }

@@ -50,7 +50,7 @@ final class WatchFollowUps: Sendable {
 
     /// Does what is due, until ``end()`` was called and everything is done.
     func run() async {
-        var lastBeat: ContinuousClock.Instant?, nextPage = ContinuousClock.now, told = ""
+        var lastBeat: ContinuousClock.Instant?, nextPage = ContinuousClock.now, isResting = false, printed = ""
         for await _ in wakes {
             let (failures, isBeat) = due.withLock { due in
                 defer { (due.failures, due.isBeat) = ([], false) }
@@ -65,24 +65,28 @@ final class WatchFollowUps: Sendable {
             let rest = ContinuousClock.now.duration(to: nextPage)
             guard rest <= .zero else {
                 // Wait, because other syncs may end until then, and one page covers all of them.
-                Task { [wake] in
-                    try? await Task.sleep(for: rest)
-                    wake.yield()
+                if !isResting {
+                    isResting = true
+                    Task { [wake] in
+                        try? await Task.sleep(for: rest)
+                        wake.yield()
+                    }
                 }
                 continue
             }
+            isResting = false
             let begin = ContinuousClock.now
-            told = await writePage(besides: told)
+            printed = await writePage(besides: printed)
             nextPage = .now + min(begin.duration(to: .now) * Self.pageRest.times, Self.pageRest.limit)
         }
-        if due.withLock({ $0.isPage }) { _ = await writePage(besides: told) }
+        if due.withLock({ $0.isPage }) { _ = await writePage(besides: printed) }
     }
 
     /// Ends ``run()`` after everything that is due is done.
     func end() { wake.finish() }
 
-    /// Writes the page. Returns the error as text, or "". An error equal to `told` was already printed, so it is not printed again.
-    private func writePage(besides told: String) async -> String {
+    /// Writes the page. Returns the error as text, or "". An error equal to `printed` was already printed, so it is not printed again.
+    private func writePage(besides printed: String) async -> String {
         guard let page else { return "" }
         due.withLock { $0.isPage = false }
         do {
@@ -90,7 +94,7 @@ final class WatchFollowUps: Sendable {
             return ""
         } catch {
             let trouble = "the page was not written: \(error)"
-            if trouble != told { try? StandardStream.remark("warning", trouble) }
+            if trouble != printed { try? StandardStream.remark("warning", trouble) }
             return trouble
         }
     }
