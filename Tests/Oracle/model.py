@@ -179,9 +179,12 @@ def made_by_rule(entry):
 
 def publish(world, name, always=False, clock=0):
     """Publishes what is tracked, if anything is, after what was set aside has come back where it can."""
-    if world.devices[name].aside:
-        return [after for between in explore(lambda chooser: returned(world.copy(), name, chooser), clock) for after in announce(between, name, always)]
-    return announce(world, name, always)
+    return [after for between in bring_back(world, name, clock) for after in announce(between, name, always)]
+
+
+def bring_back(world, name, clock=0):
+    """What a run does before it publishes, also one that may not publish then: what was set aside returns where it can."""
+    return explore(lambda chooser: returned(world.copy(), name, chooser), clock) if world.devices[name].aside else [world]
 
 
 def returned(world, name, chooser):
@@ -191,7 +194,7 @@ def returned(world, name, chooser):
     return world
 
 
-def announce(world, name, always):
+def announce(world, name, always=False):
     device = world.devices[name]
     if not device.tracked and not always and not (device.latched and world.number == 0):
         return [world]

@@ -130,7 +130,7 @@ class Run(UserCommands, Follower):
 
     def parts(self, name, moment):
         """What a sync does, in its order; a write may come between any two."""
-        return [lambda world: model.bring(world, name, moment), lambda world: model.publish(world, name)]
+        return [lambda world: model.bring(world, name, moment), lambda world: model.bring_back(world, name), lambda world: model.announce(world, name)]
 
     def told(self, step, result):
         if "set aside" in result.out:
@@ -187,7 +187,8 @@ class Run(UserCommands, Follower):
         parts = self.parts(name, self.devices.now(name, step["at"]))
         orders = [parts[:place] + [write] + parts[place:] for place in range(len(parts) + 1)]
         if stopped:
-            orders = [[write], [write] + parts[:1], parts[:1] + [write]]
+            # A run that was refused has published nothing, and did what comes before that up to some point.
+            orders = [parts[:place] + [write] + parts[place:count] for count in range(len(parts)) for place in range(count + 1)]
         return model.distinct([after for order in orders for after in composed([world], order)])
 
     def with_open_keys(self, world, touches):
