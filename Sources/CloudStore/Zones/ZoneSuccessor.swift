@@ -4,7 +4,7 @@ public struct ZoneSuccessor: Hashable, Sendable, Codable {
     public let zone: String
     /// The key fingerprint of the device that creates it, in eight words (``KeyFingerprint``).
     public let creator: String
-    /// The features that a reader must support to read it (``ZoneInfo/features``): `signed`, or `sealed` and `signed`.
+    /// What a reader must know to read it (``ZoneInfo/features``): `signed`, or `sealed` and `signed` with what goes with it.
     public let features: [String]
 
     /// If the moved zone is signed: the statements of its list of members. With them its last commit can be verified after everything else
@@ -19,8 +19,11 @@ public struct ZoneSuccessor: Hashable, Sendable, Codable {
     }
 
     /// Whether the zone is encrypted for its members.
-    public var isSealed: Bool { features.contains(ZoneInfo.sealedFeature) }
+    public var isSealed: Bool { protection.contains(.sealed) }
 
-    /// The word for error messages: `signed` or `sealed`.
-    package var kind: String { isSealed ? ZoneInfo.sealedFeature : ZoneInfo.signedFeature }
+    /// How the zone is protected.
+    public var protection: ZoneProtection { ZoneProtection(features: features) ?? [] }
+
+    /// One of the words `signed` and `sealed`.
+    package var kind: String { isSealed ? "sealed" : "signed" }
 }

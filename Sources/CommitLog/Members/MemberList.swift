@@ -176,6 +176,9 @@ extension MemberList {
         guard number == 1 ? statement.by == statement.device : member(statement.by)?.role.mayPublish == true else {
             throw Self.untrusted(place, "\(CloudNames.isName(statement.by) ? statement.by : "its signer") may not change the list of members")
         }
+        guard statement.keys.map({ $0.sealingKind == history.protection.sealingKeyKind }) ?? true else {
+            throw Self.untrusted(place, "a key is of another kind than the zone's")
+        }
         if let reason = refusal(of: statement) { throw Self.untrusted(place, reason) }
         apply(statement)
         statements.append(text)
