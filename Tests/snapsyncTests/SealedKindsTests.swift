@@ -77,6 +77,10 @@ import Testing
                 """)
         try scene.succeed("sync --db watch.db")
         #expect(try scene.scene.database("watch.db").run("SELECT count(DISTINCT title) FROM notifications") == "1\n")
+        for device in ["phone", "watch"] {
+            let rows = try scene.readIndependently("notifications", as: device)
+            #expect(rows.count == 40 && rows.allSatisfy { $0["title"] as? String == "sealed in Python" })
+        }
         // All devices are lost: the new code reads, the old one does not.
         try FileManager.default.removeItem(atPath: scene.scene.scratch.path("keys"))
         for (words, status) in [(code, Int32(78)), (try #require(rotated["recoveryCode"] as? String), 0)] {
