@@ -46,7 +46,7 @@ public enum PublisherRule: String, Codable, Sendable {
 public struct ZoneInfo: Hashable, Sendable {
     public let id: ZoneID
     public let formatVersion: Int
-    /// What a reader must know to read this zone: nothing, `signed`, or `sealed` and `signed` with what goes with it (``ZoneProtection``).
+    /// The features that a reader must support to read this zone: none, `signed`, or `sealed` and `signed`, perhaps with more (``ZoneProtection``).
     public let features: [String]
     /// The device that created the zone; under `publishers: one` the only one that publishes.
     public let creator: String
@@ -63,10 +63,11 @@ public struct ZoneInfo: Hashable, Sendable {
     /// Whether keys, not rights on the store, decide who may publish and send messages.
     public var isSigned: Bool { protection.contains(.signed) }
 
-    /// Whether the store cannot read what the zone holds: assets, records and messages are encrypted for its members. Such a zone is signed, too.
+    /// Whether assets, records and messages are encrypted for the zone's members, so that the store cannot read them. Such a zone is signed
+    /// as well.
     public var isSealed: Bool { protection.contains(.sealed) }
 
-    /// What the ``features`` say of signatures and encryption.
+    /// The protection that the ``features`` name.
     public var protection: ZoneProtection { ZoneProtection(features: features) ?? [] }
 }
 

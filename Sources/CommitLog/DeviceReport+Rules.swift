@@ -7,7 +7,7 @@ extension DeviceReport {
     /// Reads a report's file. In a signed zone the signature is verified here, and ``ReportReader`` decides whether the signing key counts.
     ///
     /// - Parameter isVerified: whether the signature of these bytes was checked before.
-    /// - Throws: ``CloudError`` with `.damaged` if it is not one of `device`, with `.untrusted` if the signature is not one.
+    /// - Throws: ``CloudError`` with `.damaged` if it is not a report of `device`, with `.untrusted` if the signature is not valid.
     package init(
         _ bytes: [UInt8], of device: String, in history: HistoryID? = nil, at place: String, isVerified: Bool = false
     ) throws(CloudError) {

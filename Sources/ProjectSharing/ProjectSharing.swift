@@ -38,7 +38,7 @@ public struct ProjectSharing: Sendable {
         self.init(try DirectoryCloud(path: directory), device: device, zone: zone)
     }
 
-    /// Shares through a zone's handle, with other random names.
+    /// Makes a value with a given zone handle and source of random names.
     package init(_ cloud: any RecordDatabase, zone: CloudZone, nonces: NonceSource, members: SharedZoneMembers? = nil) {
         signedMembers = members
         self.cloud = cloud

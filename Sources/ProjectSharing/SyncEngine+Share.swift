@@ -27,7 +27,7 @@ extension SyncEngine {
             opening: cloud, device: name ?? settings.device, zone: zone, trust: trust, makesSigned: makesSigned, keys: keyStore, now: now)
     }
 
-    /// Reads a project and its items from the database's tables; it need not be set up for syncing.
+    /// Reads a project and its items from the database's tables. The database need not be set up for syncing.
     ///
     /// - Throws: ``SyncError`` with `.nothingThere` if there is no project of this id, `.refused` for missing tables and columns,
     ///   `.dataRefused` for a value that cannot be shared.

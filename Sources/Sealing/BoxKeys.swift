@@ -11,7 +11,7 @@ package import Foundation
 /// of the contents and their place, and the box's key is derived from the id. So equal contents at one place give equal boxes, and no key is used
 /// for two different contents. Source: docs/sealed.md, "Boxes".
 package struct BoxKeys: Sendable {
-    /// By how many bytes a box is longer than its contents, or in a padded zone than the padded ones.
+    /// How many bytes a box adds to its contents, which a padded zone pads first.
     package static let overhead = 4 + idLength + tagLength
     private static let idLength = 32
     private static let tagLength = 16
@@ -42,9 +42,9 @@ package struct BoxKeys: Sendable {
     /// - Parameters:
     ///   - cloud: the cloud's UUID.
     ///   - zone: the zone's scope and name, `private/main`.
-    ///   - secrets: of all known epochs, the first among them.
+    ///   - secrets: those of all known epochs, including the first.
     ///   - isPadded: whether the zone's boxes are padded.
-    /// - Throws: ``BoxError`` with `.unknownEpoch(1)` without the first epoch.
+    /// - Throws: ``BoxError`` with `.unknownEpoch(1)` if the first epoch is missing.
     package init(cloud: String, zone: String, epochs secrets: [EpochSecret], isPadded: Bool = false) throws(BoxError) {
         guard let first = secrets.first(where: { $0.number == 1 }), let last = secrets.max(by: { $0.number < $1.number }),
             let cutKey = first.key("snapsync.cut.1", byteCount: 16).withUnsafeBytes({ CutKey($0) })

@@ -1,8 +1,8 @@
-/// Which history a commit belongs to: a cloud's UUID and a zone in it, and how the zone is protected.
+/// Identifies the history that a commit belongs to: a cloud's UUID and a zone in it, and how the zone is protected.
 package struct HistoryID: Hashable, Sendable {
     package let cloud: String
     package let zone: ZoneID
-    /// What `zone.json` says of signatures and encryption.
+    /// The protection that `zone.json` names.
     package let protection: ZoneProtection
     /// Whether commits, reports and messages are signed.
     package var isSigned: Bool { protection.contains(.signed) }
@@ -15,7 +15,7 @@ package struct HistoryID: Hashable, Sendable {
         self.protection = protection
     }
 
-    /// What each commit names under `requires`, in order.
+    /// The features that each commit names in `requires`, in order.
     package var requirements: [String] { protection.features }
 
     /// The place of a commit in error messages; in a directory cloud, its path.

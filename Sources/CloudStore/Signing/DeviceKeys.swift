@@ -4,14 +4,14 @@ import Crypto
 public struct DeviceKeys: Sendable {
     /// The public halves of both keys.
     public let publicKeys: DevicePublicKeys
-    /// What kind of key ``sealingSeed`` is. A store of keys keeps it with them.
+    /// The kind of the key that ``sealingSeed`` makes. A ``KeyStore`` stores it with the seeds.
     public let sealingKind: SealingKeyKind
     private let pair: Pair
 
     /// The seed of the Ed25519 key (RFC 8032), 32 bytes.
     public var signingSeed: [UInt8] { Array(pair.signing.rawRepresentation) }
-    /// The private X25519 key (RFC 7748) or the seed of the X-Wing key, 32 bytes. A seed serves for one kind alone: who can break X25519 finds it
-    /// from the public key.
+    /// The private X25519 key (RFC 7748) or the seed of the X-Wing key, 32 bytes. A seed must serve one kind only: whoever breaks X25519
+    /// finds it from the public key.
     public var sealingSeed: [UInt8] { pair.sealing.withUnsafeBytes { Array($0) } }
 
     /// New keys from the system's generator, with an X25519 key.
@@ -21,7 +21,7 @@ public struct DeviceKeys: Sendable {
             Curve25519.Signing.PrivateKey(), Array(sealing.rawRepresentation), .x25519, ContentHash.hex(sealing.publicKey.rawRepresentation))
     }
 
-    /// The keys of two seeds; nil if one of them does not have 32 bytes, or this system does not have the algorithm.
+    /// Makes the keys from two seeds; nil if one of them does not have 32 bytes, or this system does not have the algorithm.
     public init?(signingSeed: [UInt8], sealingSeed: [UInt8], sealing kind: SealingKeyKind = .x25519) {
         guard let signing = try? Curve25519.Signing.PrivateKey(rawRepresentation: signingSeed), let sealing = kind.publicKey(of: sealingSeed) else {
             return nil

@@ -37,7 +37,7 @@ package struct KeyFile: Sendable {
     private static let lockedVersion = 2
     private static let label = "snapsync-key-file 2\n"
 
-    /// The file of keys as they are.
+    /// Makes the file of unlocked keys.
     package init(_ keys: DeviceKeys, of owner: KeyOwner) { self.init(owner, .open(keys), keys.sealingKind) }
 
     /// Makes the file of keys that are locked with a passphrase.
@@ -97,7 +97,7 @@ extension KeyFile {
     /// A file of X25519 keys does not name their kind.
     private var sealingName: String? { sealing == .x25519 ? nil : sealing.rawValue }
 
-    /// Reads a file's bytes. Parameters of scrypt are checked, and nothing is made of them yet.
+    /// Reads a file's bytes. The scrypt parameters are checked but not used yet.
     package init(_ bytes: Data) throws(Fault) {
         // Do not pass on the decoder's error: its text may quote what it read.
         guard bytes.count <= Self.byteLimit, let document = try? StrictJSON.decode(Document.self, from: bytes) else { throw .unreadable }

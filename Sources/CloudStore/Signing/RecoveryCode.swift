@@ -1,6 +1,6 @@
 import Crypto
 
-/// What a person keeps on paper to read a sealed zone when all devices are lost: a private key as 18 words, with a check sum.
+/// A code that a person keeps on paper to read a sealed zone after all devices are lost: a private key as 18 words, with a checksum.
 ///
 /// The zone stores only the public key. Source: docs/sealed.md, "The recovery code".
 public struct RecoveryCode: Sendable {

@@ -4,7 +4,7 @@ public struct ZoneSuccessor: Hashable, Sendable, Codable {
     public let zone: String
     /// The key fingerprint of the device that creates it, in eight words (``KeyFingerprint``).
     public let creator: String
-    /// What a reader must know to read it (``ZoneInfo/features``): `signed`, or `sealed` and `signed` with what goes with it.
+    /// The features that a reader must support to read it (``ZoneInfo/features``): `signed`, or `sealed` and `signed`, perhaps with more.
     public let features: [String]
 
     /// If the moved zone is signed: the statements of its list of members. With them its last commit can be verified after everything else
@@ -24,6 +24,6 @@ public struct ZoneSuccessor: Hashable, Sendable, Codable {
     /// How the zone is protected.
     public var protection: ZoneProtection { ZoneProtection(features: features) ?? [] }
 
-    /// One of the words `signed` and `sealed`.
+    /// The word for error messages: `signed` or `sealed`.
     package var kind: String { isSealed ? "sealed" : "signed" }
 }

@@ -18,7 +18,7 @@ package struct ZoneKnowledge: Hashable, Sendable, Codable {
     package var protection = ZoneProtection.signed
     /// Whether the zone is sealed.
     package var isSealed: Bool { protection.contains(.sealed) }
-    /// The newest record of the zone's keys, as JSON: nothing in it is a secret.
+    /// The newest record of the zone's keys, as JSON. It contains no secret in the clear.
     package var keyRecord: String?
     /// The public key of the recovery code. Set on the device that creates the zone, before its first commit.
     package var recoveryKey: String?
@@ -118,7 +118,7 @@ package final class ZoneAuthority: Sendable {
         return keys
     }
 
-    /// How the device knows the zone to be protected; nothing where it knows nothing of it.
+    /// The protection that the device knows the zone to have; empty if it does not know the zone. A `zone.json` that says otherwise is refused.
     package var knownProtection: ZoneProtection { isKnownAsSigned ? knowledge.protection : [] }
 
     /// Whether everything that is written to the sealed zone is encrypted on its way. If not, nothing may be written.
@@ -152,7 +152,7 @@ package final class ZoneAuthority: Sendable {
 
     /// Stores a key record of a verified commit if it is newer than the known one.
     ///
-    /// - Throws: ``CloudError`` with `.untrusted` if it takes back an epoch, or is of another kind than the zone says.
+    /// - Throws: ``CloudError`` with `.untrusted` if its epoch is lower than the known one, or its keys are of another kind than the zone names.
     package func learn(_ ring: KeyRing, of history: HistoryID) throws {
         guard ring.kind == history.protection.sealingKeyKind else {
             throw MemberList.untrusted("\(history.zone)", "the keys of the zone are encrypted in another way than the zone says")
@@ -245,14 +245,14 @@ package final class ZoneAuthority: Sendable {
     /// Whether a person has decided that the present history counts, whoever has published in it since the fork.
     var settlesForks: Bool { state.withLock { $0.settlesForks } }
 
-    /// The hash of the last report whose signature was found to be one; nil before the first.
+    /// The hash of the last report whose signature was checked and is valid; nil before the first.
     var verifiedReport: String? {
         get { state.withLock { $0.verifiedReport } }
         set { state.withLock { $0.verifiedReport = newValue } }
     }
 
-    /// Lets the history that stands count after a fork, whoever has published in it. What was taken away in the other one is taken away again, if this
-    /// device may do that.
+    /// Accepts the present history after a fork, whoever has published in it. If this device may change the list of members, it issues the
+    /// restrictions of the other history again.
     package func settleForks() { state.withLock { $0.settlesForks = true } }
 
     /// Forgets the lost statements, after this device has issued them again.

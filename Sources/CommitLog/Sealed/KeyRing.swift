@@ -12,7 +12,7 @@ package struct KeyRing: Hashable, Sendable {
     package let epoch: UInt32
     /// The public key of the recovery code, in hexadecimal digits.
     package let recoveryKey: String
-    /// The newest epoch's secret, by the name of the public key that it is for (``name(of:)``); that of the recovery code among them.
+    /// The newest epoch's secret, sealed for each public key, including that of the recovery code, by the key's name (``name(of:)``).
     let wraps: [String: EpochWrap]
     /// The secrets of the earlier epochs, oldest first, each sealed with the secret of the next epoch.
     let previous: [Data]
@@ -56,7 +56,7 @@ package struct KeyRing: Hashable, Sendable {
             previous: previous + [try secret.sealing(newest, cloud: history.cloud, zone: history.zone.description)])
     }
 
-    /// Whether the holder of this public key can open it.
+    /// Whether the holder of this public key can open the record.
     package func isFor(_ key: String) -> Bool { wraps[Self.name(of: key)] != nil }
 
     /// How the record names a public key: an X25519 key by itself, one of X-Wing, which is long, by its SHA-256, each as 64 hexadecimal digits.

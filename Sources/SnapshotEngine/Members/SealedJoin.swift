@@ -50,7 +50,7 @@ struct SealedJoin {
         try await ask(zone, request, keys.publicKeys, hasVersions: state.token != nil)
     }
 
-    /// The device's keys; made if there are none.
+    /// Returns the device's keys, and makes them if there are none.
     private static func keys(of owner: KeyOwner, _ protection: ZoneProtection, _ request: SetupRequest) throws -> DeviceKeys {
         if let found = try request.keyStore.keys(of: owner, for: protection) {
             guard let code = request.recovery, code.seed != found.sealingSeed else { return found }

@@ -9,11 +9,11 @@ import StrictText
 public struct TurnOverRequest: Sendable {
     /// Whether the next zone is sealed; otherwise it is signed.
     public var isSealed: Bool
-    /// Whether what the sealed zone encrypts is padded (``SetupRequest/isPadded``).
+    /// Whether the sealed zone pads what it encrypts (``SetupRequest/isPadded``).
     public var isPadded = false
     /// Whether the sealed zone gives its members the keys by X-Wing (``SetupRequest/isPostQuantum``). Members of a signed zone have to be approved anew then.
     public var isPostQuantum = false
-    /// The name of the next zone; nil makes one of the present name and `signed` or `sealed`.
+    /// The name of the next zone; nil makes one from the present name and `signed` or `sealed`.
     public var zone: String?
     /// Whether to remove the versions, assets and messages of the earlier zone once the next one has its first version.
     public var removesEarlier = false
@@ -25,7 +25,7 @@ public struct TurnOverRequest: Sendable {
         self.zone = zone
     }
 
-    /// How the next zone is protected.
+    /// The protection of the next zone.
     var protection: ZoneProtection {
         guard isSealed else { return .signed }
         return [.signed, .sealed, isPadded ? .padded : [], isPostQuantum ? .postQuantum : []]

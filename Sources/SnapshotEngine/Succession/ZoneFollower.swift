@@ -247,7 +247,8 @@ struct ZoneFollower {
 
 /// Finds or makes a device's keys for the zone that continues its zone.
 enum ZoneMoveKeys {
-    /// The device's keys there: those that it has, those of the zone before if it was signed, as far as they are of the kind that is wanted, else new ones.
+    /// Returns the device's keys in the next zone: its existing keys there, else those of the earlier signed zone, else new ones. If the next zone needs
+    /// another kind of sealing key than the earlier one, that key is new.
     ///
     /// - Throws: ``CloudError`` with `.keyUnavailable`.
     static func keys(of owner: KeyOwner, for protection: ZoneProtection, before earlier: KeyOwner?, in store: any KeyStore) throws -> DeviceKeys {

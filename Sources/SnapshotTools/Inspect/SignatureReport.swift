@@ -20,7 +20,7 @@ public struct SignatureReport: Sendable, Encodable {
     public let isSealed: Bool
     /// How the zone is protected: `padded`, `post-quantum`, `sealed`, `signed`.
     public let features: [String]
-    /// The member whose keys are the oldest, and since when it has them; nil where nothing was published yet.
+    /// The member with the oldest keys, and their date; nil if nothing has been published yet.
     public let oldestKey: MemberKey?
     /// The epoch of a sealed zone's newest keys, from 1; nil in other zones and before the first version.
     public let epoch: Int?

@@ -28,7 +28,7 @@ struct MemberListCommand: AsyncParsableCommand {
 }
 
 extension MembersReport {
-    /// The creator, the members and the requests, an entry each.
+    /// The creator, the members and the requests, one line each.
     ///
     /// - Parameter command: what lets a device become a member.
     func lines(approving command: String) -> [String] {

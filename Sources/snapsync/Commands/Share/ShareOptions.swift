@@ -23,7 +23,7 @@ struct ShareOptions: ParsableArguments {
 
     private var words: String? { trust ?? DatabaseOptions.environment("SNAPSYNC_TRUST") }
 
-    /// Opens the zone. Looking needs no device's name, so a database that is not set up, or none at all, will do with --cloud.
+    /// Opens the zone. Reading needs no device name, so `--cloud` is enough if the database is not set up or not given.
     ///
     /// - Parameter makesSigned: whether a zone that is made is signed, and one that is there must be.
     func sharing(as device: String? = nil, makesSigned: Bool = false) async throws -> ProjectSharing {
