@@ -204,7 +204,8 @@ let package = Package(
         .target(name: "TestSupport", dependencies: [], path: "Tests/TestSupport", swiftSettings: house),
         .testTarget(name: "StrictTextTests", dependencies: ["StrictText", "TestSupport"], swiftSettings: house),
         .testTarget(name: "SnapshotModelTests", dependencies: ["SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
-        .testTarget(name: "SealingTests", dependencies: ["Sealing", "TestSupport"], swiftSettings: house),
+        .testTarget(
+            name: "SealingTests", dependencies: ["Sealing", "TestSupport", .product(name: "Crypto", package: "swift-crypto")], swiftSettings: house),
         .testTarget(
             name: "LocalStoreTests",
             dependencies: ["LocalStore", "SnapshotModel", "StrictText", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")],

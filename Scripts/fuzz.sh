@@ -35,7 +35,8 @@ case $target in
     box) modules="Platform StrictText Sealing" length=1024 shared="$shared FuzzKeys" ;;
     words) modules="Platform StrictText Sealing CloudStore" length=256 ;;
     keyfile) modules="Platform StrictText Sealing CloudStore" length=1024 shared="$shared FuzzMutation FuzzJSONMutation" ;;
-    keyring | sealed) modules="Platform StrictText Sealing CloudStore CommitLog" length=2048 shared="$shared FuzzSealed FuzzKeys FuzzMutation FuzzJSONMutation" ;;
+    keyring) modules="Platform StrictText Sealing CloudStore CommitLog" length=12288 shared="$shared FuzzSealed FuzzKeys FuzzMutation FuzzJSONMutation" ;;
+    sealed) modules="Platform StrictText Sealing CloudStore CommitLog" length=2048 shared="$shared FuzzSealed FuzzKeys FuzzMutation FuzzJSONMutation" ;;
     members) modules="Platform StrictText Sealing CloudStore CommitLog" length=4096 shared="$shared FuzzSealed FuzzKeys FuzzMutation FuzzJSONMutation" ;;
     signed) modules="Platform StrictText Sealing CloudStore CommitLog" length=2048 shared="$shared FuzzHistory FuzzSealed FuzzKeys FuzzMutation FuzzJSONMutation" ;;
     history) modules="Platform StrictText Sealing SnapshotModel CloudStore CommitLog DirectoryCloud" length=49 shared="$shared FuzzCloud" ;;

@@ -46,7 +46,7 @@ public enum PublisherRule: String, Codable, Sendable {
 public struct ZoneInfo: Hashable, Sendable {
     public let id: ZoneID
     public let formatVersion: Int
-    /// The features that a reader must support to read this zone: `signed`; `sealed` and `signed`; or none.
+    /// The features that a reader must support to read this zone: none, `signed`, or `sealed` and `signed`, perhaps with more (``ZoneProtection``).
     public let features: [String]
     /// The device that created the zone; under `publishers: one` the only one that publishes.
     public let creator: String
@@ -61,16 +61,14 @@ public struct ZoneInfo: Hashable, Sendable {
     }
 
     /// Whether keys, not rights on the store, decide who may publish and send messages.
-    public var isSigned: Bool { features.contains(ZoneInfo.signedFeature) }
+    public var isSigned: Bool { protection.contains(.signed) }
 
     /// Whether assets, records and messages are encrypted for the zone's members, so that the store cannot read them. Such a zone is signed
     /// as well.
-    public var isSealed: Bool { features.contains(ZoneInfo.sealedFeature) }
+    public var isSealed: Bool { protection.contains(.sealed) }
 
-    /// The entry of ``features`` in a signed zone.
-    package static let signedFeature = "signed"
-    /// The second entry of ``features`` in a sealed zone.
-    package static let sealedFeature = "sealed"
+    /// The protection that the ``features`` name.
+    public var protection: ZoneProtection { ZoneProtection(features: features) ?? [] }
 }
 
 /// How far a device has read a zone: a commit's number and the SHA-256 of its bytes, in lower-case hexadecimal.

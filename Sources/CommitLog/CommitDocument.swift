@@ -51,8 +51,9 @@ package struct VerifiedCommit {
     /// Decodes and checks the file of commit `number`; in a signed zone this includes its signature. ``ReplayedHistory`` checks whether the
     /// commit follows from its parent and whether its signer was allowed to publish.
     ///
+    /// - Parameter token: a commit that this device has read before. Of one that has its number and hash the signature was checked then.
     /// - Throws: ``CloudError`` with `.damaged`, `.untrusted` or `.incompatibleVersion` at `place`.
-    package init(_ bytes: [UInt8], number: Int, of history: HistoryID) throws(CloudError) {
+    package init(_ bytes: [UInt8], number: Int, of history: HistoryID, knowing token: ChangeToken? = nil) throws(CloudError) {
         let place = history.place(ofCommit: number)
         let document: CommitDocument
         do throws(CloudError) {
@@ -70,12 +71,15 @@ package struct VerifiedCommit {
         if let fault = document.fault(number: number, of: history) {
             throw CloudError(.damaged, at: place, fault, hint: CloudError.damageHint)
         }
-        if history.isSigned { try ChecksummedDocument.verifySignature(of: bytes, named: CommitDocument.sealName, by: document.key, at: place) }
+        let found = ChangeToken(number: number, hash: ContentHash.of(bytes))
+        if history.isSigned, found != token {
+            try ChecksummedDocument.verifySignature(of: bytes, named: CommitDocument.sealName, by: document.key, at: place)
+        }
         checkpoint = document.checkpoint
         zoneEvent = document.zoneEvent?.event
         let event = RecordEvent(at: document.timestamp, device: document.device)
         var commit = Commit(
-            token: ChangeToken(number: number, hash: ContentHash.of(bytes)), parent: document.parent, timestamp: document.timestamp,
+            token: found, parent: document.parent, timestamp: document.timestamp,
             clock: document.clock, device: document.device, saved: document.saved.map { $0.record(tag: String(number), savedBy: event) },
             deleted: document.deleted, approvals: document.approvals,
             messages: MessageAnswers(applied: document.messages.applied, refused: document.messages.refused),
@@ -91,7 +95,7 @@ package struct VerifiedCommit {
             .incompatibleVersion, at: place, "the commit needs what this version does not know", hint: "update snapsync on this device")
     }
 
-    private static let known: Set<String> = [ZoneEventDocument.requirement, CommitDocument.signedRequirement, CommitDocument.sealedRequirement]
+    private static let known = Set(ZoneProtection.all.features + [ZoneEventDocument.requirement])
 
     private struct Requirements: Decodable {
         let requires: [String]?
@@ -107,9 +111,11 @@ extension CommitDocument {
         guard (requires?.contains(CommitDocument.signedRequirement) == true) == history.isSigned else {
             return history.isSigned ? "the zone is signed, and the commit does not say so" : "the commit says that the zone is signed, and zone.json does not"
         }
-        guard (requires?.contains(CommitDocument.sealedRequirement) == true) == history.isSealed else {
+        let named = Set(requires ?? []).subtracting([ZoneEventDocument.requirement])
+        guard named.contains(CommitDocument.sealedRequirement) == history.isSealed else {
             return history.isSealed ? "the zone is sealed, and the commit does not say so" : "the commit says that the zone is sealed, and zone.json does not"
         }
+        guard named == Set(history.requirements) else { return "the commit says another protection of the zone than zone.json" }
         guard CloudNames.isName(device), deleted.allSatisfy(CloudNames.isName) else { return "a name is not allowed" }
         guard CommitClock.plausible.contains(clock), timestamp >= clock else { return "the times are not possible" }
         let answered = messages.applied + messages.refused

@@ -6,8 +6,11 @@ extension DeviceReport {
 
     /// Reads a report's file. In a signed zone the signature is verified here, and ``ReportReader`` decides whether the signing key counts.
     ///
+    /// - Parameter isVerified: whether the signature of these bytes was checked before.
     /// - Throws: ``CloudError`` with `.damaged` if it is not a report of `device`, with `.untrusted` if the signature is not valid.
-    package init(_ bytes: [UInt8], of device: String, in history: HistoryID? = nil, at place: String) throws(CloudError) {
+    package init(
+        _ bytes: [UInt8], of device: String, in history: HistoryID? = nil, at place: String, isVerified: Bool = false
+    ) throws(CloudError) {
         let isSigned = history?.isSigned ?? false
         self = try ChecksummedDocument.decode(DeviceReport.self, named: DeviceReport.sealName, from: bytes, at: place, isSigned: isSigned)
         if let history, isSigned {
@@ -16,8 +19,10 @@ extension DeviceReport {
                 throw CloudError(.damaged, at: place, "a report of another cloud or zone", hint: CloudError.damageHint)
             }
             let keys = DevicePublicKeys(signing: proof.key, sealing: proof.sealKey)
-            guard keys.isWellFormed else { throw CloudError(.damaged, at: place, "a key is not one", hint: CloudError.damageHint) }
-            try ChecksummedDocument.verifySignature(of: bytes, named: DeviceReport.sealName, by: keys.signing, at: place)
+            guard keys.isWellFormed, keys.sealingKind == history.protection.sealingKeyKind else {
+                throw CloudError(.damaged, at: place, "a key is not one", hint: CloudError.damageHint)
+            }
+            if !isVerified { try ChecksummedDocument.verifySignature(of: bytes, named: DeviceReport.sealName, by: keys.signing, at: place) }
             self.keys = keys
         }
         guard self.device == device, (try? verify()) != nil else {

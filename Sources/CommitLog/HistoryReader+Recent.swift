@@ -18,7 +18,7 @@ extension HistoryReader {
                 read = Dictionary(uniqueKeysWithValues: found.compactMap { number, bytes in bytes.map { (number, $0) } })
             }
             guard let bytes = read[token.number] else { break }
-            let commit = try VerifiedCommit(bytes, number: token.number, of: source.history).commit
+            let commit = try VerifiedCommit(bytes, number: token.number, of: source.history, knowing: token).commit
             guard commit.token == token else {
                 throw CloudError(
                     .damaged, at: source.history.place(ofCommit: token.number), "the commit is not the one that the next one follows",

@@ -113,7 +113,7 @@ package struct HistoryReader<Source: HistorySource> {
         let recent = known ?? (takesRecent ? source.recentCommitBytes(token.number) : nil)
         guard let bytes = try recent ?? source.commitBytes(token.number) else { throw try absence(of: token) }
         if let end = source.ends.end(at: token, of: history), ContentHash.of(bytes) == token.hash { return end }
-        let commit = try VerifiedCommit(bytes, number: token.number, of: history)
+        let commit = try VerifiedCommit(bytes, number: token.number, of: history, knowing: token)
         guard commit.commit.token == token else {
             throw rolledBack(token, "the commit there is not the one that this device has read")
         }

@@ -27,6 +27,8 @@ package struct ZoneCopy {
         package var bytes = 0
         /// The newest version of the copy; nil if the source has none.
         package var newest: Int?
+        /// The zone in which the source's goes on, if it has nothing but that to tell and the copy has versions of its own to keep.
+        package var successor: String?
     }
 
     let zone: ZoneID
@@ -57,6 +59,10 @@ package struct ZoneCopy {
     private func copy(from: some HistoryStore, to: some HistoryStore) throws -> Outcome {
         let kept = try HistoryReader(source: from).all()
         let last = try to.commitNumbers().last
+        if let last, let end = kept.last, let successor = end.zoneDeletion?.successor, kept.count == 1, last < end.token.number {
+            // All versions but the one that says where the zone goes on were removed. In the copy that one would stand behind a gap.
+            return Outcome(newest: last, successor: successor.zone)
+        }
         try verifyPrefix(kept, last, to)
         guard let newest = kept.last?.token.number else { return Outcome() }
         var outcome = Outcome(newest: newest)

@@ -75,8 +75,7 @@ struct ZoneDeletionDocument: Codable {
 extension ZoneSuccessor {
     /// Whether this version can follow to that zone: its features are known, and it is signed.
     fileprivate var isKnown: Bool {
-        CloudNames.isName(zone) && KeyFingerprint(creator)?.words == creator && Set(features).isSubset(of: ZoneMarker.knownFeatures)
-            && features.contains(ZoneInfo.signedFeature)
+        CloudNames.isName(zone) && KeyFingerprint(creator)?.words == creator && protection.contains(.signed)
     }
 
     /// The error for every reader and publisher of the moved zone.

@@ -1,4 +1,5 @@
 import CloudStore
+import SnapshotEngine
 
 extension ProjectSharing {
     /// Posts a comment on a shared project of any owner.
@@ -10,6 +11,7 @@ extension ProjectSharing {
         do {
             try ShareLimits.verify(comment: text, by: name)
             guard try await record(of: id, desiredKeys: []) != nil else { throw absent(id) }
+            try await signedMembers?.prepareToPublish()
             return try await post(text, by: name, to: ShareRecords.name(ofProject: id))
         } catch let error as CloudError where error.code == .referenceViolation {
             // The project was removed while the comment was being sent.

@@ -1,4 +1,5 @@
 import CloudStore
+import SnapshotEngine
 public import SnapshotModel
 
 /// The result of sharing a project.
@@ -30,7 +31,11 @@ extension ProjectSharing {
     @discardableResult
     public func publish(_ draft: ProjectDraft, owner: String) async throws -> SharePublication {
         try ShareLimits.verify(draft, owner: owner)
-        _ = try await cloud.createZone(zone.id, creator: zone.device, publishers: .many)
+        if let signedMembers {
+            try await signedMembers.prepareToPublish()
+        } else {
+            _ = try await cloud.createZone(zone.id, creator: zone.device, publishers: .many)
+        }
         var lastLoss: CloudError?
         for _ in 1...10 {
             let existing = try await record(of: draft.id)

@@ -1,5 +1,6 @@
 public import CloudStore
 import DirectoryCloud
+package import SnapshotEngine
 import SnapshotModel
 public import StrictText
 
@@ -20,6 +21,8 @@ public struct ProjectSharing: Sendable {
     let zone: CloudZone
     let cloud: any RecordDatabase
     let nonces: NonceSource
+    /// The members of the zone; nil if it is not signed.
+    let signedMembers: SharedZoneMembers?
 
     /// Shares through any cloud.
     ///
@@ -36,7 +39,8 @@ public struct ProjectSharing: Sendable {
     }
 
     /// Makes a value with a given zone handle and source of random names.
-    package init(_ cloud: any RecordDatabase, zone: CloudZone, nonces: NonceSource) {
+    package init(_ cloud: any RecordDatabase, zone: CloudZone, nonces: NonceSource, members: SharedZoneMembers? = nil) {
+        signedMembers = members
         self.cloud = cloud
         self.zone = zone
         self.nonces = nonces

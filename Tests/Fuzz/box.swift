@@ -2,8 +2,9 @@ import Foundation
 import Sealing
 
 /// Boxes of every kind: what opens is the only box of what it holds.
-func fuzz(_ bytes: UnsafeRawBufferPointer) {
-    let keys = FuzzBox.keys
+func fuzz(_ bytes: UnsafeRawBufferPointer) { for keys in FuzzBox.keys { fuzz(bytes, keys) } }
+
+private func fuzz(_ bytes: UnsafeRawBufferPointer, _ keys: BoxKeys) {
     for kind in BoxKind.allCases {
         guard let contents = try? keys.opened(bytes, kind: kind, dataset: "notes_data") else { continue }
         let epoch = BoxKeys.epoch(of: bytes).flatMap { keys.sealing(inEpoch: $0) }
@@ -18,7 +19,7 @@ func fuzz(_ bytes: UnsafeRawBufferPointer) {
     expect((try? keys.open(Data(box), kind: .member, dataset: "notes_data")).map { $0.elementsEqual(bytes) } ?? false, "what is sealed opens")
 }
 
-/// The zone of Fixtures/sealed-1/boxes.json.
+/// The zone of Fixtures/sealed-1/boxes.json, and the same with padding.
 private enum FuzzBox {
-    static let keys = FuzzKeys.boxes(cloud: "0b0e6a6e-0000-4000-8000-000000000001", zone: "private/main")
+    static let keys = [false, true].map { FuzzKeys.boxes(cloud: "0b0e6a6e-0000-4000-8000-000000000001", zone: "private/main", isPadded: $0) }
 }

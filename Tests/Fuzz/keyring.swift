@@ -8,9 +8,12 @@ func fuzz(_ bytes: UnsafeRawBufferPointer) {
     guard let document = StrictJSON.plain(RecordDocument.self, bytes), let ring = try? KeyRing(document.record(tag: "3"), at: "record") else { return }
     expect((1...KeyRing.epochLimit).contains(Int(ring.epoch)) && ring.previous.count == Int(ring.epoch) - 1, "a record has all epochs")
     expect((try? KeyRing(ring.record, at: "again")) == ring, "a record that is taken can be saved and reads as the same")
-    let own = FuzzSealed.recovery
-    if let secrets = try? ring.secrets(by: own.seed, of: own.publicKey, in: FuzzSealed.id) {
+    expect(ring.kind != nil, "a record is of one kind")
+    for kind in SealingKeyKind.allCases {
+        guard let own = FuzzSealed.recovery.publicKey(kind), let secrets = try? ring.secrets(by: FuzzSealed.recovery.seed, of: own, in: FuzzSealed.id) else {
+            continue
+        }
         expect(secrets.map(\.number) == Array(1...ring.epoch), "who opens a record has the secrets of all epochs")
-        expect(ring.isFor(own.publicKey), "only who it is for opens it")
+        expect(ring.isFor(own) && ring.kind == kind, "only who it is for opens it")
     }
 }

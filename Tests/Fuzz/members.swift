@@ -21,5 +21,5 @@ func fuzz(_ bytes: UnsafeRawBufferPointer) {
     expect(list.creator?.keys.signing == own.publicKeys.signing, "the creator has signed the first statement")
     expect((try? MemberList(list.record, savedBy: 1, of: FuzzSealed.id, at: "again"))?.members == list.members, "a list that is saved is read as the same")
     // Nothing of it counts elsewhere.
-    expect((try? MemberList(texts, of: HistoryID(cloud: "other", zone: FuzzSealed.id.zone, isSigned: true), at: "other")) == nil, "a list is of one cloud")
+    expect((try? MemberList(texts, of: HistoryID(cloud: "other", zone: FuzzSealed.id.zone, protection: .signed), at: "other")) == nil, "a list is of one cloud")
 }

@@ -105,9 +105,13 @@ for path in find('Examples/**/*.json') + find('plant-1/plant.json'):
 seed('dataset', 'small', '{"formatVersion":1,"datasets":[{"name":"a","table":"\\"; DROP TABLE b;--","key":"id","merge":"single","recordType":"A","recordName":"a","columns":[{"name":"id","type":"text"},{"name":"b","type":"real","column":"[x]","optional":true}]}]}')
 
 # Signed and sealed zones.
-sealed_values = json.load(open(os.path.join(fixtures, 'sealed-1', 'boxes.json')))
-for number, box in enumerate(sealed_values['boxes']):
-    seed('box', str(number), bytes.fromhex(box['box']))
+for folder in ('sealed-1', 'sealed-2'):
+    for number, box in enumerate(json.load(open(os.path.join(fixtures, folder, 'boxes.json')))['boxes']):
+        seed('box', '%s-%d' % (folder, number), bytes.fromhex(box['box']))
+for path in find('sealed-2/cloud/**/commits/*.json'):
+    for record in json.load(open(path))['commit']['saved']:
+        if record['name'] == 'snapshot_keys':
+            seed('keyring', 'x-wing-' + os.path.basename(path), json.dumps(record, separators=(',', ':'), sort_keys=True))
 for path in find('sealed-1/cloud/**/commits/*.json'):
     data = open(path, 'rb').read()
     seed('signed', os.path.basename(path), data)

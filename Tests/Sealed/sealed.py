@@ -5,6 +5,8 @@
 """
 import base64, glob, hashlib, hmac, json, os, struct
 from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives import hpke as hybrid
+from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PrivateKey, MLKEM768PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, ChaCha20Poly1305
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
@@ -51,13 +53,34 @@ def hpke(shared, enc, recipient, info):
 def epoch_info(cloud, zone, epoch): return ("snapsync-epoch 1\n%s\n%s\n%d\n" % (cloud, zone, epoch)).encode()
 
 
+# HPKE with X-Wing, HKDF-SHA256, AES-256-GCM.
+X_WING = hybrid.Suite(hybrid.KEM.MLKEM768_X25519, hybrid.KDF.HKDF_SHA256, hybrid.AEAD.AES_256_GCM)
+
+
+def x_wing(seed):
+    """The two private keys of an X-Wing seed."""
+    expanded = hashlib.shake_256(seed).digest(96)
+    return MLKEM768PrivateKey.from_seed_bytes(expanded[:64]), X25519PrivateKey.from_private_bytes(expanded[64:])
+
+
+def seal_key(seed, is_hybrid=False):
+    """The public key of a sealing seed."""
+    if not is_hybrid: return public(X25519PrivateKey.from_private_bytes(seed))
+    lattice, curve = x_wing(seed)
+    return lattice.public_key().public_bytes_raw() + public(curve)
+
+
 def unwrap(wrap, seed, cloud, zone, epoch):
+    if len(wrap) > 1000: return X_WING.decrypt(wrap, hybrid.MLKEM768X25519PrivateKey(*x_wing(seed)), epoch_info(cloud, zone, epoch))
     private = X25519PrivateKey.from_private_bytes(seed)
     cipher, nonce = hpke(private.exchange(X25519PublicKey.from_public_bytes(wrap[:32])), wrap[:32], public(private), epoch_info(cloud, zone, epoch))
     return cipher.decrypt(nonce, wrap[32:], b"")
 
 
 def wrap(secret, recipient, cloud, zone, epoch):
+    if len(recipient) > 1000:
+        keys = MLKEM768PublicKey.from_public_bytes(recipient[:1184]), X25519PublicKey.from_public_bytes(recipient[1184:])
+        return X_WING.encrypt(secret, hybrid.MLKEM768X25519PublicKey(*keys), epoch_info(cloud, zone, epoch))
     private = X25519PrivateKey.generate()
     cipher, nonce = hpke(private.exchange(X25519PublicKey.from_public_bytes(recipient)), public(private), recipient, epoch_info(cloud, zone, epoch))
     return public(private) + cipher.encrypt(nonce, secret, b"")
@@ -76,10 +99,28 @@ def seal_previous(secret, before, cloud, zone, epoch):
     return nonce + AESGCM(derive(secret, b"snapsync.previous.1")).encrypt(nonce, before, chain_info(cloud, zone, epoch))
 
 
+def padded_length(count):
+    """Padmé."""
+    if count < 2: return count
+    exponent = count.bit_length() - 1
+    mask = (1 << exponent - exponent.bit_length()) - 1
+    return (count + mask) & ~mask
+
+
+def pad(data): return data + b"\x80" + bytes(padded_length(len(data) + 1) - len(data) - 1)
+
+
+def unpad(data):
+    contents = data.rstrip(b"\0")
+    assert contents[-1:] == b"\x80" and pad(contents[:-1]) == data, "not padded as it must be"
+    return contents[:-1]
+
+
 class ZoneKeys:
     """The secrets of a zone's epochs, by number."""
 
-    def __init__(self, secrets, cloud, zone): self.secrets, self.cloud, self.zone = secrets, cloud, zone
+    def __init__(self, secrets, cloud, zone, is_padded=False):
+        self.secrets, self.cloud, self.zone, self.is_padded = secrets, cloud, zone, is_padded
 
     def context(self, epoch, kind, dataset):
         return b"snapsync.box.1\x00" + struct.pack(">I", epoch) + b"".join(t.encode() + b"\x00" for t in (self.cloud, self.zone, kind, dataset))
@@ -87,6 +128,7 @@ class ZoneKeys:
     def seal(self, data, kind, dataset, epoch=None):
         epoch = epoch or max(self.secrets)
         context, secret = self.context(epoch, kind, dataset), self.secrets[epoch]
+        if self.is_padded: data = pad(data)
         name = mac(derive(secret, b"snapsync.id.1"), context + data)
         return struct.pack(">I", epoch) + name + AESGCM(mac(derive(secret, b"snapsync.key.1"), name)).encrypt(bytes(12), data, context)
 
@@ -95,18 +137,23 @@ class ZoneKeys:
         context, secret = self.context(epoch, kind, dataset), self.secrets[epoch]
         data = AESGCM(mac(derive(secret, b"snapsync.key.1"), name)).decrypt(bytes(12), box[36:], context)
         assert mac(derive(secret, b"snapsync.id.1"), context + data) == name, "not the contents that the box was made of"
-        return data
+        return unpad(data) if self.is_padded else data
+
+    def shown(self, fields):
+        """The assets of a record as the store sees them."""
+        named = {a["path"]: dict(a, rawSize=padded_length(a["rawSize"])) if self.is_padded else a for a in assets(fields)}
+        return [named[path] for path in sorted(named)]
 
     def record(self, saved):
         """A record's fields as its publisher meant them."""
         fields = json.loads(self.open(base64.b64decode(saved["fields"]["sealed"]["value"]), "record", saved["name"]))
-        assert sorted(a["path"] for a in assets(fields)) == [a["value"]["path"] for a in saved["fields"].get("assets", {"value": []})["value"]]
+        assert self.shown(fields) == [a["value"] for a in saved["fields"].get("assets", {"value": []})["value"]]
         return fields
 
     def seal_record(self, name, type, fields, epoch=None):
-        named = {a["path"]: a for a in assets(fields)}
+        named = self.shown(fields)
         out = {"sealed": {"type": "bytes", "value": base64.b64encode(self.seal(canonical(fields), "record", name, epoch)).decode()}}
-        if named: out["assets"] = {"type": "list", "value": [{"type": "asset", "value": named[p]} for p in sorted(named)]}
+        if named: out["assets"] = {"type": "list", "value": [{"type": "asset", "value": asset} for asset in named]}
         return {"name": name, "type": type, "fields": out}
 
     def message(self, sender, id, body): return json.loads(self.open(base64.b64decode(body["sealed"]), "message", "%s/%s" % (sender, id)))
@@ -141,12 +188,18 @@ def key_record(zone, number=None):
     return [r for r in json.load(open(newest))["checkpoint"]["records"] if r["name"] == "snapshot_keys"][0]
 
 
+def key_name(key):
+    """How the key record names a public key."""
+    return key.hex() if len(key) == 32 else hashlib.sha256(key).hexdigest()
+
+
 def secrets(record, seed, cloud, zone):
-    """The secrets of all epochs, for the holder of an X25519 key; KeyError if the record is not for it."""
+    """The secrets of all epochs, for the holder of a sealing seed; KeyError if the record is not for it."""
     fields = {name: value["value"] for name, value in record["fields"].items()}
     wraps = {pair["value"][0]["value"]: base64.b64decode(pair["value"][1]["value"]) for pair in fields["wraps"]}
-    epoch = fields["epoch"]
-    found = {epoch: unwrap(wraps[public(X25519PrivateKey.from_private_bytes(seed)).hex()], seed, cloud, zone, epoch)}
+    epoch, is_hybrid = fields["epoch"], len(fields["recovery"]) > 64
+    own = seal_key(seed, is_hybrid)
+    found = {epoch: unwrap(wraps[key_name(own)], seed, cloud, zone, epoch)}
     for sealed in reversed(fields["previous"]):
         found[epoch - 1] = previous(found[epoch], base64.b64decode(sealed["value"]), cloud, zone, epoch)
         epoch -= 1
@@ -155,14 +208,15 @@ def secrets(record, seed, cloud, zone):
 
 def open_zone(path, seed, number=None):
     cloud, zone = json.load(open(path + "/../../cloud.json"))["uuid"], "/".join(path.rstrip("/").split("/")[-2:])
-    return ZoneKeys(secrets(key_record(path, number), seed, cloud, zone), cloud, zone)
+    is_padded = "padded" in json.load(open(path + "/zone.json"))["features"]
+    return ZoneKeys(secrets(key_record(path, number), seed, cloud, zone), cloud, zone, is_padded)
 
 
 def seed_of(device, keys="keys"): return bytes.fromhex(json.load(open(glob.glob("%s/snapsync/keys/*/*/*/%s.json" % (keys, device))[0]))["sealingSeed"])
 
 
 def seed_of_words(text):
-    """The X25519 private key of a recovery code."""
+    """The sealing seed of a recovery code."""
     data = b""
     for word in text.lower().replace("-", " ").split():
         bits = 0

@@ -138,7 +138,17 @@ import Testing
         let cloud: String
         let secrets: [String: String]
         let boxes: [Box]
-        let cuts: [Cut]
+        let cuts: [Cut]?
+        let lengths: [[Int]]?
+        let wraps: [Wrap]?
+    }
+
+    private struct Wrap: Decodable {
+        let epoch: UInt32
+        let zone: String
+        let seed: String
+        let secret: String
+        let wrap: String
     }
 
     private static func bytes(_ hex: String) -> [UInt8] {
@@ -146,20 +156,43 @@ import Testing
         return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
 
-    @Test func theVectorsHold() throws {
+    private func vectors(_ folder: String) throws -> Vectors {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        let vectors = try JSONDecoder().decode(Vectors.self, from: Data(contentsOf: root.appendingPathComponent("Fixtures/sealed-1/boxes.json")))
-        #expect(vectors.boxes.count == 6 && vectors.cuts.count == 8)
-        let secrets = try vectors.secrets.map { number, hex in
-            try #require(UInt32(number).flatMap { EpochSecret(number: $0, bytes: Self.bytes(hex)) })
-        }
+        return try JSONDecoder().decode(Vectors.self, from: Data(contentsOf: root.appendingPathComponent("Fixtures/\(folder)/boxes.json")))
+    }
+
+    private func secrets(_ vectors: Vectors) throws -> [EpochSecret] {
+        try vectors.secrets.map { number, hex in try #require(UInt32(number).flatMap { EpochSecret(number: $0, bytes: Self.bytes(hex)) }) }
+    }
+
+    @Test(arguments: [("sealed-1", 6), ("sealed-2", 5)]) func theBoxesHold(folder: String, count: Int) throws {
+        let vectors = try vectors(folder), secrets = try secrets(vectors)
+        #expect(vectors.boxes.count == count)
         for vector in vectors.boxes {
-            let keys = try BoxKeys(cloud: vectors.cloud, zone: vector.zone, epochs: secrets), kind = try #require(BoxKind(rawValue: vector.kind))
+            let keys = try BoxKeys(cloud: vectors.cloud, zone: vector.zone, epochs: secrets, isPadded: folder == "sealed-2")
+            let kind = try #require(BoxKind(rawValue: vector.kind))
             let contents = Self.bytes(vector.contents), box = Self.bytes(vector.box)
             #expect(try keys.open(box, kind: kind, dataset: vector.dataset) == contents)
             #expect(try keys.sealing(inEpoch: vector.epoch)?.seal(contents, kind: kind, dataset: vector.dataset) == box)
         }
-        let cutKey = try BoxKeys(cloud: vectors.cloud, zone: "private/main", epochs: secrets).cutKey
-        for cut in vectors.cuts { #expect(Array(cut.key.utf8).withUnsafeBytes { cutKey.hash($0) } == UInt64(cut.h, radix: 16), "\(cut.key)") }
+    }
+
+    @Test func theCutsHold() throws {
+        let vectors = try vectors("sealed-1"), cuts = try #require(vectors.cuts)
+        let cutKey = try BoxKeys(cloud: vectors.cloud, zone: "private/main", epochs: secrets(vectors)).cutKey
+        #expect(cuts.count == 8)
+        for cut in cuts { #expect(Array(cut.key.utf8).withUnsafeBytes { cutKey.hash($0) } == UInt64(cut.h, radix: 16), "\(cut.key)") }
+    }
+
+    @Test func paddingAndXWingHold() throws {
+        let vectors = try vectors("sealed-2")
+        let lengths = try #require(vectors.lengths), wraps = try #require(vectors.wraps)
+        for pair in lengths { #expect(Padding.length(pair[0]) == pair[1], "\(pair)") }
+        #expect(lengths.count == 20 && wraps.count == 1)
+        for vector in wraps {
+            let wrap = try #require(EpochWrap(Data(Self.bytes(vector.wrap)))), secret = EpochSecret(number: vector.epoch, bytes: Self.bytes(vector.secret))
+            #expect(wrap.publicByteCount == 1216)
+            #expect(try wrap.secret(of: vector.epoch, by: Self.bytes(vector.seed), cloud: vectors.cloud, zone: vector.zone) == secret)
+        }
     }
 }

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import Sealing
 import Testing
@@ -26,7 +27,7 @@ import Testing
     @Test func aWrapOpensForItsHolderAtItsPlaceAlone() throws {
         let secret = EpochSecret.random(number: 3), key = try bytes(Self.publicKey)
         let wrap = try EpochWrap(secret, for: key, cloud: Self.cloud, zone: Self.zone)
-        #expect(wrap.bytes.count == EpochWrap.byteCount)
+        #expect(wrap.bytes.count == 80)
         #expect(try wrap.secret(of: 3, by: Self.seed, cloud: Self.cloud, zone: Self.zone) == secret)
         #expect(throws: BoxError.damaged) { try wrap.secret(of: 2, by: Self.seed, cloud: Self.cloud, zone: Self.zone) }
         #expect(throws: BoxError.damaged) { try wrap.secret(of: 3, by: Self.seed, cloud: Self.cloud, zone: "private/other") }
@@ -47,6 +48,29 @@ import Testing
         ] {
             let point = try bytes(point)
             #expect(throws: BoxError.cipher) { try EpochWrap(secret, for: point, cloud: Self.cloud, zone: Self.zone) }
+        }
+    }
+
+    @Test func aWrapByXWingOpensForItsHolderAtItsPlaceAlone() throws {
+        let secret = EpochSecret.random(number: 3), own = try XWingMLKEM768X25519.PrivateKey()
+        let seed = Array(own.seedRepresentation), key = Array(own.publicKey.rawRepresentation)
+        let wrap = try EpochWrap(secret, for: key, cloud: Self.cloud, zone: Self.zone)
+        #expect(wrap.bytes.count == 1168 && wrap.publicByteCount == 1216)
+        #expect(try EpochWrap(wrap.bytes)?.secret(of: 3, by: seed, cloud: Self.cloud, zone: Self.zone) == secret)
+        for (number, zone, seed) in [(UInt32(2), Self.zone, seed), (3, "private/other", seed), (3, Self.zone, Self.seed)] {
+            #expect(throws: BoxError.damaged) { try wrap.secret(of: number, by: seed, cloud: Self.cloud, zone: zone) }
+        }
+        // In the part of ML-KEM, in that of X25519, and in the ciphertext.
+        for place in [0, 1087, 1088, 1119, 1120, 1167] {
+            var altered = wrap.bytes
+            altered[place] ^= 1
+            let other = try #require(EpochWrap(altered))
+            #expect(throws: BoxError.damaged) { try other.secret(of: 3, by: seed, cloud: Self.cloud, zone: Self.zone) }
+        }
+        for count in [0, 80 + 1, 1167, 1169] { #expect(EpochWrap(Data(count: count)) == nil) }
+        // Coefficients of ML-KEM beyond its modulus (FIPS 203, 7.2).
+        #expect(throws: BoxError.cipher) {
+            try EpochWrap(secret, for: [UInt8](repeating: 0xFF, count: 1216), cloud: Self.cloud, zone: Self.zone)
         }
     }
 

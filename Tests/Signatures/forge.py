@@ -19,7 +19,11 @@ class Keys:
         self.signing = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(seeds["signingSeed"]))
         raw = dict(encoding=Encoding.Raw, format=PublicFormat.Raw)
         self.key = self.signing.public_key().public_bytes(**raw).hex()
-        self.seal_key = X25519PrivateKey.from_private_bytes(bytes.fromhex(seeds["sealingSeed"])).public_key().public_bytes(**raw).hex()
+        seed = bytes.fromhex(seeds["sealingSeed"])
+        if "sealing" in seeds:
+            from sealed import seal_key
+            self.seal_key = seal_key(seed, True).hex()
+        else: self.seal_key = X25519PrivateKey.from_private_bytes(seed).public_key().public_bytes(**raw).hex()
         self.words = words(self.key, self.seal_key)
 
 

@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 
 import pypi
 
-VERSION = "46.0.3"
+VERSION = "48.0.0"
 
 
 def main():

@@ -27,6 +27,11 @@ import Testing
             try torture("kill_sealed.py", ["--sample", "2"], in: [], long: [])
         }
 
+        /// A bit of any file of a sealed zone; with SNAPSYNC_TORTURE more of them.
+        @Test func aFlippedBitOfASealedZoneChangesNoRow() throws {
+            try torture("flip_sealed.py", ["--step", "997"], in: [], long: ["--step", "19"])
+        }
+
         /// Of the syncs that carry readers' edits of an application's own tables.
         @Test func aKillAtAnySystemCallBringsEachEditOnce() throws {
             try torture("kill_edits.py", ["--sample", "3"], in: [], long: [])

@@ -2,20 +2,20 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The frozen sealed zone of `Fixtures/sealed-1` is read as it always was.
+/// The frozen sealed zones of `Fixtures` are read as they always were: `sealed-1`, and `sealed-2`, which is padded and has keys of X-Wing.
 @Suite(.enabled(if: SignedScene.isAvailable)) struct FrozenSealedZoneTests {
     private static let files = ["buckets-1.json", "buckets-4.json", "notifications-1.json", "notifications-4.json"]
 
     /// A scene with a copy of the fixture's cloud, and the recovery code.
-    private func scene() throws -> (scene: SignedScene, code: String) {
-        let scene = try SignedScene(), folder = CommandPage.root.appendingPathComponent("Fixtures/sealed-1").path
+    private func scene(_ fixture: String) throws -> (scene: SignedScene, code: String) {
+        let scene = try SignedScene(), folder = CommandPage.root.appendingPathComponent("Fixtures/\(fixture)").path
         for name in ["cloud", "expected"] { try scene.scene.scratch.copy("\(folder)/\(name)", to: name) }
         let code = try String(contentsOfFile: "\(folder)/recovery-code.txt", encoding: .utf8)
         return (scene, code.trimmingCharacters(in: .newlines))
     }
 
-    @Test func theRecoveryCodeReadsEveryVersion() throws {
-        let (scene, code) = try scene()
+    @Test(arguments: ["sealed-1", "sealed-2"]) func theRecoveryCodeReadsEveryVersion(fixture: String) throws {
+        let (scene, code) = try scene(fixture)
         let line = "init --db new.db --cloud cloud --role reader --device new --create --recover"
         let run = try BuiltCommand.run(
             line.split(separator: " ").map(String.init), in: scene.scene.scratch.path, environment: scene.environment, input: Data("\(code)\n".utf8))
@@ -30,8 +30,8 @@ import Testing
         #expect(try scene.scene.database("new.db").run("SELECT count(*) FROM notifications") == "11\n")
     }
 
-    @Test func anIndependentProgramReadsIt() throws {
-        let (scene, code) = try scene()
+    @Test(arguments: ["sealed-1", "sealed-2"]) func anIndependentProgramReadsIt(fixture: String) throws {
+        let (scene, code) = try scene(fixture)
         let found = try scene.unseal(
             """
             import assets as A
@@ -47,6 +47,11 @@ import Testing
             p = glob.glob(ZONE + '/messages/watch/*.json')[0]
             print(sorted(z.secrets), z.message('watch', os.path.basename(p)[:-5], json.loads(read(p))['message']['body'])['type'])
             """)
+        for dataset in ["buckets", "notifications"] {
+            let expected = try JSONSerialization.jsonObject(with: scene.scene.scratch.read("expected/\(dataset)-4.json")) as? [String: Any]
+            let rows = (expected?[dataset] as? [[String: Any]] ?? []).sorted { "\($0["id"] ?? "")" < "\($1["id"] ?? "")" }
+            #expect(try scene.readIndependently(dataset, code: code) as NSArray == rows as NSArray, "\(dataset)")
+        }
         #expect(Set(found.split(separator: "\n")) == ["buckets 1 3", "notifications 1 12", "buckets 4 3", "notifications 4 11", "[1, 2] notificationRead"])
     }
 }

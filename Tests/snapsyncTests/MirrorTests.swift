@@ -54,6 +54,34 @@ import Testing
         #expect(try files("old", in: scene).keys.contains { $0.hasSuffix("commits/00000000000000000044.json") })
     }
 
+    /// The versions of a zone that was signed since are removed, and a copy has some of them: it keeps these, and gets the next zone.
+    @Test func aZoneThatGoesOnElsewhereKeepsWhatTheCopyHas() throws {
+        let scene = try SignedScene()
+        try scene.succeed("generate --db phone.db --notifications 20 --buckets 3")
+        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
+        try scene.succeed("sync --db phone.db")
+        try scene.succeed("mirror cloud copy")
+        try scene.succeed("generate --db phone.db --mark-read 3")
+        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sign --prune-old --db phone.db")
+        for _ in 0..<2 {
+            let report = try scene.json("mirror cloud copy")
+            let zones = try #require(report["zones"] as? [[String: Any]])
+            #expect(zones.map { $0["zone"] as? String } == ["private/ZentikSyncZone", "private/ZentikSyncZone-signed"])
+            #expect(zones[0]["successor"] as? String == "ZentikSyncZone-signed" && zones[0]["newestVersion"] as? Int == 1)
+            #expect(zones[1]["successor"] == nil && zones[1]["newestVersion"] as? Int == 1)
+        }
+        #expect(try scene.succeed("mirror cloud copy").contains("the copy keeps those that it has, newest version 1"))
+        #expect(try scene.succeed("cat buckets --cloud copy --version 1").contains("buckets"))
+        try scene.succeed("mirror cloud fresh")
+        let words = try #require(try scene.json("member list --db phone.db")["creator"] as? String)
+        for place in ["copy", "fresh"] {
+            try scene.succeed("init --db \(place).db --cloud \(place) --role reader --device \(place) --create --zone ZentikSyncZone-signed --trust \(words)")
+            try scene.succeed("sync --db \(place).db")
+            try #expect(scene.scene.contents("\(place).db") == scene.scene.contents("phone.db"))
+        }
+    }
+
     @Test func interruptedCopyIsAnEarlierVersionAndGoesOn() throws {
         let scene = try Scene.phone(notifications: 200)
         try scene.publishMore(6)

@@ -1,21 +1,22 @@
-/// Identifies the history that a commit belongs to: a cloud's UUID and a zone in it, and whether the zone is signed and sealed.
+/// Identifies the history that a commit belongs to: a cloud's UUID and a zone in it, and how the zone is protected.
 package struct HistoryID: Hashable, Sendable {
     package let cloud: String
     package let zone: ZoneID
-    /// Whether `zone.json` says that commits, reports and messages are signed.
-    package let isSigned: Bool
-    /// Whether `zone.json` says that records, assets and messages are encrypted for the members.
-    package let isSealed: Bool
+    /// The protection that `zone.json` names.
+    package let protection: ZoneProtection
+    /// Whether commits, reports and messages are signed.
+    package var isSigned: Bool { protection.contains(.signed) }
+    /// Whether records, assets and messages are encrypted for the members.
+    package var isSealed: Bool { protection.contains(.sealed) }
 
-    package init(cloud: String, zone: ZoneID, isSigned: Bool = false, isSealed: Bool = false) {
+    package init(cloud: String, zone: ZoneID, protection: ZoneProtection = []) {
         self.cloud = cloud
         self.zone = zone
-        self.isSigned = isSigned
-        self.isSealed = isSealed
+        self.protection = protection
     }
 
     /// The features that each commit names in `requires`, in order.
-    package var requirements: [String] { (isSealed ? [ZoneInfo.sealedFeature] : []) + (isSigned ? [ZoneInfo.signedFeature] : []) }
+    package var requirements: [String] { protection.features }
 
     /// The place of a commit in error messages; in a directory cloud, its path.
     package func place(ofCommit number: Int) -> String {

@@ -4,30 +4,35 @@ import Crypto
 public struct DeviceKeys: Sendable {
     /// The public halves of both keys.
     public let publicKeys: DevicePublicKeys
+    /// The kind of the key that ``sealingSeed`` makes. A ``KeyStore`` stores it with the seeds.
+    public let sealingKind: SealingKeyKind
     private let pair: Pair
 
     /// The seed of the Ed25519 key (RFC 8032), 32 bytes.
     public var signingSeed: [UInt8] { Array(pair.signing.rawRepresentation) }
-    /// The private X25519 key (RFC 7748), 32 bytes.
-    public var sealingSeed: [UInt8] { Array(pair.sealing.rawRepresentation) }
+    /// The private X25519 key (RFC 7748) or the seed of the X-Wing key, 32 bytes. A seed must serve one kind only: whoever breaks X25519
+    /// finds it from the public key.
+    public var sealingSeed: [UInt8] { pair.sealing.withUnsafeBytes { Array($0) } }
 
-    /// New keys from the system's generator.
+    /// New keys from the system's generator, with an X25519 key.
     public init() {
-        self.init(Curve25519.Signing.PrivateKey(), Curve25519.KeyAgreement.PrivateKey())
+        let sealing = Curve25519.KeyAgreement.PrivateKey()
+        self.init(
+            Curve25519.Signing.PrivateKey(), Array(sealing.rawRepresentation), .x25519, ContentHash.hex(sealing.publicKey.rawRepresentation))
     }
 
-    /// Makes the keys from two seeds; nil if one of them does not have 32 bytes.
-    public init?(signingSeed: [UInt8], sealingSeed: [UInt8]) {
-        guard let signing = try? Curve25519.Signing.PrivateKey(rawRepresentation: signingSeed),
-            let sealing = try? Curve25519.KeyAgreement.PrivateKey(rawRepresentation: sealingSeed)
-        else { return nil }
-        self.init(signing, sealing)
+    /// Makes the keys from two seeds; nil if one of them does not have 32 bytes, or this system does not have the algorithm.
+    public init?(signingSeed: [UInt8], sealingSeed: [UInt8], sealing kind: SealingKeyKind = .x25519) {
+        guard let signing = try? Curve25519.Signing.PrivateKey(rawRepresentation: signingSeed), let sealing = kind.publicKey(of: sealingSeed) else {
+            return nil
+        }
+        self.init(signing, sealingSeed, kind, sealing)
     }
 
-    private init(_ signing: Curve25519.Signing.PrivateKey, _ sealing: Curve25519.KeyAgreement.PrivateKey) {
-        publicKeys = DevicePublicKeys(
-            signing: ContentHash.hex(signing.publicKey.rawRepresentation), sealing: ContentHash.hex(sealing.publicKey.rawRepresentation))
-        pair = Pair(signing: signing, sealing: sealing)
+    private init(_ signing: Curve25519.Signing.PrivateKey, _ sealingSeed: [UInt8], _ kind: SealingKeyKind, _ sealing: String) {
+        publicKeys = DevicePublicKeys(signing: ContentHash.hex(signing.publicKey.rawRepresentation), sealing: sealing)
+        sealingKind = kind
+        pair = Pair(signing: signing, sealing: SymmetricKey(data: sealingSeed))
     }
 
     /// The Ed25519 signature of these bytes, 64 bytes long.
@@ -39,7 +44,7 @@ public struct DeviceKeys: Sendable {
     // systems. It overwrites their memory when it frees it.
     private struct Pair: @unchecked Sendable {
         let signing: Curve25519.Signing.PrivateKey
-        let sealing: Curve25519.KeyAgreement.PrivateKey
+        let sealing: SymmetricKey
     }
 }
 

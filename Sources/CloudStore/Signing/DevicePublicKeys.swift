@@ -4,7 +4,7 @@ import Crypto
 public struct DevicePublicKeys: Hashable, Sendable, Codable {
     /// The Ed25519 public key (RFC 8032), as 64 lower-case hexadecimal digits.
     public let signing: String
-    /// The X25519 public key (RFC 7748), as 64 lower-case hexadecimal digits. A sealed zone encrypts its keys for it.
+    /// The X25519 public key (RFC 7748), as 64 lower-case hexadecimal digits, or the X-Wing public key, as 2432. A sealed zone encrypts its keys for it.
     public let sealing: String
 
     public init(signing: String, sealing: String) {
@@ -16,8 +16,11 @@ public struct DevicePublicKeys: Hashable, Sendable, Codable {
         case signing = "key", sealing = "sealKey"
     }
 
-    /// Whether both are 64 lower-case hexadecimal digits.
-    package var isWellFormed: Bool { ContentHash.isHash(signing) && ContentHash.isHash(sealing) }
+    /// Whether both have the form of keys.
+    package var isWellFormed: Bool { ContentHash.isHash(signing) && sealingKind != nil }
+
+    /// The kind of ``sealing``; nil if it is no key.
+    package var sealingKind: SealingKeyKind? { SealingKeyKind(publicKey: sealing) }
 
     /// The short form of both keys that people compare.
     public var fingerprint: KeyFingerprint { KeyFingerprint(of: self) }

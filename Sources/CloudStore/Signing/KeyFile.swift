@@ -29,6 +29,7 @@ package struct KeyFile: Sendable {
     package let zone: String
     package let device: String
     package let keys: Keys
+    private let sealing: SealingKeyKind
 
     /// The largest file that is read, in bytes.
     package static let byteLimit = 4096
@@ -37,7 +38,7 @@ package struct KeyFile: Sendable {
     private static let label = "snapsync-key-file 2\n"
 
     /// Makes the file of unlocked keys.
-    package init(_ keys: DeviceKeys, of owner: KeyOwner) { self.init(owner, .open(keys)) }
+    package init(_ keys: DeviceKeys, of owner: KeyOwner) { self.init(owner, .open(keys), keys.sealingKind) }
 
     /// Makes the file of keys that are locked with a passphrase.
     ///
@@ -45,11 +46,12 @@ package struct KeyFile: Sendable {
     package init(locking keys: DeviceKeys, of owner: KeyOwner, with passphrase: [UInt8]) throws(BoxError) {
         var seeds = keys.signingSeed + keys.sealingSeed
         defer { System.erase(&seeds) }
-        self.init(owner, .locked(try PassphraseLock(locking: seeds, with: passphrase, at: Self.place(owner.cloud, owner.zone.description, owner.device))))
+        let place = Self.place(owner.cloud, owner.zone.description, owner.device, keys.sealingKind)
+        self.init(owner, .locked(try PassphraseLock(locking: seeds, with: passphrase, at: place)), keys.sealingKind)
     }
 
-    private init(_ owner: KeyOwner, _ keys: Keys) {
-        (cloud, zone, device, self.keys) = (owner.cloud, owner.zone.description, owner.device, keys)
+    private init(_ owner: KeyOwner, _ keys: Keys, _ sealing: SealingKeyKind) {
+        (cloud, zone, device, self.keys, self.sealing) = (owner.cloud, owner.zone.description, owner.device, keys, sealing)
     }
 
     /// Whether the keys belong to this owner.
@@ -59,13 +61,17 @@ package struct KeyFile: Sendable {
     ///
     /// - Throws: ``BoxError``: `.damaged` for a wrong passphrase, `.cipher` if the memory that scrypt needs cannot be allocated.
     package func unlocked(_ lock: PassphraseLock, with passphrase: [UInt8]) throws(BoxError) -> DeviceKeys {
-        var seeds = Array(try lock.open(with: passphrase, at: Self.place(cloud, zone, device)))
+        var seeds = Array(try lock.open(with: passphrase, at: Self.place(cloud, zone, device, sealing)))
         defer { System.erase(&seeds) }
-        guard seeds.count == 64, let keys = DeviceKeys(signingSeed: Array(seeds[..<32]), sealingSeed: Array(seeds[32...])) else { throw .damaged }
+        guard seeds.count == 64, let keys = DeviceKeys(signingSeed: Array(seeds[..<32]), sealingSeed: Array(seeds[32...]), sealing: sealing) else {
+            throw .damaged
+        }
         return keys
     }
 
-    private static func place(_ cloud: String, _ zone: String, _ device: String) -> [UInt8] { Array("\(label)\(cloud)\n\(zone)\n\(device)\n".utf8) }
+    private static func place(_ cloud: String, _ zone: String, _ device: String, _ sealing: SealingKeyKind) -> [UInt8] {
+        Array("\(label)\(cloud)\n\(zone)\n\(device)\n\(sealing == .x25519 ? "" : "\(sealing.rawValue)\n")".utf8)
+    }
 }
 
 // Reading and writing the file's bytes.
@@ -76,7 +82,7 @@ extension KeyFile {
         case .open(let keys):
             try StrictJSON.encode(
                 Document(
-                    cloud: cloud, device: device, formatVersion: Self.openVersion, sealingSeed: ContentHash.hex(keys.sealingSeed),
+                    cloud: cloud, device: device, formatVersion: Self.openVersion, sealing: sealingName, sealingSeed: ContentHash.hex(keys.sealingSeed),
                     signingSeed: ContentHash.hex(keys.signingSeed), zone: zone))
         case .locked(let lock):
             try StrictJSON.encode(
@@ -84,20 +90,24 @@ extension KeyFile {
                     cloud: cloud, device: device, formatVersion: Self.lockedVersion, keys: lock.box.base64EncodedString(),
                     scrypt: Scrypt(
                         n: Int64(lock.cost), p: Int64(PassphraseLock.parallelism), r: Int64(PassphraseLock.blockSize), salt: ContentHash.hex(lock.salt)),
-                    zone: zone))
+                    sealing: sealingName, zone: zone))
         }
     }
+
+    /// A file of X25519 keys does not name their kind.
+    private var sealingName: String? { sealing == .x25519 ? nil : sealing.rawValue }
 
     /// Reads a file's bytes. The scrypt parameters are checked but not used yet.
     package init(_ bytes: Data) throws(Fault) {
         // Do not pass on the decoder's error: its text may quote what it read.
         guard bytes.count <= Self.byteLimit, let document = try? StrictJSON.decode(Document.self, from: bytes) else { throw .unreadable }
-        (cloud, zone, device) = (document.cloud, document.zone, document.device)
+        guard let sealing = document.sealing.map(SealingKeyKind.init(rawValue:)) ?? .x25519 else { throw .version }
+        (cloud, zone, device, self.sealing) = (document.cloud, document.zone, document.device, sealing)
         switch document.formatVersion {
         case Self.openVersion:
-            guard let signing = document.signingSeed, let sealing = document.sealingSeed else { throw .unreadable }
-            guard let signing = DevicePublicKeys.hexBytes(signing.utf8), let sealing = DevicePublicKeys.hexBytes(sealing.utf8),
-                let keys = DeviceKeys(signingSeed: signing, sealingSeed: sealing)
+            guard let signing = document.signingSeed, let seed = document.sealingSeed else { throw .unreadable }
+            guard let signing = DevicePublicKeys.hexBytes(signing.utf8), let seed = DevicePublicKeys.hexBytes(seed.utf8),
+                let keys = DeviceKeys(signingSeed: signing, sealingSeed: seed, sealing: sealing)
             else { throw .noKeys }
             self.keys = .open(keys)
         case Self.lockedVersion:
@@ -118,6 +128,8 @@ extension KeyFile {
         let formatVersion: Int
         var keys: String?
         var scrypt: Scrypt?
+        /// The kind of the sealing key; absent for X25519.
+        var sealing: String?
         var sealingSeed: String?
         var signingSeed: String?
         let zone: String

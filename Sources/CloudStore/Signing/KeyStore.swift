@@ -32,3 +32,47 @@ public protocol KeyStore: Sendable {
     /// A description for people of where a device's keys are; it never contains the keys.
     func place(of owner: KeyOwner) -> String
 }
+
+extension KeyStore {
+    /// The keys of a device in a zone of this protection; nil if there are none.
+    ///
+    /// - Throws: ``CloudError`` with `.keyUnavailable`, also for keys of another kind than the zone's.
+    package func keys(of owner: KeyOwner, for protection: ZoneProtection) throws -> DeviceKeys? {
+        guard let found = try keys(of: owner) else { return nil }
+        guard found.sealingKind == protection.sealingKeyKind else {
+            throw CloudError(
+                .keyUnavailable, at: place(of: owner),
+                "the keys there are of the kind \(found.sealingKind.rawValue), and the zone's are \(protection.sealingKeyKind.rawValue)",
+                hint: "choose another name with --device, or bring the right file back from a copy")
+        }
+        return found
+    }
+
+    /// Makes and stores the keys of a device in a zone of this protection.
+    ///
+    /// - Parameter code: the recovery code with which the device reads the zone, in place of a key of its own.
+    /// - Throws: ``CloudError`` with `.keyUnavailable`.
+    package func makeKeys(of owner: KeyOwner, for protection: ZoneProtection, recovery code: RecoveryCode? = nil) throws -> DeviceKeys {
+        let made = DeviceKeys(
+            signingSeed: DeviceKeys().signingSeed, sealingSeed: code?.seed ?? SealingKeyKind.randomSeed(), sealing: protection.sealingKeyKind)
+        guard let made else { throw DeviceKeys.unavailable(protection.sealingKeyKind, at: place(of: owner)) }
+        try store(made, of: owner)
+        return made
+    }
+}
+
+extension DeviceKeys {
+    /// The same signing key, with a new key of another kind beside it.
+    ///
+    /// - Throws: ``CloudError`` with `.keyUnavailable` at `place` where this system does not have the algorithm.
+    package func renewing(_ kind: SealingKeyKind, at place: String) throws(CloudError) -> DeviceKeys {
+        guard let keys = DeviceKeys(signingSeed: signingSeed, sealingSeed: SealingKeyKind.randomSeed(), sealing: kind) else {
+            throw Self.unavailable(kind, at: place)
+        }
+        return keys
+    }
+
+    fileprivate static func unavailable(_ kind: SealingKeyKind, at place: String) -> CloudError {
+        CloudError(.keyUnavailable, at: place, "this system cannot make keys of the kind \(kind.rawValue)", hint: "update the operating system")
+    }
+}

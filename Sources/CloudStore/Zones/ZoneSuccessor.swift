@@ -4,7 +4,7 @@ public struct ZoneSuccessor: Hashable, Sendable, Codable {
     public let zone: String
     /// The key fingerprint of the device that creates it, in eight words (``KeyFingerprint``).
     public let creator: String
-    /// The features that a reader must support to read it (``ZoneInfo/features``): `signed`, or `sealed` and `signed`.
+    /// The features that a reader must support to read it (``ZoneInfo/features``): `signed`, or `sealed` and `signed`, perhaps with more.
     public let features: [String]
 
     /// If the moved zone is signed: the statements of its list of members. With them its last commit can be verified after everything else
@@ -19,8 +19,11 @@ public struct ZoneSuccessor: Hashable, Sendable, Codable {
     }
 
     /// Whether the zone is encrypted for its members.
-    public var isSealed: Bool { features.contains(ZoneInfo.sealedFeature) }
+    public var isSealed: Bool { protection.contains(.sealed) }
+
+    /// How the zone is protected.
+    public var protection: ZoneProtection { ZoneProtection(features: features) ?? [] }
 
     /// The word for error messages: `signed` or `sealed`.
-    package var kind: String { isSealed ? ZoneInfo.sealedFeature : ZoneInfo.signedFeature }
+    package var kind: String { isSealed ? "sealed" : "signed" }
 }

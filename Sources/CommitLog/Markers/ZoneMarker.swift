@@ -9,13 +9,10 @@ package struct ZoneMarker: Codable {
     package let publishers: String
 
     package static let fileName = "zone.json"
-    /// The features beyond the format itself that a reader of this version supports.
-    package static let knownFeatures: Set<String> = [ZoneInfo.signedFeature, ZoneInfo.sealedFeature]
 
-    /// - Parameter isSealed: whether the zone is encrypted for its members. Such a zone is signed as well.
-    package init(creator: String, publishers: PublisherRule, isSigned: Bool = false, isSealed: Bool = false) {
+    package init(creator: String, publishers: PublisherRule, protection: ZoneProtection = []) {
         self.creator = creator
-        self.features = (isSealed ? [ZoneInfo.sealedFeature] : []) + (isSigned || isSealed ? [ZoneInfo.signedFeature] : [])
+        features = protection.features
         self.formatVersion = CloudMarker.formatVersion
         self.publishers = publishers.rawValue
     }
@@ -31,9 +28,7 @@ package struct ZoneMarker: Codable {
         guard CloudNames.isName(marker.creator) else {
             throw CloudError(.damaged, at: place, "the creator's name is not allowed", hint: CloudError.damageHint)
         }
-        guard let publishers = PublisherRule(rawValue: marker.publishers), knownFeatures.isSuperset(of: marker.features),
-            !marker.features.contains(ZoneInfo.sealedFeature) || marker.features.contains(ZoneInfo.signedFeature)
-        else {
+        guard let publishers = PublisherRule(rawValue: marker.publishers), ZoneProtection(features: marker.features) != nil else {
             throw CloudError(
                 .incompatibleVersion, at: place, "the zone needs what this version does not know", hint: "update snapsync on this device")
         }

@@ -8,12 +8,14 @@ package struct ReportReader {
     /// The keys of this device. While it is not a member, a report that these keys signed counts before reports that others wrote under its
     /// name.
     let own: DevicePublicKeys?
+    private let authority: ZoneAuthority
 
     /// Loads the members for one read of a zone's reports.
     ///
     /// Reports are only information for people. If the members cannot be read, every report counts as one of a device that is not a member.
     package init(_ source: some HistorySource) {
         history = source.history
+        authority = source.authority
         members = source.history.isSigned ? (try? HistoryReader(source: source).members()) ?? nil : nil
         own = source.history.isSigned ? source.authority.knowledge.own : nil
     }
@@ -29,7 +31,7 @@ package struct ReportReader {
     package func newest(of device: String, _ counters: [Int], read: (Int) throws -> (bytes: [UInt8], place: String)?) -> DeviceReport? {
         var asking: DeviceReport?
         for counter in counters.sorted(by: >) {
-            guard let (bytes, place) = try? read(counter), var report = try? DeviceReport(bytes, of: device, in: history, at: place) else { continue }
+            guard let (bytes, place) = try? read(counter), var report = try? report(bytes, of: device, at: place) else { continue }
             guard history.isSigned else { return report }
             let member = members?.member(device)
             report.isMember = member != nil && member?.keys == report.keys
@@ -44,10 +46,19 @@ package struct ReportReader {
     /// Returns the newest report under a device's name that no member of that name has signed: a request for membership.
     package func request(of device: String, _ counters: [Int], read: (Int) throws -> (bytes: [UInt8], place: String)?) -> DeviceReport? {
         for counter in counters.sorted(by: >) {
-            guard let (bytes, place) = try? read(counter), var report = try? DeviceReport(bytes, of: device, in: history, at: place) else { continue }
+            guard let (bytes, place) = try? read(counter), var report = try? report(bytes, of: device, at: place) else { continue }
             report.isMember = false
             if members?.member(device)?.keys != report.keys { return report }
         }
         return nil
+    }
+
+    /// Reads a report; a run looks at that of its own device twice, and checks its signature once.
+    private func report(_ bytes: [UInt8], of device: String, at place: String) throws(CloudError) -> DeviceReport {
+        guard history.isSigned else { return try DeviceReport(bytes, of: device, in: history, at: place) }
+        let hash = ContentHash.of(bytes)
+        let report = try DeviceReport(bytes, of: device, in: history, at: place, isVerified: authority.verifiedReport == hash)
+        authority.verifiedReport = hash
+        return report
     }
 }

@@ -14,8 +14,10 @@ package struct ZoneKnowledge: Hashable, Sendable, Codable {
     package var floor: ChangeToken?
     /// The device's own public keys.
     package var own: DevicePublicKeys?
+    /// How the zone is protected; it is signed at least.
+    package var protection = ZoneProtection.signed
     /// Whether the zone is sealed.
-    package var isSealed = false
+    package var isSealed: Bool { protection.contains(.sealed) }
     /// The newest record of the zone's keys, as JSON. It contains no secret in the clear.
     package var keyRecord: String?
     /// The public key of the recovery code. Set on the device that creates the zone, before its first commit.
@@ -41,19 +43,23 @@ extension ZoneKnowledge: JSONNodeDecodable, JSONNodeEncodable {
             let members = try node.object()
             return DevicePublicKeys(signing: try members.member("key").text(), sealing: try members.member("sealKey").text())
         }
-        isSealed = try members.optional("sealed")?.boolean() ?? false
+        for (name, part) in Self.protections where try members.optional(name)?.boolean() == true { protection.insert(part) }
         keyRecord = try members.optional("keyRecord")?.text()
         recoveryKey = try members.optional("recoveryKey")?.text()
         lost = try members.optional("lost").map { node throws(JSONNode.Misfit) in try [String](node) } ?? []
     }
 
+    private static let protections: [(String, ZoneProtection)] = [("sealed", .sealed), ("padded", .padded), ("postQuantum", .postQuantum)]
+
     package var node: JSONNode {
-        .members([
+        var members: [String: JSONNode?] = [
             "creator": creator.map { .text($0) }, "statements": .texts(statements), "savedBy": .count(savedBy), "floor": floor?.node,
-            "own": own.map { .object(["key": .text($0.signing), "sealKey": .text($0.sealing)]) }, "sealed": isSealed ? .boolean(true) : nil,
+            "own": own.map { .object(["key": .text($0.signing), "sealKey": .text($0.sealing)]) },
             "keyRecord": keyRecord.map { .text($0) }, "recoveryKey": recoveryKey.map { .text($0) },
             "lost": lost.isEmpty ? nil : .texts(lost),
-        ])
+        ]
+        for (name, part) in Self.protections where protection.contains(part) { members[name] = .boolean(true) }
+        return .members(members)
     }
 }
 
@@ -69,6 +75,7 @@ package final class ZoneAuthority: Sendable {
         var ring: KeyRing?
         var isSealing = false
         var settlesForks = false
+        var verifiedReport: String?
     }
 
     private let state: Mutex<State>
@@ -111,8 +118,8 @@ package final class ZoneAuthority: Sendable {
         return keys
     }
 
-    /// Whether the device knows the zone as sealed. Then a `zone.json` that says otherwise is refused.
-    package var isKnownAsSealed: Bool { isKnownAsSigned && knowledge.isSealed }
+    /// The protection that the device knows the zone to have; empty if it does not know the zone. A `zone.json` that says otherwise is refused.
+    package var knownProtection: ZoneProtection { isKnownAsSigned ? knowledge.protection : [] }
 
     /// Whether everything that is written to the sealed zone is encrypted on its way. If not, nothing may be written.
     package var isSealing: Bool { state.withLock { $0.isSealing } }
@@ -145,8 +152,11 @@ package final class ZoneAuthority: Sendable {
 
     /// Stores a key record of a verified commit if it is newer than the known one.
     ///
-    /// - Throws: ``CloudError`` with `.untrusted` if its epoch is lower than the known one.
+    /// - Throws: ``CloudError`` with `.untrusted` if its epoch is lower than the known one, or its keys are of another kind than the zone names.
     package func learn(_ ring: KeyRing, of history: HistoryID) throws {
+        guard ring.kind == history.protection.sealingKeyKind else {
+            throw MemberList.untrusted("\(history.zone)", "the keys of the zone are encrypted in another way than the zone says")
+        }
         if let known = try keyRing(of: history) {
             // The same commit number with another record is accepted: after a fork, the known record may come from the commit that lost the
             // number.
@@ -235,6 +245,12 @@ package final class ZoneAuthority: Sendable {
     /// Whether a person has decided that the present history counts, whoever has published in it since the fork.
     var settlesForks: Bool { state.withLock { $0.settlesForks } }
 
+    /// The hash of the last report whose signature was checked and is valid; nil before the first.
+    var verifiedReport: String? {
+        get { state.withLock { $0.verifiedReport } }
+        set { state.withLock { $0.verifiedReport = newValue } }
+    }
+
     /// Accepts the present history after a fork, whoever has published in it. If this device may change the list of members, it issues the
     /// restrictions of the other history again.
     package func settleForks() { state.withLock { $0.settlesForks = true } }
@@ -308,10 +324,13 @@ package final class ZoneAuthorities: Sendable {
                 .untrusted, at: "\(info.id)/\(ZoneMarker.fileName)", "this device knows the zone as a signed one, and the file says that it is none",
                 hint: "somebody has changed or replaced the zone; bring zone.json back from a copy")
         }
-        guard !authority.isKnownAsSigned || info.isSealed == authority.isKnownAsSealed else {
+        guard !authority.isKnownAsSigned || info.protection == authority.knownProtection else {
+            let isSealed = authority.knownProtection.contains(.sealed)
             throw CloudError(
                 .untrusted, at: "\(info.id)/\(ZoneMarker.fileName)",
-                "this device knows the zone as \(authority.isKnownAsSealed ? "a sealed one, and the file says that it is none" : "one that is not sealed, and the file says that it is")",
+                info.isSealed && isSealed
+                    ? "this device knows the zone as sealed in another way: \(authority.knownProtection.features.joined(separator: ", "))"
+                    : "this device knows the zone as \(isSealed ? "a sealed one, and the file says that it is none" : "one that is not sealed, and the file says that it is")",
                 hint: "somebody has changed or replaced the zone; bring zone.json back from a copy")
         }
         return authority
@@ -324,8 +343,8 @@ package protocol SigningCloud: CloudDatabase {
     var authorities: ZoneAuthorities { get }
     /// Creates a zone that is signed from its first commit on. If the zone exists, returns it, signed or not.
     ///
-    /// - Parameter isSealed: whether the zone's contents are encrypted for its members as well.
-    func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule, isSealed: Bool) async throws -> ZoneInfo
+    /// - Parameter protection: how the zone is protected; it is signed at least.
+    func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule, protection: ZoneProtection) async throws -> ZoneInfo
     /// The list of members as of the newest commit; nil in a zone that is not signed, empty in one without commits.
     func members(in zone: ZoneID) async throws -> MemberList?
     /// Returns the newest reports of devices that request membership, sorted by device name.

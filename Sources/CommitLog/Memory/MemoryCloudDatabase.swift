@@ -151,8 +151,8 @@ public final class MemoryCloudDatabase: CloudDatabase {
 }
 
 extension MemoryCloudDatabase: SigningCloud {
-    package func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule, isSealed: Bool) async throws -> ZoneInfo {
-        try createZone(zone, ZoneMarker(creator: creator, publishers: publishers, isSigned: true, isSealed: isSealed))
+    package func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule, protection: ZoneProtection) async throws -> ZoneInfo {
+        try createZone(zone, ZoneMarker(creator: creator, publishers: publishers, protection: protection))
     }
 
     package func forOneDevice() -> any SigningCloud { MemoryCloudDatabase(sharing: self) }
@@ -177,7 +177,7 @@ extension MemoryCloudDatabase {
             throw CloudError(.zoneNotFound, at: "\(zone)", "there is no such zone in this cloud", hint: "create the zone first")
         }
         return MemoryStore(
-            history: HistoryID(cloud: opened.uuid, zone: zone, isSigned: found.info.isSigned, isSealed: found.info.isSealed), ends: ends,
+            history: HistoryID(cloud: opened.uuid, zone: zone, protection: found.info.protection), ends: ends,
             authority: try authorities.authority(of: found.info), zone: found, now: now)
     }
 }

@@ -248,13 +248,13 @@ extension ObjectStoreCloud {
         try CloudNames.verify(zone)
         let marker = marker(of: zone)
         if access == .write { _ = try marker.identity() }
-        var authority = authorities.authority(of: zone), isSigned = authority.isKnownAsSigned, isSealed = authority.isKnownAsSealed
+        var authority = authorities.authority(of: zone), protection = authority.knownProtection
         if access != .look {
             let info = try found(zone)
-            (authority, isSigned, isSealed) = (try authorities.authority(of: info), info.isSigned, info.isSealed)
+            (authority, protection) = (try authorities.authority(of: info), info.protection)
         }
         return ObjectZone(
-            history: HistoryID(cloud: try marker.uuid(), zone: zone, isSigned: isSigned, isSealed: isSealed), ends: ends, store: store, authority: authority,
+            history: HistoryID(cloud: try marker.uuid(), zone: zone, protection: protection), ends: ends, store: store, authority: authority,
             cache: zones)
     }
 
@@ -267,8 +267,8 @@ extension ObjectStoreCloud {
 }
 
 extension ObjectStoreCloud: SigningCloud {
-    package func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule, isSealed: Bool) async throws -> ZoneInfo {
-        try await createZone(zone, ZoneMarker(creator: creator, publishers: publishers, isSigned: true, isSealed: isSealed))
+    package func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule, protection: ZoneProtection) async throws -> ZoneInfo {
+        try await createZone(zone, ZoneMarker(creator: creator, publishers: publishers, protection: protection))
     }
 
     package func members(in zone: ZoneID) async throws -> MemberList? { try await inZone(zone) { try HistoryReader(source: $0).newestMembers() } }
@@ -296,8 +296,8 @@ package protocol ObjectBackedCloud: CloudDatabaseDecorator, SigningCloud, Mirror
 
 extension ObjectBackedCloud {
     package var authorities: ZoneAuthorities { base.authorities }
-    package func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule, isSealed: Bool) async throws -> ZoneInfo {
-        try await base.createSignedZone(zone, creator: creator, publishers: publishers, isSealed: isSealed)
+    package func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule, protection: ZoneProtection) async throws -> ZoneInfo {
+        try await base.createSignedZone(zone, creator: creator, publishers: publishers, protection: protection)
     }
     package func members(in zone: ZoneID) async throws -> MemberList? { try await base.members(in: zone) }
     package func joinRequests(in zone: ZoneID) async throws -> [DeviceReport] { try await base.joinRequests(in: zone) }

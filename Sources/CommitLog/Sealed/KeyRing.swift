@@ -10,14 +10,16 @@ package import Sealing
 package struct KeyRing: Hashable, Sendable {
     /// The newest epoch, from 1.
     package let epoch: UInt32
-    /// The X25519 public key of the recovery code, as 64 hexadecimal digits.
+    /// The public key of the recovery code, in hexadecimal digits.
     package let recoveryKey: String
-    /// The newest epoch's secret, sealed for each X25519 public key, including that of the recovery code.
+    /// The newest epoch's secret, sealed for each public key, including that of the recovery code, by the key's name (``name(of:)``).
     let wraps: [String: EpochWrap]
     /// The secrets of the earlier epochs, oldest first, each sealed with the secret of the next epoch.
     let previous: [Data]
     /// The commit that saved the record; 0 for a record that was made here and not saved yet.
     package private(set) var savedBy = 0
+    /// The kind of all public keys.
+    package var kind: SealingKeyKind? { SealingKeyKind(publicKey: recoveryKey) }
 
     package static let recordType = "SnapshotKeys"
     package static let recordName = "snapshot_keys"
@@ -38,10 +40,10 @@ package struct KeyRing: Hashable, Sendable {
 
     /// The same epoch, for exactly these members.
     package func giving(_ newest: EpochSecret, to keys: [DevicePublicKeys], of history: HistoryID) throws(BoxError) -> KeyRing {
-        let wanted = Set(keys.map(\.sealing) + [recoveryKey])
-        let missing = try Self.wraps(newest, wanted.subtracting(wraps.keys).sorted(), history)
+        let wanted = keys.map(\.sealing) + [recoveryKey], names = Set(wanted.map(Self.name))
+        let missing = try Self.wraps(newest, wanted.filter { !isFor($0) }, history)
         return KeyRing(
-            epoch: epoch, recoveryKey: recoveryKey, wraps: wraps.filter { wanted.contains($0.key) }.merging(missing) { $1 }, previous: previous)
+            epoch: epoch, recoveryKey: recoveryKey, wraps: wraps.filter { names.contains($0.key) }.merging(missing) { $1 }, previous: previous)
     }
 
     /// A new epoch, for exactly these members.
@@ -54,15 +56,20 @@ package struct KeyRing: Hashable, Sendable {
             previous: previous + [try secret.sealing(newest, cloud: history.cloud, zone: history.zone.description)])
     }
 
-    /// Whether the holder of this X25519 public key can open the record.
-    package func isFor(_ key: String) -> Bool { wraps[key] != nil }
+    /// Whether the holder of this public key can open the record.
+    package func isFor(_ key: String) -> Bool { wraps[Self.name(of: key)] != nil }
+
+    /// How the record names a public key: an X25519 key by itself, one of X-Wing, which is long, by its SHA-256, each as 64 hexadecimal digits.
+    private static func name(of key: String) -> String {
+        key.utf8.count == 64 ? key : ContentHash.of(DevicePublicKeys.hexBytes(key.utf8) ?? [])
+    }
 
     /// The secrets of all epochs, oldest first.
     ///
     /// - Parameter seed: the private key of `key`.
     /// - Throws: ``BoxError``: `.unknownEpoch` if the record is not sealed for that key, `.damaged`.
     package func secrets(by seed: [UInt8], of key: String, in history: HistoryID) throws(BoxError) -> [EpochSecret] {
-        guard let wrap = wraps[key] else { throw .unknownEpoch(epoch) }
+        guard let wrap = wraps[Self.name(of: key)] else { throw .unknownEpoch(epoch) }
         let zone = history.zone.description
         var secrets = [try wrap.secret(of: epoch, by: seed, cloud: history.cloud, zone: zone)]
         for sealed in previous.reversed() { secrets.append(try secrets[secrets.count - 1].previous(sealed, cloud: history.cloud, zone: zone)) }
@@ -73,13 +80,13 @@ package struct KeyRing: Hashable, Sendable {
         var wraps: [String: EpochWrap] = [:]
         for key in keys {
             guard let bytes = DevicePublicKeys.hexBytes(key.utf8) else { throw .cipher }
-            wraps[key] = try EpochWrap(secret, for: bytes, cloud: history.cloud, zone: history.zone.description)
+            wraps[name(of: key)] = try EpochWrap(secret, for: bytes, cloud: history.cloud, zone: history.zone.description)
         }
         return wraps
     }
 }
 
-// The record: `epoch` (integer), `recovery` (string), `wraps` (list of lists of a public key and base64), `previous` (list of base64).
+// The record: `epoch` (integer), `recovery` (string), `wraps` (list of lists of a public key's name and base64), `previous` (list of base64).
 extension KeyRing {
     /// The record that the zone stores, with the tag of the commit that saved it.
     package var record: CloudRecord {
@@ -103,13 +110,14 @@ extension KeyRing {
     /// - Throws: ``CloudError`` with `.untrusted` at `place`.
     package init(_ record: CloudRecord, at place: String) throws(CloudError) {
         guard record.type == Self.recordType, case .integer(let number) = record.fields["epoch"], (1...Int64(Self.epochLimit)).contains(number),
-            case .string(let recovery) = record.fields["recovery"], ContentHash.isHash(recovery), case .list(let wrapped) = record.fields["wraps"],
+            case .string(let recovery) = record.fields["recovery"], let kind = SealingKeyKind(publicKey: recovery),
+            case .list(let wrapped) = record.fields["wraps"],
             case .list(let sealed) = record.fields["previous"], sealed.count == Int(number) - 1
         else { throw Self.untrusted(place) }
         var wraps: [String: EpochWrap] = [:]
         for wrap in wrapped {
             guard case .list(let pair) = wrap, pair.count == 2, case .string(let key) = pair[0], ContentHash.isHash(key), case .string(let text) = pair[1],
-                let bytes = Data(base64Encoded: text), let wrap = EpochWrap(bytes), wraps[key] == nil
+                let bytes = Data(base64Encoded: text), let wrap = EpochWrap(bytes), wrap.publicByteCount == kind.publicByteCount, wraps[key] == nil
             else { throw Self.untrusted(place) }
             wraps[key] = wrap
         }

@@ -30,7 +30,7 @@ extension CloudRecord {
         let text = try StrictJSON.encode(RecordFields(fields: fields.mapValues(ValueDocument.init)))
         var record = CloudRecord(type: type, name: name, fields: [:])
         record.fields[Self.boxField] = .bytes(Data(try keys.seal(text, kind: .record, dataset: name)))
-        if !assets.isEmpty { record.fields[Self.assetsField] = .list(Self.inOrder(assets).map { .asset($0) }) }
+        if !assets.isEmpty { record.fields[Self.assetsField] = .list(Self.shown(assets, by: keys).map { .asset($0) }) }
         return record
     }
 
@@ -52,11 +52,20 @@ extension CloudRecord {
         }
         let record = CloudRecord(
             type: type, name: name, fields: document.fields.mapValues(\.value), changeTag: changeTag ?? "", creation: creation, modification: modification)
-        // The store keeps and removes files by the assets outside the box. They must be the same as those that readers see inside it.
-        guard Self.inOrder(record.assets) == Self.inOrder(assets), record.fault(at: .max) == nil else {
+        // What the store goes by, to keep and to remove files, must be what the readers go by.
+        guard Self.shown(record.assets, by: keys) == Self.inOrder(assets), record.fault(at: .max) == nil else {
             throw MemberList.untrusted(place, "record \(name) names other assets than what was sealed says, or is not possible")
         }
         return record
+    }
+
+    /// The assets as the store sees them: in a padded zone with a rounded length of what they decompress to.
+    private static func shown(_ assets: [CloudAsset], by keys: BoxKeys) -> [CloudAsset] {
+        inOrder(assets).map { asset in
+            guard keys.isPadded else { return asset }
+            return CloudAsset(
+                path: asset.path, byteCount: asset.byteCount, rawByteCount: Padding.length(asset.rawByteCount), sha256: asset.sha256, index: asset.index)
+        }
     }
 
     private static func inOrder(_ assets: [CloudAsset]) -> [CloudAsset] {

@@ -220,7 +220,7 @@ extension DirectoryCloud {
             throw CloudError(.zoneNotFound, at: "\(zone)", "there is no such zone in this cloud", hint: "run snapsync init on the writer first")
         }
         return ZoneFolder(
-            history: HistoryID(cloud: opened.uuid, zone: zone, isSigned: info.isSigned, isSealed: info.isSealed), ends: ends, info: info, folder: folder,
+            history: HistoryID(cloud: opened.uuid, zone: zone, protection: info.protection), ends: ends, info: info, folder: folder,
             files: files,
             authority: try authorities.authority(of: info))
     }
@@ -235,8 +235,8 @@ extension DirectoryCloud {
 }
 
 extension DirectoryCloud: SigningCloud {
-    package func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule, isSealed: Bool) async throws -> ZoneInfo {
-        try await createZone(zone, ZoneMarker(creator: creator, publishers: publishers, isSigned: true, isSealed: isSealed))
+    package func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule, protection: ZoneProtection) async throws -> ZoneInfo {
+        try await createZone(zone, ZoneMarker(creator: creator, publishers: publishers, protection: protection))
     }
 
     package func members(in zone: ZoneID) async throws -> MemberList? { try await inZone(zone) { try HistoryReader(source: $0).newestMembers() } }

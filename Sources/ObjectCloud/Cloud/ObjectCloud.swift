@@ -320,13 +320,13 @@ extension ObjectCloud {
             _ = try marker.identity()
             zones.prove(zone)
         }
-        var authority = authorities.authority(of: zone), isSigned = authority.isKnownAsSigned, isSealed = authority.isKnownAsSealed
+        var authority = authorities.authority(of: zone), protection = authority.knownProtection
         if access != .look {
             let info = try found(zone)
-            (authority, isSigned, isSealed) = (try authorities.authority(of: info), info.isSigned, info.isSealed)
+            (authority, protection) = (try authorities.authority(of: info), info.protection)
         }
         return ObjectZone(
-            history: HistoryID(cloud: try marker.uuid(), zone: zone, isSigned: isSigned, isSealed: isSealed), ends: ends, client: client, authority: authority,
+            history: HistoryID(cloud: try marker.uuid(), zone: zone, protection: protection), ends: ends, client: client, authority: authority,
             cache: zones)
     }
 
@@ -339,8 +339,8 @@ extension ObjectCloud {
 }
 
 extension ObjectCloud: SigningCloud {
-    package func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule, isSealed: Bool) async throws -> ZoneInfo {
-        try await createZone(zone, ZoneMarker(creator: creator, publishers: publishers, isSigned: true, isSealed: isSealed))
+    package func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule, protection: ZoneProtection) async throws -> ZoneInfo {
+        try await createZone(zone, ZoneMarker(creator: creator, publishers: publishers, protection: protection))
     }
 
     package func members(in zone: ZoneID) async throws -> MemberList? { try await inZone(zone) { try HistoryReader(source: $0).newestMembers() } }

@@ -232,7 +232,9 @@ struct MessageComposer: Sendable {
     /// The largest body of a message, in bytes. In a sealed zone, base64 stores three bytes as four.
     private var bodyLimit: Int {
         let room = CloudMessage.byteLimit - 1024
-        return device.signedZone?.keys == nil ? room : room / 4 * 3 - BoxKeys.overhead
+        guard let zone = device.signedZone, zone.keys != nil else { return room }
+        let contents = room / 4 * 3 - BoxKeys.overhead
+        return zone.history.protection.contains(.padded) ? Padding.contentLimit(contents) : contents
     }
 
     /// Stores a difference and, if there is one, the message about it.

@@ -72,9 +72,11 @@ public struct FileKeyStore: KeyStore {
 
     /// Copies a device's keys from one zone to another. A file with a passphrase has the same passphrase there.
     ///
+    /// - Parameter kind: that of the sealing key there; one of another kind is made anew.
     /// - Throws: ``CloudError`` with `.keyUnavailable`.
-    package func copy(of owner: KeyOwner, to next: KeyOwner) throws {
-        guard let (keys, isLocked) = try read(owner) else { return }
+    package func copy(of owner: KeyOwner, to next: KeyOwner, sealing kind: SealingKeyKind) throws {
+        guard let (found, isLocked) = try read(owner) else { return }
+        let keys = found.sealingKind == kind ? found : try found.renewing(kind, at: place(of: next))
         guard isLocked else { return try store(keys, of: next) }
         let source = location(of: owner), place = location(of: next)
         guard !place.isCredential else { throw place.error("a credential of systemd is only read", "create the one of \(next.zone)") }

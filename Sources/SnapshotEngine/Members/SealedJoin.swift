@@ -31,9 +31,9 @@ struct SealedJoin {
         let identity = try await opened.at(.open).identity()
         name = try await DeviceName(request, in: id, of: opened, identity, isStable: true)
         let owner = KeyOwner(cloud: identity.uuid, zone: id, device: name.name)
-        let keys = try SyncError.at(.open) { try Self.keys(of: owner, request) }
+        let keys = try SyncError.at(.open) { try Self.keys(of: owner, info.protection, request) }
         var knowledge = ZoneKnowledge(creator: trusted, own: keys.publicKeys)
-        knowledge.isSealed = true
+        knowledge.protection = info.protection
         let zone = try SignedZone(knowledge, owner, request.keyStore, in: opened)
         cloud = zone.opened
         let state = try await opened.at(.verify).records(in: id)
@@ -51,18 +51,14 @@ struct SealedJoin {
     }
 
     /// Returns the device's keys, and makes them if there are none.
-    private static func keys(of owner: KeyOwner, _ request: SetupRequest) throws -> DeviceKeys {
-        let found = try request.keyStore.keys(of: owner)
-        if let found {
-            guard let code = request.recovery, code.publicKey != found.publicKeys.sealing else { return found }
+    private static func keys(of owner: KeyOwner, _ protection: ZoneProtection, _ request: SetupRequest) throws -> DeviceKeys {
+        if let found = try request.keyStore.keys(of: owner, for: protection) {
+            guard let code = request.recovery, code.seed != found.sealingSeed else { return found }
             throw CloudError(
                 .keyUnavailable, at: request.keyStore.place(of: owner), "\(owner.device) has keys already, and the recovery code would replace them",
                 hint: "choose another name with --device")
         }
-        let fresh = DeviceKeys()
-        let made = request.recovery.flatMap { DeviceKeys(signingSeed: fresh.signingSeed, sealingSeed: $0.seed) } ?? fresh
-        try request.keyStore.store(made, of: owner)
-        return made
+        return try request.keyStore.makeKeys(of: owner, for: protection, recovery: request.recovery)
     }
 
     /// Requests membership in the zone, and throws an error that says what to do next.

@@ -41,7 +41,7 @@ package struct SignedZone: Sendable {
             return keys
         }
         (self.owner, self.keyStore, self.cloud) = (owner, keyStore, signing)
-        let history = HistoryID(cloud: owner.cloud, zone: owner.zone, isSigned: true, isSealed: knowledge.isSealed)
+        let history = HistoryID(cloud: owner.cloud, zone: owner.zone, protection: knowledge.protection)
         keys = knowledge.isSealed ? ZoneKeys(owner, authority, history) : nil
         self.history = history
         signing.authorities.set(authority, of: owner.zone)

@@ -22,7 +22,7 @@ struct SignedZoneSetup {
                 .nothingThere, step: .open, at: "zone \(id)", "there is no zone yet whose creator could be trusted",
                 hint: "check --cloud and --zone; whoever makes the zone gives no --trust")
         }
-        guard info.isSealed || !request.isSealed else { throw notSealed(id) }
+        try verifyProtection(request, info)
         guard info.isSigned else {
             guard !request.isSigned, request.trust == nil else {
                 throw SyncError(
@@ -36,16 +36,25 @@ struct SignedZoneSetup {
         }
         guard let signing = cloud as? any SigningCloud else { return request.trust }
         var knowledge = ZoneKnowledge(creator: request.trust)
-        knowledge.isSealed = info.isSealed
+        knowledge.protection = info.protection
         signing.authorities.set(ZoneAuthority(knowledge) { throw CloudError(.keyUnavailable, at: "\(id)", "no keys yet") }, of: id)
         _ = try await SyncError.at(.verify) { try await signing.members(in: id) }
         return signing.authorities.authority(of: id).knowledge.creator.flatMap(KeyFingerprint.init) ?? request.trust
     }
 
-    private static func notSealed(_ id: ZoneID) -> SyncError {
-        SyncError(
-            .refused, step: .open, at: "zone \(id)", "the zone is there, and it is not sealed: everybody who can read the store can read it",
-            hint: "on a device that publishes there: snapsync seal; or make another zone (--zone)")
+    /// Refuses a zone that is there and is not protected as the request wants it to be made; one that is not signed is told elsewhere.
+    private static func verifyProtection(_ request: SetupRequest, _ info: ZoneInfo) throws {
+        let missing = request.protection.subtracting(info.protection)
+        if missing.contains(.sealed) {
+            throw SyncError(
+                .refused, step: .open, at: "zone \(info.id)", "the zone is there, and it is not sealed: everybody who can read the store can read it",
+                hint: "on a device that publishes there: snapsync seal; or make another zone (--zone)")
+        }
+        guard missing.isDisjoint(with: [.padded, .postQuantum]) else {
+            throw SyncError(
+                .refused, step: .open, at: "zone \(info.id)", "the zone is there, and it is not \(missing.features.joined(separator: ", "))",
+                hint: "a zone stays as it was made; make another one (--zone)")
+        }
     }
 
     /// Finds or makes the device's keys, and checks whether they are a member's; nil in a zone that is not signed.
@@ -53,7 +62,7 @@ struct SignedZoneSetup {
     /// - Parameter trusted: the result of ``verifyTrust(_:_:)``.
     init?(_ request: SetupRequest, _ id: ZoneID, in cloud: any CloudDatabase, uuid: String, as device: String, trusting trusted: KeyFingerprint?) async throws {
         let info = try await cloud.at(.open).zone(id)
-        guard info.isSealed || !request.isSealed else { throw Self.notSealed(id) }
+        try Self.verifyProtection(request, info)
         guard info.isSigned else {
             guard !request.isSigned, request.trust == nil else {
                 throw SyncError(.refused, step: .open, at: "zone \(id)", "the zone is not signed", hint: "ask whoever made the zone")
@@ -62,13 +71,10 @@ struct SignedZoneSetup {
         }
         let owner = KeyOwner(cloud: uuid, zone: id, device: device), store = request.keyStore
         let keys = try SyncError.at(.open) {
-            if let found = try store.keys(of: owner) { return found }
-            let made = DeviceKeys()
-            try store.store(made, of: owner)
-            return made
+            try store.keys(of: owner, for: info.protection) ?? store.makeKeys(of: owner, for: info.protection)
         }
         var knowledge = ZoneKnowledge(creator: trusted, own: keys.publicKeys)
-        knowledge.isSealed = info.isSealed
+        knowledge.protection = info.protection
         let first = try SignedZone(knowledge, owner, store, in: cloud)
         let state = try await cloud.at(.verify).records(in: id)
         let list = try await SyncError.at(.verify) { try await first.cloud.members(in: id) }
@@ -77,14 +83,14 @@ struct SignedZoneSetup {
         knowledge.floor = state.token
         // Only the person gets the private part. It is stored in no database and no cloud.
         let code = info.isSealed && state.token == nil && info.creator == device ? RecoveryCode() : nil
-        knowledge.recoveryKey = code?.publicKey
+        knowledge.recoveryKey = code?.publicKey(info.protection.sealingKeyKind)
         zone = try SignedZone(knowledge, owner, store, in: cloud)
         let zoneKeys = zone.keys
         try SyncError.at(.verify) { try zoneKeys?.learn(state.records) }
         let isMember = list?.member(device, key: keys.publicKeys.signing) != nil || list?.creator == nil && info.creator == device
         report = SignedSetupReport(
             creator: knowledge.creator, isVerified: request.trust != nil || knowledge.creator == keys.publicKeys.fingerprint.words,
-            fingerprint: keys.publicKeys.fingerprint.words, isMember: isMember, keys: store.place(of: owner), isSealed: info.isSealed,
+            fingerprint: keys.publicKeys.fingerprint.words, isMember: isMember, keys: store.place(of: owner), isSealed: info.isSealed, features: info.features,
             recoveryCode: code?.words)
     }
 

@@ -69,7 +69,7 @@ extension SyncEngine {
                 }
                 return try SyncError.at(.announce) {
                     let list = try MemberList(record, savedBy: token.number, of: zone.history, at: "zone \(zone.owner.zone)")
-                    let ring = try keys.rotated(for: list, recoveryKey: code?.publicKey)
+                    let ring = try keys.rotated(for: list, recoveryKey: code?.publicKey(zone.history.protection.sealingKeyKind))
                     epoch = Int(ring.epoch)
                     return MetadataPublisher.Changes(saving: [ring.record])
                 }

@@ -56,7 +56,7 @@ package final class ZoneKeys: Sendable {
         guard ring.isFor(keys.publicKeys.sealing) else { throw notAMember(ring, keys.publicKeys) }
         do {
             let secrets = try ring.secrets(by: keys.sealingSeed, of: keys.publicKeys.sealing, in: history)
-            let boxes = try BoxKeys(cloud: history.cloud, zone: history.zone.description, epochs: secrets)
+            let boxes = try boxKeys(secrets)
             guard let newest = secrets.last else { throw Self.missing(history) }
             state.withLock { $0 = State(ring: ring, newest: newest, boxes: boxes, prepared: $0.prepared) }
             return (boxes, newest)
@@ -65,6 +65,10 @@ package final class ZoneKeys: Sendable {
                 .untrusted, at: "\(history.zone), record \(KeyRing.recordName)", "the keys of epoch \(ring.epoch) cannot be opened: \(error)",
                 hint: "somebody has altered them, or brought them from another zone; run snapsync doctor")
         }
+    }
+
+    private func boxKeys(_ secrets: [EpochSecret]) throws(BoxError) -> BoxKeys {
+        try BoxKeys(cloud: history.cloud, zone: history.zone.description, epochs: secrets, isPadded: history.protection.contains(.padded))
     }
 
     private func notAMember(_ ring: KeyRing, _ own: DevicePublicKeys) -> CloudError {
@@ -87,7 +91,7 @@ package final class ZoneKeys: Sendable {
         let first = EpochSecret.random(number: 1)
         do {
             let ring = try KeyRing(first, for: [authority.signer().publicKeys], recoveryKey: recovery, of: history)
-            let boxes = try BoxKeys(cloud: history.cloud, zone: history.zone.description, epochs: [first])
+            let boxes = try boxKeys([first])
             state.withLock { $0 = State(ring: ring, newest: first, boxes: boxes, isPending: true) }
             return boxes
         } catch let error as BoxError {

@@ -54,6 +54,8 @@ public struct SignedSetupReport: Sendable, Encodable {
     public let keys: String
     /// Whether the zone is sealed: the store cannot read what it holds.
     public let isSealed: Bool
+    /// How the zone is protected: `padded`, `post-quantum`, `sealed`, `signed`.
+    public let features: [String]
     /// The words of the recovery code, at the device that has made a sealed zone. The code is a secret and stored nowhere.
     public internal(set) var recoveryCode: String?
 }

@@ -53,6 +53,17 @@ public struct SetupRequest: Sendable {
     public var isSigned = false
     /// Whether a new zone is sealed: the store cannot read its contents. A sealed zone is signed as well.
     public var isSealed = false
+    /// Whether a new sealed zone pads what it encrypts, so that the store learns sizes only roughly.
+    public var isPadded = false
+    /// Whether a new sealed zone gives its members the keys by X-Wing, so that a quantum computer alone does not read them.
+    public var isPostQuantum = false
+    /// The protection of a new zone.
+    package var protection: ZoneProtection {
+        let parts: [(Bool, ZoneProtection)] = [
+            (isSigned, .signed), (isSealed, [.signed, .sealed]), (isPadded, .padded), (isPostQuantum, .postQuantum),
+        ]
+        return ZoneProtection(parts.filter(\.0).map(\.1))
+    }
     /// Whether the publishers of a new zone publish a version at least once a day (``SyncEngine/setFreshness(_:)``).
     public var isFresh = false
     /// The recovery code of a sealed zone. With it a device can read the zone without approval, if all other devices are lost.

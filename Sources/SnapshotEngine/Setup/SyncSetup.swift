@@ -247,7 +247,7 @@ package enum SyncSetup {
             guard let signing = cloud as? any SigningCloud else {
                 throw SyncError(.refused, step: .open, at: "zone \(zone)", "this backend has no signed zones", hint: "use a directory or a bucket")
             }
-            info = try await signing.createSignedZone(zone, creator: device, publishers: publishers, isSealed: request.isSealed)
+            info = try await signing.createSignedZone(zone, creator: device, publishers: publishers, protection: request.protection)
         } else {
             info = try await cloud.createZone(zone, creator: device, publishers: publishers)
         }

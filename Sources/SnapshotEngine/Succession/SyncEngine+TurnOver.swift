@@ -9,6 +9,10 @@ import StrictText
 public struct TurnOverRequest: Sendable {
     /// Whether the next zone is sealed; otherwise it is signed.
     public var isSealed: Bool
+    /// Whether the sealed zone pads what it encrypts (``SetupRequest/isPadded``).
+    public var isPadded = false
+    /// Whether the sealed zone gives its members the keys by X-Wing (``SetupRequest/isPostQuantum``). Members of a signed zone have to be approved anew then.
+    public var isPostQuantum = false
     /// The name of the next zone; nil makes one from the present name and `signed` or `sealed`.
     public var zone: String?
     /// Whether to remove the versions, assets and messages of the earlier zone once the next one has its first version.
@@ -19,6 +23,12 @@ public struct TurnOverRequest: Sendable {
     public init(isSealed: Bool, zone: String? = nil) {
         self.isSealed = isSealed
         self.zone = zone
+    }
+
+    /// The protection of the next zone.
+    var protection: ZoneProtection {
+        guard isSealed else { return .signed }
+        return [.signed, .sealed, isPadded ? .padded : [], isPostQuantum ? .postQuantum : []]
     }
 }
 

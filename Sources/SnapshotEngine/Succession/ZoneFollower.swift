@@ -108,9 +108,9 @@ struct ZoneFollower {
                 .dataRefused, step: .verify, at: "zone \(id)", "it was announced as a \(successor.kind) zone, and it says that it is another kind",
                 hint: "somebody has changed or replaced the zone; bring zone.json back from a copy")
         }
-        let keys = try SyncError.at(.open) { try ZoneMoveKeys.keys(of: owner, before: context.signedZone?.owner, in: keyStore) }
+        let keys = try SyncError.at(.open) { try ZoneMoveKeys.keys(of: owner, for: successor.protection, before: context.signedZone?.owner, in: keyStore) }
         var knowledge = ZoneKnowledge(creator: KeyFingerprint(successor.creator), own: keys.publicKeys)
-        knowledge.isSealed = successor.isSealed
+        knowledge.protection = successor.protection
         var zone = try SignedZone(knowledge, owner, keyStore, in: cloud)
         // Use the cloud that holds this device's keys: several devices may share a backend.
         let cloud = zone.cloud
@@ -123,8 +123,8 @@ struct ZoneFollower {
                     .tryAgainLater, step: .fetch, at: "zone \(id)", "the zone goes on here, and its first version is still to come",
                     hint: "run snapsync sync on \(info.creator), then here again")
             }
-            // This device made the zone, and a run ended before it recorded the next zone. Continue from there.
-            if successor.isSealed { knowledge.recoveryKey = RecoveryCode().publicKey }
+            // A run that was ended before it noted where the zone goes on.
+            if successor.isSealed { knowledge.recoveryKey = RecoveryCode().publicKey(successor.protection.sealingKeyKind) }
             return try begin(knowledge, info)
         }
         let isMember = list?.member(owner.device, key: keys.publicKeys.signing) != nil
@@ -247,26 +247,26 @@ struct ZoneFollower {
 
 /// Finds or makes a device's keys for the zone that continues its zone.
 enum ZoneMoveKeys {
-    /// Returns the device's keys in the next zone: its existing keys there, else those of the earlier signed zone, else new ones.
+    /// Returns the device's keys in the next zone: its existing keys there, else those of the earlier signed zone, else new ones. If the next zone needs
+    /// another kind of sealing key than the earlier one, that key is new.
     ///
     /// - Throws: ``CloudError`` with `.keyUnavailable`.
-    static func keys(of owner: KeyOwner, before earlier: KeyOwner?, in store: any KeyStore) throws -> DeviceKeys {
-        if let found = try store.keys(of: owner) { return found }
+    static func keys(of owner: KeyOwner, for protection: ZoneProtection, before earlier: KeyOwner?, in store: any KeyStore) throws -> DeviceKeys {
+        if let found = try store.keys(of: owner, for: protection) { return found }
         if let earlier {
+            let kind = protection.sealingKeyKind
             if let files = store as? FileKeyStore {
-                try files.copy(of: earlier, to: owner)
+                try files.copy(of: earlier, to: owner, sealing: kind)
             } else if let keys = try store.keys(of: earlier) {
-                try store.store(keys, of: owner)
+                try store.store(keys.sealingKind == kind ? keys : keys.renewing(kind, at: store.place(of: owner)), of: owner)
             }
-            guard let copied = try store.keys(of: owner) else {
+            guard let copied = try store.keys(of: owner, for: protection) else {
                 throw CloudError(
                     .keyUnavailable, at: store.place(of: earlier), "the keys of \(earlier.device) are not there, and the next zone wants the same",
                     hint: "bring the file back from a copy")
             }
             return copied
         }
-        let made = DeviceKeys()
-        try store.store(made, of: owner)
-        return made
+        return try store.makeKeys(of: owner, for: protection)
     }
 }

@@ -23,7 +23,7 @@ struct ZoneTurner {
         (self.context, self.request, self.keyStore, self.cloud) = (context, request, keyStore, signing)
     }
 
-    private var kind: String { request.isSealed ? ZoneInfo.sealedFeature : ZoneInfo.signedFeature }
+    private var kind: String { request.isSealed ? "sealed" : "signed" }
 
     private func owner(_ zone: ZoneID) -> KeyOwner { KeyOwner(cloud: context.settings.cloudUUID, zone: zone, device: context.settings.device) }
 
@@ -51,7 +51,9 @@ struct ZoneTurner {
         let state = try? await context.cloud.at(.fetch).records(in: earlier, at: version)
         // If the versions of the zone are gone, its members are unknown.
         let members = try? await cloud.members(in: earlier)
-        let named = Set(members?.members.map(\.device) ?? []), device = context.settings.device
+        // A member with a key of another kind has to ask again.
+        let named = Set(members?.members.filter { $0.keys.sealingKind == request.protection.sealingKeyKind }.map(\.device) ?? []),
+            device = context.settings.device
         let data = files.filter { $0.assetPath != nil }
         return TurnOverReport(
             isDryRun: request.isDryRun, earlierZone: earlier.name, earlierVersion: version, zone: next.name, isSealed: request.isSealed,
@@ -75,7 +77,7 @@ struct ZoneTurner {
     /// The possible names of the next zone, in the order of the attempts.
     private var names: [String] {
         if let name = request.zone { return [name] }
-        let present = context.zone.name, signed = "-" + ZoneInfo.signedFeature
+        let present = context.zone.name, signed = "-signed"
         let base = String((present.hasSuffix(signed) ? String(present.dropLast(signed.count)) : present).prefix(50)) + "-" + kind
         return [base] + (2...9).map { "\(base)-\($0)" }
     }
@@ -85,7 +87,7 @@ struct ZoneTurner {
         do {
             let info = try await cloud.zone(id)
             let wanted = try await context.zoneInfo().publishers
-            guard info.creator == context.settings.device, info.isSigned, info.isSealed == request.isSealed, info.publishers == wanted else { return false }
+            guard info.creator == context.settings.device, info.protection == request.protection, info.publishers == wanted else { return false }
             guard try keyStore.keys(of: owner(id)) != nil else { return false }
             return try await cloud.records(in: id).token == nil
         } catch let error as CloudError where error.code == .zoneNotFound {
@@ -128,8 +130,8 @@ struct ZoneTurner {
         let commit = try await context.cloud.at(.announce).prepare(draft, after: token, in: context.zone)
         _ = try await context.cloud.at(.announce).publish(commit)
         var knowledge = ZoneKnowledge(creator: keys.fingerprint, own: keys)
-        knowledge.isSealed = request.isSealed
-        knowledge.recoveryKey = code?.publicKey
+        knowledge.protection = request.protection
+        knowledge.recoveryKey = code?.publicKey(request.protection.sealingKeyKind)
         try context.database.write(at: .announce) { [knowledge] transaction in
             try ZoneFollower.enter(id, context, knowledge, madeNext: true, seen: nil, nil, in: transaction)
         }
@@ -149,9 +151,11 @@ struct ZoneTurner {
         for name in names {
             let id = ZoneID(name, scope: context.zone.scope)
             if try await !isFree(id) { continue }
-            let keys = try SyncError.at(.open) { try ZoneMoveKeys.keys(of: owner(id), before: context.signedZone?.owner, in: keyStore) }
+            let keys = try SyncError.at(.open) {
+                try ZoneMoveKeys.keys(of: owner(id), for: request.protection, before: context.signedZone?.owner, in: keyStore)
+            }
             let info = try await SyncError.at(.announce) {
-                try await cloud.createSignedZone(id, creator: context.settings.device, publishers: publishers, isSealed: request.isSealed)
+                try await cloud.createSignedZone(id, creator: context.settings.device, publishers: publishers, protection: request.protection)
             }
             if info.creator == context.settings.device { return (id, keys.publicKeys, info) }
         }
@@ -202,7 +206,8 @@ extension SyncContext {
     func admitEarlierMembers() async throws {
         guard let zone = signedZone, let earlier = try database.read(at: .read, { try $0.state.earlierZones().last }), earlier.mustAdmit else { return }
         let before = try await SyncError.at(.fetch) { try await zone.cloud.members(in: ZoneID(earlier.zone, scope: self.zone.scope)) }
-        let members = before?.members.filter { $0.device != settings.device } ?? []
+        let members =
+            before?.members.filter { $0.device != settings.device && $0.keys.sealingKind == zone.history.protection.sealingKeyKind } ?? []
         if !members.isEmpty {
             _ = try await MetadataPublisher(device: self).publish { state in
                 guard let record = state.record(MemberList.recordName), let token = state.token else { return MetadataPublisher.Changes() }

@@ -18,6 +18,8 @@ public struct SignatureReport: Sendable, Encodable {
     public let role: String?
     /// Whether the zone is sealed, so that the store cannot read its data.
     public let isSealed: Bool
+    /// How the zone is protected: `padded`, `post-quantum`, `sealed`, `signed`.
+    public let features: [String]
     /// The member with the oldest keys, and their date; nil if nothing has been published yet.
     public let oldestKey: MemberKey?
     /// The epoch of a sealed zone's newest keys, from 1; nil in other zones and before the first version.
@@ -37,7 +39,8 @@ public struct SignatureReport: Sendable, Encodable {
     /// - Parameter cloud: the backend itself, not a decorator of it.
     init?(_ cloud: any CloudDatabase, _ zone: ZoneID, own: DevicePublicKeys?) async throws {
         guard let signing = cloud as? any SigningCloud, let list = try await signing.members(in: zone) else { return nil }
-        isSealed = try await signing.zone(zone).isSealed
+        let info = try await signing.zone(zone)
+        (isSealed, features) = (info.isSealed, info.features)
         let ring = isSealed ? try await signing.records(in: zone).record(KeyRing.recordName).map { try KeyRing($0, at: "\(zone)") } : nil
         epoch = ring.map { Int($0.epoch) }
         hasKeys = own.flatMap { own in ring.map { $0.isFor(own.sealing) } }
@@ -49,9 +52,14 @@ public struct SignatureReport: Sendable, Encodable {
         role = list.members.first { $0.keys == own }?.role.rawValue
     }
 
+    private var kinds: String {
+        let kinds = features.filter { $0 != "sealed" && $0 != "signed" }
+        return kinds.isEmpty ? "" : " (\(kinds.joined(separator: ", ")))"
+    }
+
     /// One line for people.
     public var sentence: String {
-        (isSealed ? "sealed\(epoch.map { ", epoch \($0)" } ?? ""), " : "") + "signed by \(Format.count(members, "member"))"
+        (isSealed ? "sealed\(kinds)\(epoch.map { ", epoch \($0)" } ?? ""), " : "") + "signed by \(Format.count(members, "member"))"
             + (creator.map { ", creator \($0)" } ?? "; nothing was published yet")
             + (oldestKey.map { ", the oldest key is \($0.device)'s, of \($0.since.prefix(10))" } ?? "")
             + (fingerprint.map { role == nil ? "; this device is no member, its words are \($0)" : "" } ?? "")

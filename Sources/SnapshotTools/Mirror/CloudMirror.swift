@@ -16,6 +16,8 @@ public struct MirrorReport: Sendable, Encodable {
         public let bytes: Int
         /// The newest version of the copy; nil if the zone has none.
         public let newestVersion: Int?
+        /// The zone in which this one goes on, if all its versions were removed since and the copy keeps those that it has; else nil.
+        public let successor: String?
     }
 
     public let from: String
@@ -81,7 +83,8 @@ public struct CloudMirror: Sendable {
             let outcome = try SyncError.at(.store) { try ZoneCopy(info.id, from: source, to: target, progress: tell).run() }
             zones.append(
                 MirrorReport.Zone(
-                    zone: info.id.description, versions: outcome.versions, assets: outcome.assets, bytes: outcome.bytes, newestVersion: outcome.newest))
+                    zone: info.id.description, versions: outcome.versions, assets: outcome.assets, bytes: outcome.bytes, newestVersion: outcome.newest,
+                    successor: outcome.successor))
         }
         return MirrorReport(from: source.location, to: target.location, cloudUUID: identity.uuid, isNew: isNew, zones: zones)
     }
@@ -91,7 +94,7 @@ public struct CloudMirror: Sendable {
         guard info.isSigned, let signing = target as? any SigningCloud else {
             return try await target.createZone(info.id, creator: info.creator, publishers: info.publishers)
         }
-        return try await signing.createSignedZone(info.id, creator: info.creator, publishers: info.publishers, isSealed: info.isSealed)
+        return try await signing.createSignedZone(info.id, creator: info.creator, publishers: info.publishers, protection: info.protection)
     }
 
     private func mirrored(_ cloud: any CloudDatabase) throws -> any MirroredCloud {

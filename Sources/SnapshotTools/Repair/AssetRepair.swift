@@ -65,7 +65,7 @@ struct AssetRepair {
                 try await directory.copies(beside: asset.path, in: zone)
             )
         }
-        if let found, let bytes = try found.bytes(limit: FormatLimits.indexBytes + BoxKeys.overhead), Self.hash(bytes) == named.sha256,
+        if let found, let bytes = try found.bytes(limit: Padding.length(FormatLimits.indexBytes + 1) + BoxKeys.overhead), Self.hash(bytes) == named.sha256,
             let index = Self.decode(bytes, boxes)
         {
             sound.insert(path)

@@ -160,6 +160,17 @@ struct InitCommand: AsyncParsableCommand {
     var sealed = false
     @Flag(
         name: .long,
+        help: "With --sealed: pad what is encrypted, so that the store learns sizes roughly; at most 12 % more bytes."
+    )
+    var padded = false
+    @Flag(
+        name: .long,
+        help:
+            "With --sealed: give the members the keys by X-Wing (ML-KEM-768 and X25519), so that a quantum computer alone does not read them; 2.5 kB more for each member."
+    )
+    var postQuantum = false
+    @Flag(
+        name: .long,
         help:
             "With --signed or --sealed: the publishers make a version at least once a day, so that devices notice when new ones are kept back (member freshness changes it later)."
     )
@@ -235,6 +246,7 @@ struct InitCommand: AsyncParsableCommand {
         }
         guard !signed || (role != nil && role != .reader) else { throw ValidationError("--signed is for who makes the zone: --role writer or peer.") }
         guard !sealed || (role != nil && role != .reader) else { throw ValidationError("--sealed is for who makes the zone: --role writer or peer.") }
+        guard !padded && !postQuantum || sealed else { throw ValidationError("--padded and --post-quantum are for who makes a sealed zone: --sealed.") }
         guard !freshness || signed || sealed else { throw ValidationError("--freshness is for who makes a signed zone: --signed or --sealed.") }
         guard !recover || role == .reader else { throw ValidationError("--recover reads what there is: --role reader.") }
         guard trust.map({ KeyFingerprint($0) != nil }) ?? true else {
@@ -265,6 +277,8 @@ struct InitCommand: AsyncParsableCommand {
         request.takesKeyRange = keyRange
         request.isSigned = signed || sealed
         request.isSealed = sealed
+        request.isPadded = padded
+        request.isPostQuantum = postQuantum
         request.isFresh = freshness
         request.keyStore = FileKeyStore.ofCommand(locksNewKeys: passphrase)
         request.trust = trust.flatMap { KeyFingerprint($0) }

@@ -20,6 +20,8 @@ struct MirrorCommand: AsyncParsableCommand {
             published in the copy, it is refused (78). So is a copy that ends before the oldest version that prune has left (78): copy \
             more often, or into an empty place.
 
+            - An earlier copy keeps the versions of a zone that was signed or sealed since and has lost them by --prune-old; it says so.
+
             EXAMPLES
               snapsync mirror /mnt/share/cloud /mnt/backup/cloud
               snapsync mirror /mnt/share/cloud s3://team-data/app
@@ -45,6 +47,10 @@ extension MirrorReport {
         ["\(to) is \(isNew ? "a new" : "the") copy of \(from), cloud \(cloudUUID)"]
             + zones.map { zone in
                 let newest = zone.newestVersion.map { "newest version \($0)" } ?? "no version yet"
+                if let successor = zone.successor {
+                    return
+                        "  zone \(zone.zone) goes on as zone \(successor), and its versions were removed from \(from); the copy keeps those that it has, \(newest)"
+                }
                 guard zone.versions > 0 || zone.assets > 0 else { return "  zone \(zone.zone): nothing was missing; \(newest)" }
                 return
                     "  zone \(zone.zone): copied \(Format.count(zone.versions, "version")) and \(Format.count(zone.assets, "asset")) of \(Format.bytes(zone.bytes)); \(newest)"

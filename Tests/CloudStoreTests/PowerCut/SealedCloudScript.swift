@@ -47,8 +47,8 @@ final class SealedCloudScript {
     init(_ disk: SimulatedFileSystem, promise: SealedPromise? = nil) {
         self.disk = disk
         var knowledge = ZoneKnowledge(creator: Self.phone.keys.publicKeys.fingerprint, own: Self.phone.keys.publicKeys)
-        knowledge.isSealed = true
-        knowledge.recoveryKey = Self.codes[0].publicKey
+        knowledge.protection = [.signed, .sealed]
+        knowledge.recoveryKey = Self.codes[0].publicKey(.x25519)!
         self.promise = promise ?? SealedPromise(knowledge: knowledge)
         promises = [(0, self.promise)]
     }
@@ -70,7 +70,7 @@ final class SealedCloudScript {
 
     func create() async throws {
         let cloud = try DirectoryCloud.create(at: CloudScript.path, container: "iCloud.org.example.test", calls: disk, nonces: .system)
-        _ = try await cloud.createSignedZone(.standard, creator: Self.phone.name, publishers: .one, isSealed: true)
+        _ = try await cloud.createSignedZone(.standard, creator: Self.phone.name, publishers: .one, protection: [.signed, .sealed])
         keep { $0.cloud.hasZone = true }
     }
 
@@ -114,7 +114,7 @@ final class SealedCloudScript {
     func rotate() async throws {
         try await commit { zone, _ in
             guard let list = try await zone.cloud.members(in: .standard) else { return [] }
-            return [try zone.keys?.rotated(for: list, recoveryKey: Self.codes[1].publicKey).record].compactMap(\.self)
+            return [try zone.keys?.rotated(for: list, recoveryKey: Self.codes[1].publicKey(.x25519)!).record].compactMap(\.self)
         }
     }
 

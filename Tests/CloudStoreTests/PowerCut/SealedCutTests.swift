@@ -125,16 +125,16 @@ import Testing
         if list.member(SealedCloudScript.watch.name) == nil, isMember { problems.append("watch is no member in version \(number)") }
         for (name, key, mayRead) in [
             ("phone", SealedCloudScript.phone.keys.publicKeys.sealing, true), ("watch", SealedCloudScript.watch.keys.publicKeys.sealing, isMember),
-            ("tablet", SealedCloudScript.tablet.keys.publicKeys.sealing, false), ("the first code", SealedCloudScript.codes[0].publicKey, code == 0),
-            ("the second code", SealedCloudScript.codes[1].publicKey, code == 1),
+            ("tablet", SealedCloudScript.tablet.keys.publicKeys.sealing, false), ("the first code", SealedCloudScript.codes[0].publicKey(.x25519)!, code == 0),
+            ("the second code", SealedCloudScript.codes[1].publicKey(.x25519)!, code == 1),
         ] where ring.isFor(key) != mayRead {
             problems.append("the keys of version \(number) are \(mayRead ? "not " : "")for \(name)")
         }
-        let secrets = try ring.secrets(by: SealedCloudScript.codes[code].seed, of: SealedCloudScript.codes[code].publicKey, in: zone.history)
+        let secrets = try ring.secrets(by: SealedCloudScript.codes[code].seed, of: SealedCloudScript.codes[code].publicKey(.x25519)!, in: zone.history)
         if secrets.count != epoch { problems.append("the recovery code opens \(secrets.count) epochs of \(epoch)") }
         problems += try await contents(state, cloud)
         var knowledge = ZoneKnowledge(creator: SealedCloudScript.phone.keys.publicKeys.fingerprint, own: SealedCloudScript.watch.keys.publicKeys)
-        knowledge.isSealed = true
+        knowledge.protection = [.signed, .sealed]
         let watch = try await SealedCloudScript.open(disk, as: SealedCloudScript.watch, knowledge).cloud
         if isMember {
             problems += try await contents(watch.records(in: .standard), watch)
@@ -165,7 +165,7 @@ import Testing
         let durable = PowerCut(base: image, operations: disk.operations).split(after: disk.operations.count).durable
         problems += (CloudChecker(image: durable).problems(script.promise.cloud) + Self.plain(durable)).map { "after the next publish: \($0)" }
         var knowledge = ZoneKnowledge(creator: SealedCloudScript.phone.keys.publicKeys.fingerprint, own: SealedCloudScript.tablet.keys.publicKeys)
-        knowledge.isSealed = true
+        knowledge.protection = [.signed, .sealed]
         let after = SimulatedFileSystem(durable)
         for (device, known) in [(SealedCloudScript.phone, script.promise.knowledge), (SealedCloudScript.tablet, knowledge)] {
             let cloud = try await SealedCloudScript.open(after, as: device, known).cloud

@@ -37,16 +37,7 @@ struct MemberApproveCommand: AsyncParsableCommand {
         let engine = try database.prepare(output)
         try await output.printer.run {
             let members = try await engine.members()
-            guard let request = members.requests.first(where: { $0.device == name }), let words = KeyFingerprint(request.fingerprint) else {
-                let isMember = members.members.contains { $0.device == name }
-                throw SyncError(
-                    isMember ? .refused : .nothingThere, at: "zone \(members.zone)",
-                    isMember ? "\(name) is a member already" : "no device asks to be a member as \(name)",
-                    hint: "snapsync member list shows who is one, and who asks")
-            }
-            guard try yes || isConfirmed(request) else {
-                throw SyncError(.refused, at: "zone \(members.zone)", "\(name) was not approved", hint: "if the words differ, the request is not that device's")
-            }
+            let words = try members.compared(name, yes: yes, list: "snapsync member list")
             let report = try await engine.approveMember(name, as: role, fingerprint: words)
             try output.printer.print(
                 report,
@@ -55,11 +46,32 @@ struct MemberApproveCommand: AsyncParsableCommand {
         }
     }
 
-    /// Asks on the terminal whether the words match those on the device.
-    private func isConfirmed(_ request: MembersReport.Request) throws -> Bool {
+}
+
+extension MembersReport {
+    /// The words of a device that asks to be a member, once a person has compared them.
+    ///
+    /// - Parameters:
+    ///   - yes: whether that was done already.
+    ///   - list: the command that shows who asks.
+    func compared(_ name: String, yes: Bool, list: String) throws -> KeyFingerprint {
+        guard let request = requests.first(where: { $0.device == name }), let words = KeyFingerprint(request.fingerprint) else {
+            let isMember = members.contains { $0.device == name }
+            throw SyncError(
+                isMember ? .refused : .nothingThere, at: "zone \(zone)",
+                isMember ? "\(name) is a member already" : "no device asks to be a member as \(name)", hint: "\(list) shows who is one, and who asks")
+        }
+        guard try yes || isConfirmed(request) else {
+            throw SyncError(.refused, at: "zone \(zone)", "\(name) was not approved", hint: "if the words differ, the request is not that device's")
+        }
+        return words
+    }
+
+    /// Asks on the terminal whether the words are the device's.
+    private func isConfirmed(_ request: Request) throws -> Bool {
         guard StandardStream.isInputTerminal else {
             throw SyncError(
-                .refused, at: name, "nobody is here to compare the words \(request.fingerprint)",
+                .refused, at: request.device, "nobody is here to compare the words \(request.fingerprint)",
                 hint: "compare them with those on the device, then add --yes")
         }
         StandardStream.ask("\(request.device) asks to be a \(request.role). Are these the words on that device?\n  \(request.fingerprint)\n[y/N] ")

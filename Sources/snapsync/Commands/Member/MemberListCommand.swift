@@ -22,14 +22,16 @@ struct MemberListCommand: AsyncParsableCommand {
         let engine = try database.prepare(output)
         try await output.printer.run {
             let report = try await engine.members()
-            try output.printer.print(report, report.lines)
+            try output.printer.print(report, report.lines(approving: "snapsync member approve NAME"))
         }
     }
 }
 
 extension MembersReport {
     /// The creator, the members and the requests, one line each.
-    fileprivate var lines: [String] {
+    ///
+    /// - Parameter command: what lets a device become a member.
+    func lines(approving command: String) -> [String] {
         let kind = isSealed ? "sealed" : "signed"
         let head = creator.map { "zone \(zone) is \(kind); its creator is \($0)" } ?? "zone \(zone) is \(kind); \(creatorDevice) has published nothing yet"
         return [head]
@@ -41,6 +43,6 @@ extension MembersReport {
                 "  \(request.device) asks to be a \(request.role): \(request.fingerprint), \(request.at)"
                     + (request.isNameTaken ? "; a member has that name, with other keys" : "")
             }
-            + (requests.contains { !$0.isNameTaken } ? ["  compare the words with those on the device, then: snapsync member approve NAME"] : [])
+            + (requests.contains { !$0.isNameTaken } ? ["  compare the words with those on the device, then: \(command)"] : [])
     }
 }

@@ -16,6 +16,6 @@ struct ShareCommand: AsyncParsableCommand {
             """,
         subcommands: [
             SharePublishCommand.self, ShareStatusCommand.self, ShareListCommand.self, ShareShowCommand.self, ShareRemoveCommand.self,
-            ShareCommentCommand.self, ShareCommentsCommand.self,
+            ShareCommentCommand.self, ShareCommentsCommand.self, ShareMembersCommand.self, ShareApproveCommand.self, ShareDismissCommand.self,
         ])
 }

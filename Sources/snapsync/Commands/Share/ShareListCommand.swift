@@ -37,7 +37,7 @@ struct ShareListCommand: AsyncParsableCommand {
 
     /// Reads the pages up to the requested one. All pages come from one reading of the zone.
     private func find() async throws -> SharedProjectPage {
-        let sharing = try share.sharing()
+        let sharing = try await share.sharing()
         var found = try await sharing.projects(limit: limit)
         for _ in 1..<page {
             guard let cursor = found.cursor else { return SharedProjectPage.end }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudStore
 import SnapshotSync
 
 /// The zone of shared projects: through a database's settings, or directly in a cloud directory.
@@ -7,17 +8,48 @@ struct ShareOptions: ParsableArguments {
 
     @Option(name: .long, help: ArgumentHelp("The zone of the public scope.", valueName: "name"))
     var zone = ProjectSharing.standardZone
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The eight words of the creator of a signed zone: one that another made is refused (65), and one that is not signed (78). Default: SNAPSYNC_TRUST, else the creator that is met.",
+            valueName: "words"))
+    var trust: String?
+
+    func validate() throws {
+        guard words.map({ KeyFingerprint($0) != nil }) ?? true else {
+            throw ValidationError("--trust takes eight words of five letters, as share members prints them: \(KeyFingerprint.example)")
+        }
+    }
+
+    private var words: String? { trust ?? DatabaseOptions.environment("SNAPSYNC_TRUST") }
 
     /// Opens the zone. Reading needs no device name, so `--cloud` is enough if the database is not set up or not given.
-    func sharing(as device: String? = nil) throws -> ProjectSharing {
+    ///
+    /// - Parameter makesSigned: whether a zone that is made is signed, and one that is there must be.
+    func sharing(as device: String? = nil, makesSigned: Bool = false) async throws -> ProjectSharing {
+        let words = words.flatMap { KeyFingerprint($0) }
         if database.file.pathIfAny != nil {
             let engine = try database.engine()
-            if try engine.isSetUp() { return try engine.sharing(device: device, zone: zone) }
+            if try engine.isSetUp() { return try await engine.sharing(device: device, zone: zone, trust: words, makesSigned: makesSigned) }
         }
         guard let cloud = database.cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") else {
             throw ValidationError("Say where: --cloud DIR, or --db FILE with a database that snapsync init has set up.")
         }
-        return try ProjectSharing(directory: cloud, device: device ?? ProjectSharing.machineName, zone: zone)
+        return try await ProjectSharing(
+            openingAt: cloud, device: device ?? ProjectSharing.machineName, zone: zone, trust: words, makesSigned: makesSigned,
+            keys: FileKeyStore.ofCommand())
+    }
+}
+
+extension ShareOptions {
+    /// The members of the zone.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if it is not signed.
+    func members(as device: String?) async throws -> MembersReport {
+        if let report = try await sharing(as: device).members() { return report }
+        throw SyncError(
+            .refused, step: .fetch, at: "zone public/\(zone)", "it is not there, or it is not signed, so it has no members",
+            hint: "whoever shares first makes a signed zone with: snapsync share publish --signed")
     }
 }
 

@@ -11,7 +11,8 @@ struct SharePublishCommand: AsyncParsableCommand {
         discussion: """
             It replaces the project that was shared under the same id. Others see the whole old project or the whole new one, never a \
             mixture. If the project is shared in the same form already, no commit is made. docs/sharing.md has the file, the tables and \
-            the rules. The project comes from a JSON file, or from two tables of a database.
+            the rules. The project comes from a JSON file, or from two tables of a database. In a signed zone a device that is no member asks to be \
+            one, and ends with 78 until a member has run share approve.
 
             EXAMPLES
               snapsync share publish --cloud /mnt/share/cloud --file garden.json --owner Anna
@@ -42,6 +43,12 @@ struct SharePublishCommand: AsyncParsableCommand {
             "With --project: what a column holds, where it has another name: project.title=name, item.project=project_id, … May be given several times.",
             valueName: "field=column"))
     var column: [String] = []
+    @Flag(
+        name: .long,
+        help:
+            "Make the zone a signed one, if it is missing: the keys of its members say who shares and comments, not rights on the store. A zone that is there and not signed is refused (78)."
+    )
+    var signed = false
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
@@ -56,7 +63,7 @@ struct SharePublishCommand: AsyncParsableCommand {
     func run() async throws {
         try await output.printer.run(.announce) {
             let draft = try draft()
-            let sharing = try share.sharing(as: device.device)
+            let sharing = try await share.sharing(as: device.device, makesSigned: signed)
             let publication = try await sharing.publish(draft, owner: owner)
             try output.printer.print(
                 SharePublishReport(

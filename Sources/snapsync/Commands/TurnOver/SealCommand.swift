@@ -22,7 +22,20 @@ struct SealCommand: AsyncParsableCommand {
               snapsync seal --prune-old --db desk.db
             """)
 
+    @Flag(name: .long, help: "Pad what is encrypted, so that the store learns sizes roughly; at most 12 % more bytes.")
+    var padded = false
+    @Flag(
+        name: .long,
+        help:
+            "Give the members the keys by X-Wing (ML-KEM-768 and X25519), so that a quantum computer alone does not read them. Members of a signed zone have to be approved anew."
+    )
+    var postQuantum = false
     @OptionGroup var turning: TurnOverOptions
 
-    func run() async throws { try await turning.run(isSealed: true) }
+    func run() async throws {
+        var request = TurnOverRequest(isSealed: true)
+        request.isPadded = padded
+        request.isPostQuantum = postQuantum
+        try await turning.run(request)
+    }
 }

@@ -22,5 +22,5 @@ struct SignCommand: AsyncParsableCommand {
 
     @OptionGroup var turning: TurnOverOptions
 
-    func run() async throws { try await turning.run(isSealed: false) }
+    func run() async throws { try await turning.run(TurnOverRequest(isSealed: false)) }
 }

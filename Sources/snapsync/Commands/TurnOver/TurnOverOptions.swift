@@ -14,10 +14,11 @@ struct TurnOverOptions: ParsableArguments {
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    func run(isSealed: Bool) async throws {
+    func run(_ wanted: TurnOverRequest) async throws {
         let engine = try database.prepare(output)
         try await output.printer.run {
-            var request = TurnOverRequest(isSealed: isSealed, zone: zone)
+            var request = wanted
+            request.zone = zone
             request.removesEarlier = pruneOld
             request.isDryRun = dryRun
             let printer = output.printer
