@@ -193,7 +193,7 @@ struct StatusReporter: Sendable {
 
     /// What keeps this device from looking: where the zone goes on in one that it waits for, that, and not the end of the zone.
     private func waiting(_ local: LocalStatus, _ error: SyncError) -> SyncError {
-        guard let next = local.nextZone, error.move?.successor.zone == next else { return error }
+        guard let next = local.nextZone, error.move != nil else { return error }
         return SyncError(
             .tryAgainLater, step: .fetch, at: error.place, "it goes on as zone \(next), where this device has asked to be a member",
             hint: "on a member that publishes: snapsync member list, then snapsync member approve \(local.settings.device); then sync here")
