@@ -222,6 +222,14 @@ let package = Package(
         .testTarget(
             name: "ObjectCloudTests",
             dependencies: ["ObjectCloud", "CloudStore", "CommitLog", "CloudStoreConformance", "StrictText", "TestSupport"], swiftSettings: house),
+        // As another package sees this one: without access to what is `package`.
+        .testTarget(
+            name: "OutsideBackendTests",
+            dependencies: [
+                "CloudStore", "CommitLog", "CloudStoreConformance", "SnapshotSync", "SnapshotModel", "StrictText",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            packageAccess: false, swiftSettings: house),
         .testTarget(
             name: "CloudKitCloudTests",
             dependencies: [

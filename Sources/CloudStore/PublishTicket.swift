@@ -14,8 +14,8 @@ public struct PublishTicket: Hashable, Sendable, Comparable {
         nonce = nonces.hex(8)
     }
 
-    /// Parses the ticket from a file name; nil for any other name, such as that of a conflict copy.
-    package init?(fileName: String) {
+    /// Parses the ticket from a file name; nil for any other name, such as that of a conflict copy. A backend stores tickets under these names.
+    public init?(fileName: String) {
         let name = fileName.utf8
         guard fileName.hasSuffix(".json"), name.count == 34, let number = CloudNames.number(ofDigits: name.prefix(20)),
             name.dropFirst(20).first == UInt8(ascii: "-"), CloudNames.isHex(name.dropFirst(21).prefix(8))
@@ -25,7 +25,7 @@ public struct PublishTicket: Hashable, Sendable, Comparable {
     }
 
     /// The name of its file in `waiting/`.
-    package var fileName: String { "\(CloudNames.digits(number))-\(nonce).json" }
+    public var fileName: String { "\(CloudNames.digits(number))-\(nonce).json" }
 
     /// The order in which devices publish.
     public static func < (one: PublishTicket, other: PublishTicket) -> Bool { (one.number, one.nonce) < (other.number, other.nonce) }

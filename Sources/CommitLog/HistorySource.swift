@@ -61,7 +61,7 @@ extension HistorySource {
 }
 
 /// The outcome of placing a file where an existing file must not be replaced.
-package enum Placement {
+public enum Placement: Sendable {
     /// The file was placed now, and is durable.
     case placed
     /// The same bytes were already there, perhaps from an earlier attempt; they are durable.

@@ -20,25 +20,43 @@ struct Snapsync: AsyncParsableCommand {
               snapsync sync --db copy.db
 
             EXIT CODES
-              0 done, or nothing to do    64 usage             65 data refused (damaged, rolled back)
-              66 nothing there            69 cloud unavailable 74 input or output failed
-              75 try again later          77 permission        78 a guard or the configuration said no
+              0   done, or nothing to do
+              64  usage
+              65  data refused: damaged, or rolled back
+              66  nothing there
+              69  cloud unavailable
+              74  input or output failed
+              75  try again later
+              77  permission denied
+              78  a guard or the configuration said no; snapsync explain 78
             """,
         version: version,
-        subcommands: [
-            DemoCommand.self, InitCommand.self, DescribeCommand.self, DetachCommand.self, RelocateCommand.self, MirrorCommand.self, DeviceCommand.self,
-            MemberCommand.self,
-            KeyCommand.self, SignCommand.self, SealCommand.self,
-            GenerateCommand.self,
-            ExportCommand.self, ImportCommand.self, SyncCommand.self, WatchCommand.self, ScheduleCommand.self,
-            EnableCommand.self, DisableCommand.self, LicenceCommand.self, OpenCommand.self, MigrateCommand.self,
-            StatusCommand.self, HistoryCommand.self, CatCommand.self, VerifyCommand.self, RepairCommand.self, DoctorCommand.self, ReportCommand.self,
-            ExplainCommand.self,
-            MessagesCommand.self,
-            ConflictsCommand.self,
-            ShareCommand.self,
-            PlanCommand.self, ApplyCommand.self, DiffCommand.self, RestoreCommand.self, UndoCommand.self, ReplaceCommand.self,
-            PinCommand.self, UnpinCommand.self, PruneCommand.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Everyday",
+                subcommands: [DemoCommand.self, DescribeCommand.self, InitCommand.self, SyncCommand.self, ScheduleCommand.self, WatchCommand.self]),
+            CommandGroup(
+                name: "Inspection",
+                subcommands: [
+                    StatusCommand.self, ReportCommand.self, PlanCommand.self, HistoryCommand.self, DiffCommand.self, CatCommand.self, ConflictsCommand.self,
+                    MessagesCommand.self, ExplainCommand.self,
+                ]),
+            CommandGroup(
+                name: "Repair", subcommands: [DoctorCommand.self, VerifyCommand.self, RepairCommand.self]),
+            CommandGroup(
+                name: "History",
+                subcommands: [
+                    RestoreCommand.self, UndoCommand.self, ReplaceCommand.self, PinCommand.self, UnpinCommand.self, PruneCommand.self,
+                ]),
+            CommandGroup(
+                name: "Single-step",
+                subcommands: [ExportCommand.self, ImportCommand.self, ApplyCommand.self, EnableCommand.self, DisableCommand.self]),
+            CommandGroup(
+                name: "Maintenance",
+                subcommands: [DeviceCommand.self, RelocateCommand.self, MirrorCommand.self, MigrateCommand.self, DetachCommand.self]),
+            CommandGroup(name: "Key", subcommands: [SignCommand.self, SealCommand.self, MemberCommand.self, KeyCommand.self]),
+            CommandGroup(
+                name: "Application", subcommands: [ShareCommand.self, LicenceCommand.self, OpenCommand.self, GenerateCommand.self]),
         ])
 
     /// If the root command has a version, the parser adds `--version` to the help of every command, where it conflicts with the `--version N` of
@@ -50,11 +68,26 @@ struct Snapsync: AsyncParsableCommand {
         let words = ProgramArguments.words
         guard !words.isEmpty || StandardStream.isAnyTerminal else { exit(withError: ValidationError("No command was given. snapsync --help lists them.")) }
         guard let line = FastPathArguments(words) else {
-            if let mistyped = MistypedCommand(in: words) { exit(withError: mistyped.error) }
-            return await main(words)
+            return await parse(words)
         }
         do {
             try await line.run()
+        } catch {
+            exit(withError: error)
+        }
+    }
+
+    /// Finds the command that a line names, and runs it.
+    private static func parse(_ words: [String]) async {
+        if let mistyped = MistypedCommand(in: words) { mistyped.error.exit() }
+        do {
+            var command = try await asyncParseAsRoot(words)
+            do {
+                if var asynchronous = command as? any AsyncParsableCommand { try await asynchronous.run() } else { try command.run() }
+            } catch let error as ValidationError {
+                // What only the run finds missing, such as a database.
+                UsageError(error.message, of: type(of: command)).exit()
+            }
         } catch {
             exit(withError: error)
         }

@@ -39,7 +39,7 @@ cp "$package" "$root/tmp/snapsync.deb"
 inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive bash -euc "$1"; }
 
 step "installing the package"
-inside 'apt-get update -qq && apt-get install -y -qq --no-install-recommends /tmp/snapsync.deb sqlite3 jq man-db bash-completion >/tmp/apt.log 2>&1 || { tail -5 /tmp/apt.log; exit 1; }'
+inside 'apt-get update -qq && apt-get install -y -qq --no-install-recommends /tmp/snapsync.deb sqlite3 jq python3 man-db bash-completion >/tmp/apt.log 2>&1 || { tail -5 /tmp/apt.log; exit 1; }'
 inside '! command -v swift' >/dev/null
 
 step "demo"
@@ -61,8 +61,9 @@ snapsync doctor --db copy.db
 SCRIPT
 )" | tail -2
 
-step "the tutorial and the how-to pages, line by line"
-"$(dirname "$0")/sessions.py" "$root" "$(dirname "$0")/../../docs/tutorial.md" "$(dirname "$0")/../../docs/howto.md"
+step "the tutorial, the how-to pages and the promises, line by line"
+docs=$(dirname "$0")/../../docs
+"$(dirname "$0")/sessions.py" "$root" "$docs/tutorial.md" "$docs/howto.md" "$docs/promises.md"
 
 step "manual pages, completions, units"
 inside 'for page in snapsync snapsync-init snapsync-conflicts-take; do test -e "/usr/share/man/man1/$page.1.gz" || exit 1; done'

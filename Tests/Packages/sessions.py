@@ -4,7 +4,8 @@
     Tests/Packages/sessions.py ROOT PAGE...
 
 Each section with a session (a fenced block marked `console`) gets an empty folder; a page with a block marked `sql` is one session, on that
-block as library.sql. Placeholders are those of Tests/TestSupport/ExampleSession.swift. Sections about a bucket are left out: the root has none.
+block as library.sql. Where a page has tables of promises (promise, command, printed), their commands run in the folder of its first section, in their
+order, and print the lines that stand beside them, in that order and perhaps others between. Placeholders are those of Tests/TestSupport/ExampleSession.swift. Sections about a bucket are left out: the root has none.
 """
 import os
 import re
@@ -31,6 +32,21 @@ def steps(text):
         elif inside:
             found[-1][1].append(line)
     return found
+
+
+def promises(text):
+    """The commands of tables with three columns, and what they print."""
+    for row in text.split("\n"):
+        # A pipe inside of a command is written with a backslash.
+        cells = [cell.replace("\1", "|").strip() for cell in row.replace("\\|", "\1").split("|")]
+        if row.startswith("| ") and len(cells) == 5 and cells[2].startswith("`"):
+            yield cells[2].strip("`"), [line.strip("`") for line in cells[3].split("<br>")]
+
+
+def kept(expected, printed):
+    """Whether the expected lines are among the printed ones, in their order."""
+    rest = iter(line.strip() for line in printed)
+    return all(any(matches(line, one) for one in rest) for line in expected)
 
 
 def run(root, folder, command):
@@ -67,6 +83,12 @@ def main():
                 if len(printed) != len(expected) or not all(map(matches, expected, printed)):
                     bad += 1
                     print("%s: $ %s\nexpected:\n  %s\nprinted:\n  %s" % (page, command, "\n  ".join(expected), "\n  ".join(printed)))
+            for command, expected in promises(text) if number == 0 else []:
+                printed = run(root, folder, command)
+                count += 1
+                if not kept(expected, printed):
+                    bad += 1
+                    print("%s: $ %s\nlacks some of:\n  %s\nprinted:\n  %s" % (page, command, "\n  ".join(expected), "\n  ".join(printed)))
     print("%d commands of %d pages" % (count, len(sys.argv) - 2))
     sys.exit(1 if bad or not count else 0)
 

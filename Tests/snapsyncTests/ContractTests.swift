@@ -87,14 +87,38 @@ import Testing
         }
     }
 
-    @Test func mistypedCommandGetsASuggestion() throws {
-        for (line, suggestion) in [("synk", "sync"), ("exprot --db a", "export"), ("hist", "history"), ("conflicts lst --db a", "list")] {
+    /// At each level: the command that was meant, and the usage of the level.
+    @Test(arguments: [
+        ("synk", "sync", "snapsync <subcommand>"), ("exprot --db a", "export", "snapsync <subcommand>"), ("hist", "history", "snapsync <subcommand>"),
+        ("help snc", "sync", "snapsync <subcommand>"), ("conflicts lst --db a", "list", "snapsync conflicts <subcommand>"),
+        ("member aprove", "approve", "snapsync member <subcommand>"), ("help member aprove", "approve", "snapsync member <subcommand>"),
+        ("device fogret x", "forget", "snapsync device <subcommand>"), ("key rotat", "rotate", "snapsync key <subcommand>"),
+        ("licence chek", "check", "snapsync licence <subcommand>"), ("share publsh", "publish", "snapsync share <subcommand>"),
+    ])
+    func mistypedCommandGetsASuggestion(line: String, suggestion: String, usage: String) throws {
+        let run = try BuiltCommand.run(line.split(separator: " ").map(String.init))
+        #expect(run.status == 64 && run.text == "")
+        #expect(run.errorText.contains("Did you mean '\(suggestion)'?\nUsage: \(usage)\n"), "\(run.errorText)")
+    }
+
+    @Test func wordThatResemblesNoCommandIsCalledUnknown() throws {
+        for (line, level) in [("quite-another", "snapsync"), ("member zzzz", "snapsync member")] {
             let run = try BuiltCommand.run(line.split(separator: " ").map(String.init))
             #expect(run.status == 64 && run.text == "")
-            #expect(run.errorText.contains("Did you mean '\(suggestion)'?"), "\(run.errorText)")
+            #expect(run.errorText.contains("'\(level) --help' lists the commands.\nUsage: \(level) <subcommand>\n"), "\(run.errorText)")
         }
-        let run = try BuiltCommand.run(["quite-another"])
-        #expect(run.status == 64 && !run.errorText.contains("Did you mean"))
+        // Text that could steer a terminal is shown, not obeyed.
+        #expect(try BuiltCommand.run(["\u{1B}[2J"]).errorText.contains("Unknown command '\\u{1b}[2J'."))
+    }
+
+    /// Whether the parser finds it or the command itself.
+    @Test(arguments: ["sync", "status", "member list", "device forget x", "conflicts list", "conflicts", "cat", "verify", "watch"])
+    func missingArgumentShowsTheUsageOfTheCommand(line: String) throws {
+        let words = line.split(separator: " ").map(String.init)
+        let run = try BuiltCommand.run(words, environment: ["SNAPSYNC_DB": ""])
+        #expect(run.status == 64 && run.text == "")
+        let command = line.replacing(" x", with: "")
+        #expect(run.errorText.contains(/\nUsage: snapsync [a-z ]+[<\[]/) && run.errorText.contains("\n  See 'snapsync \(command)"), "\(run.errorText)")
     }
 
     @Test func versionIsPrintedByTheCommandAlone() throws {

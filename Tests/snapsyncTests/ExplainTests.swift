@@ -22,6 +22,13 @@ import Testing
                 """)
     }
 
+    @Test func exitCodeIsLookedUp() throws {
+        let scene = try Scene()
+        #expect(try scene.succeed("explain 78").hasPrefix("sync.refused, exit code 78\n  meaning: "))
+        let errors = try #require(try scene.json("explain 75")["errors"] as? [[String: Any]])
+        #expect(errors.map { $0["identifier"] as? String } == ["sync.tryAgainLater"] && errors.first?["exitCode"] as? Int == 75)
+    }
+
     @Test func numbersAndNamesAreThoseOfCloudKit() throws {
         let scene = try Scene()
         #expect(try scene.succeed("explain 19 --language it").contains("cloud.constraintViolation, CKError 19 constraintViolation\n"))

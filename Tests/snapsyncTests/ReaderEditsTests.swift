@@ -36,6 +36,24 @@ import Testing
         return scene
     }
 
+    /// Whoever edits a reader's row all the same is told where the edit is.
+    @Test func editOfATableThatReadersMayNotEditIsSaidToStay() throws {
+        let scene = try scene("--tables all", readers: ["phone"])
+        try scene.database("phone.db").run("INSERT INTO tags VALUES('new', NULL)")
+        try scene.succeed("sync --db phone.db")
+        #expect(try scene.succeed("status --db phone.db").contains("1 changed since, kept here alone: readers may not edit it"))
+        #expect(try scene.succeed("messages --db phone.db").contains("  local: tags: 1 change stays here: readers may not edit tags\n"))
+        let doctor = try scene.succeed("doctor --db phone.db")
+        #expect(doctor.contains("so no other device gets this") && doctor.contains("snapsync describe --update --reader-edits tags"), "\(doctor)")
+        #expect(try scene.succeed("sync --db desk.db").contains("nothing new"))
+        // What the hint says.
+        try scene.succeed("describe --update --reader-edits tags --db desk.db")
+        for device in ["desk", "phone", "desk"] { try scene.succeed("sync --db \(device).db") }
+        #expect(try scene.value("SELECT count(*) FROM tags WHERE name = 'new'", in: "desk.db") == "1")
+        let datasets = try #require(try scene.json("status --db phone.db")["datasets"] as? [[String: Any]])
+        #expect(datasets.first { $0["name"] as? String == "tags" }?["changesStay"] as? Bool == false)
+    }
+
     private func contents(_ scene: Scene, _ database: String) throws -> String {
         try Self.tables.map { try scene.database(database).values(of: $0.0, orderedBy: $0.1) }.joined(separator: "\n")
     }

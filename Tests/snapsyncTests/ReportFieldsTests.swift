@@ -167,6 +167,7 @@ import Testing
         check(
             try contested.json("licence sign --key vendor.key --product a --holder b --until 2999-01-01T00:00:00Z --out licence"), "licence --json")
         check(try contested.json("explain 14"), "explain --json")
+        check(try contested.json("explain 78"), "explain --json")
         check(["conflicts": [try contested.json("conflicts show 1 --db watch.db")], "database": "", "open": 1, "removed": 0], "conflicts --json")
         check(try contested.json("conflicts take 1 --db watch.db"), "conflicts take --json")
         check(try contested.json("conflicts clear --db phone.db"), "conflicts clear --json")

@@ -14,19 +14,21 @@ public struct MailboxRequest: Sendable {
     }
 }
 
-/// The messages in a zone's mailbox that no publisher has answered yet.
+/// The messages in a zone's mailbox that no publisher has answered yet. A backend's ``MailboxDatabase/mailbox(_:in:)`` returns it.
+///
+///     CloudMailbox(messages: waiting.filter { !request.known.contains($0.id) }, known: waiting.filter { request.known.contains($0.id) }.map(\.name))
 public struct CloudMailbox: Sendable {
     /// The messages that were read, sorted by sender, then by id.
-    public package(set) var messages: [CloudMessage] = []
+    public var messages: [CloudMessage] = []
     /// The waiting messages whose ids the request listed as known.
-    public package(set) var known: [CloudMessageName] = []
+    public var known: [CloudMessageName] = []
     /// The messages that were ignored, at most ``setAsideLimit`` of each sender.
-    public package(set) var setAside: [SetAsideMessage] = []
+    public var setAside: [SetAsideMessage] = []
     /// How many more messages wait: beyond the request's limit, or not completely there yet.
-    public package(set) var unreadCount = 0
+    public var unreadCount = 0
     /// A mark of the mailbox's folders, taken just before they were listed. nil if not everything in them was read, or the backend has no
     /// marks.
-    public package(set) var mark: MailboxMark?
+    public var mark: MailboxMark?
 
     /// The most ignored messages of one sender that are listed.
     public static let setAsideLimit = 100
@@ -34,5 +36,18 @@ public struct CloudMailbox: Sendable {
     /// How many messages wait, read or not, without the ignored ones.
     public var waitingCount: Int { messages.count + known.count + unreadCount }
 
-    package init() {}
+    /// Describes a mailbox; an empty one by default.
+    ///
+    /// - Parameters:
+    ///   - messages: the messages that were read, sorted by sender, then by id. At most the request's limit of each sender, and none that the
+    ///     request lists as known.
+    ///   - known: the waiting messages whose ids the request lists as known.
+    ///   - setAside: the messages that can never be read, with the reasons.
+    ///   - unreadCount: how many more messages wait.
+    public init(messages: [CloudMessage] = [], known: [CloudMessageName] = [], setAside: [SetAsideMessage] = [], unreadCount: Int = 0) {
+        self.messages = messages
+        self.known = known
+        self.setAside = setAside
+        self.unreadCount = unreadCount
+    }
 }

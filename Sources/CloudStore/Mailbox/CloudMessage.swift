@@ -22,6 +22,9 @@ public struct CloudMessage: Hashable, Sendable {
         self.body = body
     }
 
+    /// The message's sender and id.
+    public var name: CloudMessageName { CloudMessageName(sender: sender, id: id) }
+
     /// Makes a new id: the instant in microseconds, then 16 random digits. Ids therefore sort by instant.
     public static func newID(at instant: Instant) -> String { newID(at: instant, nonces: .system) }
 

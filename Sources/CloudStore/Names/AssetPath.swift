@@ -1,14 +1,14 @@
 /// The components of an asset's path beneath its zone: `assets/<record>/<20 digits>-<8 hex>[.changes].json.gz`.
 ///
 /// The path comes from a commit, which anybody may have written. A path that does not match this grammar exactly is never opened.
-package struct AssetPath: Hashable, Sendable {
+public struct AssetPath: Hashable, Sendable {
     /// The record that the asset belongs to; also the directory's name.
-    package let record: String
+    public let record: String
     /// The number of the commit that the asset was made for.
-    package let number: Int
+    public let number: Int
     /// 8 hexadecimal digits that distinguish two attempts at the same number.
-    package let nonce: String
-    package let kind: AssetKind
+    public let nonce: String
+    public let kind: AssetKind
 
     package init(record: String, number: Int, nonce: String, kind: AssetKind) {
         self.record = record
@@ -18,7 +18,7 @@ package struct AssetPath: Hashable, Sendable {
     }
 
     /// Parses a path; nil if it is not the path of an asset.
-    package init?(_ path: String) {
+    public init?(_ path: String) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0] == CloudNames.assets, CloudNames.isName(String(parts[1])) else { return nil }
         for kind in [AssetKind.changes, .snapshot] where parts[2].hasSuffix(kind.suffix) {
@@ -33,15 +33,15 @@ package struct AssetPath: Hashable, Sendable {
     }
 
     /// The asset's file name.
-    package var fileName: String { "\(CloudNames.digits(number))-\(nonce)\(kind.suffix)" }
+    public var fileName: String { "\(CloudNames.digits(number))-\(nonce)\(kind.suffix)" }
     /// The file name of the asset's block index: `.index.json` in place of `.json.gz`.
-    package var indexFileName: String { String(fileName.dropLast(AssetKind.snapshot.suffix.count)) + ".index.json" }
+    public var indexFileName: String { String(fileName.dropLast(AssetKind.snapshot.suffix.count)) + ".index.json" }
     /// The directory of the record's assets, beneath the zone.
-    package var directory: String { "\(CloudNames.assets)/\(record)" }
+    public var directory: String { "\(CloudNames.assets)/\(record)" }
     /// The asset's path beneath the zone.
-    package var path: String { "\(directory)/\(fileName)" }
+    public var path: String { "\(directory)/\(fileName)" }
     /// The index's path beneath the zone.
-    package var indexPath: String { "\(directory)/\(indexFileName)" }
+    public var indexPath: String { "\(directory)/\(indexFileName)" }
 }
 
 extension AssetKind {

@@ -1,11 +1,15 @@
-package import CloudStore
-package import StrictText
+public import CloudStore
+public import StrictText
 
-/// A store of named, immutable objects, such as a database of records. It can hold a cloud if it never replaces an object.
+/// A store of named, immutable objects, such as a database of records. ``ObjectStoreCloud`` makes a cloud of it: the shortest way to a backend
+/// of your own.
+///
+/// The store must offer one thing, ``put(_:as:)``: to store an object only if its path is free, for any number of concurrent writers. It never
+/// replaces an object.
 ///
 /// The names are the file paths of a directory cloud: `private/ZentikSyncZone/commits/00000000000000000001.json`. All calls block and may be
 /// made from several threads at once. They throw ``CloudError``.
-package protocol ObjectStore: Sendable {
+public protocol ObjectStore: Sendable {
     /// The name of the store in messages to people.
     var place: String { get }
     /// The store's own clock.
@@ -26,9 +30,9 @@ package protocol ObjectStore: Sendable {
     /// Removes objects, in the given order if the store cannot remove them in one step. An object that is gone is ignored.
     func remove(_ paths: [String]) throws(CloudError)
 
-    /// Opens an asset of a zone. It must have the size that its commit states.
+    /// Opens an asset of a zone. It must have the size that its commit states. The default reads the whole object into memory.
     func reader(of asset: CloudAsset, in zone: ZoneID) throws(CloudError) -> any AssetReader
-    /// Starts writing an asset of a zone.
+    /// Starts writing an asset of a zone. The default collects it in memory, and stores it when it is finished.
     func writer(at path: AssetPath, in zone: ZoneID) -> any AssetWriter
 
     /// Lists the uploads that were started but neither finished nor abandoned, and whose paths begin with `prefix`. The default returns
@@ -39,36 +43,38 @@ package protocol ObjectStore: Sendable {
 }
 
 /// An object of a listing.
-package struct StoredObject: Sendable {
+public struct StoredObject: Sendable {
     /// The path beneath the cloud.
-    package let path: String
-    package let byteCount: Int
+    public let path: String
+    public let byteCount: Int
     /// When it was stored, by the store's clock.
-    package let modified: Instant
+    public let modified: Instant
 
-    package init(path: String, byteCount: Int, modified: Instant) { (self.path, self.byteCount, self.modified) = (path, byteCount, modified) }
+    public init(path: String, byteCount: Int, modified: Instant) { (self.path, self.byteCount, self.modified) = (path, byteCount, modified) }
 }
 
 /// A multipart upload that was started but neither finished nor abandoned.
-package struct UnfinishedUpload: Sendable {
+public struct UnfinishedUpload: Sendable {
     /// The path beneath the cloud that the object would have had.
-    package let path: String
-    package let id: String
-    package let begun: Instant
+    public let path: String
+    public let id: String
+    public let begun: Instant
 
-    package init(path: String, id: String, begun: Instant) { (self.path, self.id, self.begun) = (path, id, begun) }
+    public init(path: String, id: String, begun: Instant) { (self.path, self.id, self.begun) = (path, id, begun) }
 }
 
 extension ObjectStore {
-    package func markerPath(of scope: CloudScope) -> String { CloudMarker.fileName }
+    public func markerPath(of scope: CloudScope) -> String { CloudMarker.fileName }
+    public func reader(of asset: CloudAsset, in zone: ZoneID) throws(CloudError) -> any AssetReader { try WholeAssetReader(asset, in: zone, of: self) }
+    public func writer(at path: AssetPath, in zone: ZoneID) -> any AssetWriter { WholeAssetWriter(path, in: zone, of: self) }
     package func remove(_ path: String) throws(CloudError) { try remove([path]) }
     package func list(_ prefix: String) throws(CloudError) -> [StoredObject] { try list(prefix, first: nil) }
-    package func unfinishedUploads(_ prefix: String) throws(CloudError) -> [UnfinishedUpload] { [] }
-    package func abandonUpload(_ id: String, of path: String) throws(CloudError) {}
+    public func unfinishedUploads(_ prefix: String) throws(CloudError) -> [UnfinishedUpload] { [] }
+    public func abandonUpload(_ id: String, of path: String) throws(CloudError) {}
 
     /// The default lists every object of the scope. A store holds few zones, and a listing by folders would be another feature that a store
     /// must have.
-    package func zoneNames(in scope: CloudScope) throws(CloudError) -> Set<String> {
+    public func zoneNames(in scope: CloudScope) throws(CloudError) -> Set<String> {
         var names: Set<String> = []
         for object in try list("\(scope.rawValue)/") {
             let parts = object.path.split(separator: "/")

@@ -1,12 +1,15 @@
-package import CloudStore
+public import CloudStore
 import Platform
-package import StrictText
+public import StrictText
 
-/// A cloud in an ``ObjectStore``.
+/// A cloud in an ``ObjectStore``, with the whole contract of a ``CloudDatabase``, including signed and sealed zones.
+///
+///     let cloud = try await ObjectStoreCloud.create(in: MyStore(), container: "iCloud.org.example.board")
+///     let engine = try SyncEngine(database: path, cloud: cloud)
 ///
 /// The objects have the names and the bytes of a directory cloud's files. The store must offer one thing: to store an object only if its
 /// path is free, for any number of concurrent writers. That put is the commit point. No object is ever overwritten.
-package final class ObjectStoreCloud: CloudDatabase {
+public final class ObjectStoreCloud: CloudDatabase {
     package let store: any ObjectStore
     private let marker: CloudMarkerReader
     /// The marker of public zones. It differs from `marker` if the store keeps public zones apart from a user's private ones.
@@ -41,6 +44,29 @@ package final class ObjectStoreCloud: CloudDatabase {
         workers = BlockingCalls(limit: 8, label: label)
     }
 
+    /// Opens the cloud of a store, without a request. If the store has no cloud, the first call throws `.notACloud`.
+    ///
+    /// - Parameter container: the container identifier that the cloud must have; nil accepts any.
+    public convenience init(_ store: any ObjectStore, container: String? = nil) {
+        self.init(store, container: container, label: "snapsync.objects")
+    }
+
+    /// Creates a cloud in an empty store, or opens the existing one.
+    ///
+    /// - Parameter container: the container identifier: `iCloud.` and the reverse-DNS name of the application.
+    /// - Throws: ``CloudError`` with `.notACloud` if the store has other objects, `.badContainer` if the existing cloud has another container
+    ///   identifier, and the store's own errors.
+    public static func create(in store: any ObjectStore, container: String) async throws -> ObjectStoreCloud {
+        _ = try ContainerIdentifier(container)
+        let made = try await ObjectStoreCloud(store).blocking {
+            try makeMarker(in: store, container: container) {
+                guard try store.list("", first: 1).isEmpty else { throw CloudError(.notACloud, at: store.place, "other objects are there, and no cloud") }
+            }
+        }
+        try ContainerIdentifier.verify(container, isThatOf: made.identity)
+        return ObjectStoreCloud(store, found: made.identity, label: "snapsync.objects")
+    }
+
     /// Creates the marker of a cloud, or reads the existing one. Blocks.
     ///
     /// - Parameters:
@@ -65,9 +91,9 @@ package final class ObjectStoreCloud: CloudDatabase {
     /// The identity, read now if it is not known yet. Blocks.
     package func openedIdentity() throws -> CloudIdentity { try marker.identity() }
 
-    package func identity() async throws -> CloudIdentity { try await workers.run { [marker] in try marker.identity() } }
+    public func identity() async throws -> CloudIdentity { try await workers.run { [marker] in try marker.identity() } }
 
-    package func createZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo {
+    public func createZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo {
         try await createZone(zone, ZoneMarker(creator: creator, publishers: publishers))
     }
 
@@ -96,9 +122,9 @@ package final class ObjectStoreCloud: CloudDatabase {
         }
     }
 
-    package func zone(_ zone: ZoneID) async throws -> ZoneInfo { try await inZone(zone) { [self] _ in try found(zone) } }
+    public func zone(_ zone: ZoneID) async throws -> ZoneInfo { try await inZone(zone) { [self] _ in try found(zone) } }
 
-    package func zones() async throws -> [ZoneInfo] {
+    public func zones() async throws -> [ZoneInfo] {
         try await workers.run { [self] in
             _ = try marker.identity()
             var found: [ZoneInfo] = []
@@ -111,29 +137,29 @@ package final class ObjectStoreCloud: CloudDatabase {
         }
     }
 
-    package func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges {
+    public func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges {
         try await inZone(zone, to: token == nil ? .read : .look) { try HistoryReader(source: $0).changes(since: token) }
     }
 
-    package func records(in zone: ZoneID, at number: Int?, notBefore token: ChangeToken?) async throws -> ZoneState {
+    public func records(in zone: ZoneID, at number: Int?, notBefore token: ChangeToken?) async throws -> ZoneState {
         try await inZone(zone) { try HistoryReader(source: $0).state(at: number, notBefore: token) }
     }
 
-    package func history(in zone: ZoneID) async throws -> [Commit] { try await inZone(zone) { try HistoryReader(source: $0).all() } }
+    public func history(in zone: ZoneID) async throws -> [Commit] { try await inZone(zone) { try HistoryReader(source: $0).all() } }
 
-    package func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit] {
+    public func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit] {
         try await inZone(zone, to: .look) { try HistoryReader(source: $0).commits(upTo: token, count: count) }
     }
 
-    package func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
+    public func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
         try await inZone(zone) { [self] in try publisher($0).prepare(draft, after: token) }
     }
 
-    package func publish(_ commit: PreparedCommit) async throws -> ChangeToken {
+    public func publish(_ commit: PreparedCommit) async throws -> ChangeToken {
         try await inZone(commit.zone, to: .write) { [self] in try publisher($0).publish(commit) }
     }
 
-    package func newAsset(for record: String, number: Int, kind: AssetKind, in zone: ZoneID) async throws -> sending any AssetWriter {
+    public func newAsset(for record: String, number: Int, kind: AssetKind, in zone: ZoneID) async throws -> sending any AssetWriter {
         try CloudNames.verify(record, isNameOf: "record")
         guard number > 0 else { throw CloudError(.invalidArguments, at: record, "commits are numbered from 1") }
         let path = AssetPath(record: record, number: number, nonce: nonces.hex(8), kind: kind)
@@ -142,62 +168,62 @@ package final class ObjectStoreCloud: CloudDatabase {
         return store.writer(at: path, in: zone)
     }
 
-    package func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
+    public func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
         try await inZone(zone, to: .look) { [store] _ in try store.reader(of: asset, in: zone) }
     }
 
-    package func discard(_ assets: [CloudAsset], in zone: ZoneID) async {
+    public func discard(_ assets: [CloudAsset], in zone: ZoneID) async {
         // An asset that cannot be removed now stays as an orphan. No commit names it, and a later prune removes it.
         try? await inZone(zone, to: .write) { zone in for path in assets.compactMap({ AssetPath($0.path) }) { try zone.discard(path) } }
     }
 
-    package func report(_ report: DeviceReport, in zone: ZoneID) async throws {
+    public func report(_ report: DeviceReport, in zone: ZoneID) async throws {
         try await inZone(zone, to: .write) { try $0.add(report) }
     }
 
-    package func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport? {
+    public func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport? {
         try CloudNames.verify(device, isNameOf: "device")
         return try await inZone(zone) { try $0.newestReport(of: device) }
     }
 
-    package func forgetDevice(_ device: String, in zone: ZoneID) async throws {
+    public func forgetDevice(_ device: String, in zone: ZoneID) async throws {
         try CloudNames.verify(device, isNameOf: "device")
         try await inZone(zone, to: .write) { try $0.removeReports(of: device) }
     }
 
-    package func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] { try await inZone(zone) { try $0.newestReports() } }
+    public func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] { try await inZone(zone) { try $0.newestReports() } }
 
-    package func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws {
+    public func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws {
         try await inZone(zone, to: .write) { try $0.send(message, clock: clock) }
     }
 
-    package func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox {
+    public func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox {
         try await inZone(zone) { try $0.mailbox(request) }
     }
 
-    package func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws {
+    public func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws {
         try await inZone(zone, to: .write) { try $0.remove(message) }
     }
 
-    package func placeCheckpoint(at number: Int, in zone: ZoneID) async throws -> CheckpointReference {
+    public func placeCheckpoint(at number: Int, in zone: ZoneID) async throws -> CheckpointReference {
         try await inZone(zone, to: .write) { [self] in try publisher($0).placeCheckpoint(at: number) }
     }
 
-    package func records(in zone: ZoneID, of checkpoint: CheckpointReference) async throws -> ZoneState {
+    public func records(in zone: ZoneID, of checkpoint: CheckpointReference) async throws -> ZoneState {
         try await inZone(zone) { try HistoryReader(source: $0).state(of: checkpoint) }
     }
 
-    package func publishQueue(in zone: ZoneID) async throws -> [PublishTicket] { try await inZone(zone) { try $0.tickets() } }
+    public func publishQueue(in zone: ZoneID) async throws -> [PublishTicket] { try await inZone(zone) { try $0.tickets() } }
 
-    package func enqueue(_ ticket: PublishTicket, in zone: ZoneID) async throws { try await inZone(zone, to: .write) { try $0.add(ticket) } }
+    public func enqueue(_ ticket: PublishTicket, in zone: ZoneID) async throws { try await inZone(zone, to: .write) { try $0.add(ticket) } }
 
-    package func dequeue(_ ticket: PublishTicket, in zone: ZoneID) async throws { try await inZone(zone, to: .write) { try $0.remove(ticket) } }
+    public func dequeue(_ ticket: PublishTicket, in zone: ZoneID) async throws { try await inZone(zone, to: .write) { try $0.remove(ticket) } }
 
-    package func storedFiles(in zone: ZoneID) async throws -> [StoredFile] { try await inZone(zone) { try $0.storedFiles() } }
+    public func storedFiles(in zone: ZoneID) async throws -> [StoredFile] { try await inZone(zone) { try $0.storedFiles() } }
 
-    package func storeClock(in zone: ZoneID) async throws -> Instant { try await inZone(zone) { try $0.clock() } }
+    public func storeClock(in zone: ZoneID) async throws -> Instant { try await inZone(zone) { try $0.clock() } }
 
-    package func remove(_ files: [StoredFile], by device: String, in zone: ZoneID) async throws {
+    public func remove(_ files: [StoredFile], by device: String, in zone: ZoneID) async throws {
         try await inZone(zone, to: .write) { [self] in try HistoryPruner(store: $0, zone: found(zone)).remove(files, by: device) }
     }
 }

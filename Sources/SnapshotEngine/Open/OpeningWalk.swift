@@ -4,6 +4,7 @@ import Foundation
 import LocalStore
 import Logging
 import SnapshotVersions
+import StrictText
 
 /// Opens a store at the highest possible level: cloud and database, else the database, else a database in memory. Keeps the reason for each level
 /// that fails.
@@ -57,7 +58,7 @@ struct OpeningWalk: Sendable {
                 return false
             }
             let made = try local.write { try $0.tables.createBuiltIn() }
-            log(made.isEmpty ? "the built-in tables are there" : "made the tables \(made.joined(separator: ", "))")
+            log(made.isEmpty ? "the built-in tables are there" : "made the \(Format.word(made.count, "table")) \(made.joined(separator: ", "))")
             return false
         } catch let error as LocalStoreError where error.code == .permissionDenied {
             // A database that can only be read is better than none.

@@ -71,8 +71,8 @@ struct DatasetChoice {
         guard !own.isEmpty, !own.isSuperset(of: builtIn), !(request.createsTables && own.isSubset(of: builtIn)) else { return }
         throw SyncError(
             .refused, step: .open, at: request.database,
-            "nothing says which of its \(Format.count(tables.count, "table")) travel: it does not have the built-in ones, \(builtIn.sorted().joined(separator: " and "))",
-            hint: "add --tables all; snapsync describe --db \(DatabaseDescriber.shellWord(request.database)) shows what travels then")
+            "no option says which of its tables to sync, and the built-in ones (\(builtIn.sorted().joined(separator: " and "))) are not there",
+            hint: "add --tables all; snapsync describe --db \(DatabaseDescriber.shellWord(request.database)) shows what is synced then")
     }
 
     /// Returns the datasets that a file describes, or the built-in ones.

@@ -36,10 +36,10 @@ enum DirectoryChecks {
     private static func space(_ directory: DirectoryFacts, _ zone: ZoneSurvey?) -> [DoctorReport.Finding] {
         guard let facts = try? directory.fileSystem.get() else { return [] }
         let needed = 2 * (zone?.newestByteCount ?? 0)
-        guard facts.freeByteCount < max(needed, 1 << 20) else { return [.ok("space", "\(ByteText.words(facts.freeByteCount)) are free")] }
+        guard facts.freeByteCount < max(needed, 1 << 20) else { return [.ok("space", "\(Format.bytes(facts.freeByteCount)) are free")] }
         return [
             .warning(
-                "space", .inputOutput, "\(ByteText.words(facts.freeByteCount)) are free, and the newest version has \(ByteText.words(needed / 2))",
+                "space", .inputOutput, "\(Format.bytes(facts.freeByteCount)) are free, and the newest version has \(Format.bytes(needed / 2))",
                 means: "the next version may not find room; then nothing is published and nothing is lost",
                 do: "make room, or run: snapsync prune --keep-last 10")
         ]

@@ -42,7 +42,7 @@ struct LeftZoneFacts: Sendable {
         guard let data, data.count > 0 else { return .ok(id, "zone \(zone.name), which this one goes on from, says so, and has no data") }
         return .notice(
             id,
-            "zone \(zone.name), which this one goes on from, has \(Format.count(data.count, "file")) with data (\(ByteText.words(data.byteCount)))",
+            "zone \(zone.name), which this one goes on from, has \(Format.count(data.count, "file")) with data (\(Format.bytes(data.byteCount)))",
             means: isSealed ? "whoever can read the store can read them" : "they are not signed",
             do: "snapsync \(isSealed ? "seal" : "sign") --prune-old removes them, on a device that publishes and has left that zone")
     }

@@ -70,8 +70,14 @@ enum SyncChecks {
                     do: "run: snapsync sync \(place)")
             }
             guard dataset.changes > 0 else { return .ok("changes", "\(dataset.name): nothing was changed since the last sync") }
+            let found = "\(dataset.name): \(Format.count(dataset.changes, "entity was", "entities were")) changed since the last version"
+            guard !dataset.changesStay else {
+                return .notice(
+                    "changes", found, means: "readers may not edit \(dataset.name), so no other device gets this",
+                    do: "edit it at the publisher; or let readers edit it: snapsync describe --update --reader-edits \(dataset.name) there")
+            }
             return .notice(
-                "changes", "\(dataset.name): \(Format.count(dataset.changes, "entity was", "entities were")) changed since the last version",
+                "changes", found,
                 means: "the next sync \(status.role == "reader" ? "tells the publisher" : "publishes them")",
                 do: "run: snapsync sync \(place)")
         }
@@ -144,7 +150,7 @@ enum SyncChecks {
 
     private static func copies(_ status: StatusReport, at place: String) -> [DoctorReport.Finding] {
         guard !status.copies.isEmpty else { return [.ok("copies", "no copy of earlier data lies beside the database")] }
-        let size = ByteText.words(status.copies.reduce(0) { $0 + $1.size })
+        let size = Format.bytes(status.copies.reduce(0) { $0 + $1.size })
         return [
             .notice(
                 "copies",

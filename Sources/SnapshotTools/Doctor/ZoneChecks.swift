@@ -231,7 +231,7 @@ enum ZoneChecks {
         let orphans = files.filter { $0.kind != .temporary }, temporaries = files.filter { $0.kind == .temporary }
         func finding(_ id: String, _ files: [StoredFile], _ one: String, _ many: String, none: String, _ meaning: String) -> DoctorReport.Finding {
             guard !files.isEmpty else { return .ok(id, none) }
-            let size = ByteText.words(files.reduce(0) { $0 + $1.byteCount })
+            let size = Format.bytes(files.reduce(0) { $0 + $1.byteCount })
             return .notice(
                 id, "\(NameList.words(files.map(\.path), one, many)) (\(size))", means: meaning,
                 do: "snapsync prune --keep-last N removes those that are a day old; run it on a device that publishes")

@@ -81,12 +81,32 @@ extension SnapshotInspector {
                     setAside.append(MessagesReport.SetAside(file: "\(zone)/messages/\(found.sender)/\(found.id).json", reason: fault.reason))
                 }
             }
-            return MessagesReport(zone: zone.name, waiting: waiting, setAside: setAside, told: told.compactMap { MessagesReport.Told($0, missing: missing) })
+            let kept = try SyncError.at(.read) { try device.map(keptChanges) ?? [] }
+            return MessagesReport(
+                zone: zone.name, waiting: waiting, setAside: setAside, told: told.compactMap { MessagesReport.Told($0, missing: missing) } + kept)
+        }
+    }
+
+    /// At a reader: for each dataset that readers may not edit, that it was changed here all the same.
+    private func keptChanges(_ device: SyncContext) throws -> [MessagesReport.Told] {
+        guard !device.settings.role.publishes else { return [] }
+        return try device.database.read { transaction in
+            try device.settings.datasets.filter { $0.messageRules == nil }.compactMap { schema in
+                let count = try transaction.changeLog.summary(of: schema).count
+                return count == 0 ? nil : MessagesReport.Told(keeping: count, of: schema.name)
+            }
         }
     }
 }
 
 extension MessagesReport.Told {
+    /// Changes that no message is about.
+    fileprivate init(keeping count: Int, of dataset: String) {
+        self.init(
+            state: "local", id: nil, type: nil, dataset: dataset, entityId: nil, timestamp: nil,
+            reason: "\(Format.count(count, "change stays", "changes stay")) here: readers may not edit \(dataset)", isMissing: false)
+    }
+
     /// Makes an entry of an outbox row; nil if the row equals the applied version.
     fileprivate init?(_ entry: OutboxEntry, missing: Set<String>) {
         guard entry.state != .same else { return nil }

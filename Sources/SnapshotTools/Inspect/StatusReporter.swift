@@ -18,6 +18,8 @@ public struct StatusReport: Sendable, Encodable {
         public let changes: Int
         /// Whether every change since is logged; if not, the next sync compares all rows.
         public let isTracked: Bool
+        /// Whether no other device will get those changes: at a reader, of a dataset that readers may not edit.
+        public let changesStay: Bool
         /// The size of the zone's newest snapshot asset, in bytes; nil if it has none.
         public let assetSize: Int?
     }
@@ -227,7 +229,8 @@ extension StatusReport {
             let state = local.states.first { $0.name == schema.name }
             return Dataset(
                 name: schema.name, recordCount: state?.recordCount, syncTimestamp: state?.syncTimestamp.description, changes: changes.count,
-                isTracked: changes.isTracked, assetSize: zone?.assetSize(of: schema.recordName))
+                isTracked: changes.isTracked, changesStay: local.settings.role == .reader && schema.messageRules == nil,
+                assetSize: zone?.assetSize(of: schema.recordName))
         }
         devices = zone.map { zone in zone.reports.map { OtherDevice($0, zone.versions, now: local.now) } } ?? []
         forks = zone?.forks ?? []

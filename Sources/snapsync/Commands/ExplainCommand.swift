@@ -8,14 +8,16 @@ struct ExplainCommand: AsyncParsableCommand {
         commandName: "explain",
         abstract: "Says what an error means, and what an application tells people about it.",
         discussion: """
-            Takes an identifier as JSON errors have it, its part behind the point, or a number or name of CloudKit's CKError.
+            Takes an identifier as JSON errors have it, its part behind the point, an exit code of this command from 65 on, or a number or \
+            name of CloudKit's CKError.
 
             EXAMPLES
               snapsync explain cloud.zoneBusy
+              snapsync explain 78
               snapsync explain 14 --language it
             """)
 
-    @Argument(help: "An identifier, or a number or name of CKError.")
+    @Argument(help: "An identifier, an exit code, or a number or name of CKError.")
     var error: String
     @Option(name: .long, help: "The language of what people are told: en or it.")
     var language = ErrorLanguage.english
@@ -23,7 +25,7 @@ struct ExplainCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await output.printer.run {
-            let entries = ErrorTable.entries(for: error)
+            let entries = ErrorTable.entries(for: SyncError.Code.ending(with: error).map { "sync.\($0.name)" } ?? error)
             guard !entries.isEmpty else {
                 throw SyncError(
                     .nothingThere, at: "errors", "none has the number or name \(error.debugDescription)",
@@ -43,6 +45,8 @@ private struct ExplainReport: Encodable {
         let identifier: String
         let number: Int?
         let name: String?
+        /// Of the rows about what a command ends with.
+        let exitCode: Int32?
         let meaning: String
         let retry: String
         let title: String
@@ -53,11 +57,13 @@ private struct ExplainReport: Encodable {
             let text = entry.text(in: language)
             (identifier, number, name, meaning, retry) = (entry.identifier, entry.number, entry.name, entry.meaning, entry.retry.rawValue)
             (title, message, nextStep) = (text.title, text.message, text.nextStep)
+            exitCode = SyncError.Code.all.first { "sync.\($0.name)" == entry.identifier }?.exitStatus
         }
 
         var lines: [String] {
             [
-                identifier + (number.map { ", CKError \($0)" } ?? "") + (name.map { " \($0)" } ?? ""), "  meaning: \(meaning)", "  try again: \(retry)",
+                identifier + (exitCode.map { ", exit code \($0)" } ?? "") + (number.map { ", CKError \($0)" } ?? "") + (name.map { " \($0)" } ?? ""),
+                "  meaning: \(meaning)", "  try again: \(retry)",
                 "  title: \(title)", "  message: \(message)", "  next step: \(nextStep)",
             ]
         }

@@ -333,7 +333,9 @@ struct InitCommand: AsyncParsableCommand {
         default: break
         }
         if report.cloudMade { lines.append("  made the cloud \(report.cloudUUID)") }
-        if !report.tablesMade.isEmpty { lines.append("  made the tables \(report.tablesMade.joined(separator: ", "))") }
+        if !report.tablesMade.isEmpty {
+            lines.append("  made the \(Format.word(report.tablesMade.count, "table")) \(report.tablesMade.joined(separator: ", "))")
+        }
         if !report.readerEdits.isEmpty { lines.append("  readers may edit \(report.readerEdits.joined(separator: ", "))") }
         if let range = report.keyRange { lines.append("  new rows of tables with AUTOINCREMENT get keys of range \(range), which no other device has") }
         if let signature = report.signature { lines += signature.lines(report.zone, device: report.device, database: report.database) }

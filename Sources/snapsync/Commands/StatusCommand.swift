@@ -135,9 +135,11 @@ struct StatusCommand: AsyncParsableCommand {
         }
         for dataset in report.datasets {
             let version = dataset.recordCount.map { "\(Format.entities($0)) of \(dataset.syncTimestamp ?? "")" } ?? "no version yet"
-            let changes = dataset.isTracked ? "\(Format.count(dataset.changes)) changed since" : "the next sync compares all rows"
+            let stays = dataset.changesStay && dataset.changes > 0
+            let kept = stays ? ", kept here alone: readers may not edit it" : ""
+            let changes = dataset.isTracked ? "\(Format.count(dataset.changes)) changed since\(kept)" : "the next sync compares all rows"
             let size = dataset.assetSize.map { "; newest asset \(Format.bytes($0)), \(share($0, of: report.assetLimit)) of the limit" } ?? ""
-            say("  \(dataset.name): \(version), \(changes)\(size)")
+            say("  \(dataset.name): \(version), \(changes)\(size)", stays ? .attention : nil)
         }
         if report.conflicts > 0 {
             let them = Format.word(report.conflicts, "it", "them")

@@ -7,6 +7,12 @@ extension SyncError {
 }
 
 extension SyncError.Code {
+    /// The codes that a command can end with.
+    static let all: [SyncError.Code] = [.dataRefused, .nothingThere, .cloudUnavailable, .inputOutput, .tryAgainLater, .permissionDenied, .refused]
+
+    /// The code behind an exit code; nil if the text is no exit code.
+    static func ending(with exitCode: String) -> SyncError.Code? { all.first { String($0.exitStatus) == exitCode } }
+
     /// The process's exit code, following sysexits.h.
     var exitStatus: Int32 {
         switch self {

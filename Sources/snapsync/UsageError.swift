@@ -1,0 +1,41 @@
+import ArgumentParser
+import StrictText
+
+/// A command line that says too little or too much, with the usage of the command that it is about. The parser itself, where it does not find the
+/// mistake, shows the usage of the whole program.
+struct UsageError: Error, CustomStringConvertible {
+    private let message: String
+    private let command: any ParsableCommand.Type
+
+    /// - Parameters:
+    ///   - message: a sentence; control characters in it are written out.
+    ///   - command: the program itself, or one of its commands.
+    init(_ message: String, of command: any ParsableCommand.Type) { (self.message, self.command) = (message, command) }
+
+    /// How a command is typed: `snapsync member approve`.
+    static func name(of command: any ParsableCommand.Type) -> String {
+        func path(_ current: any ParsableCommand.Type) -> [String]? {
+            let name = current.configuration.commandName ?? ""
+            if current == command { return [name] }
+            return current.configuration.subcommands.lazy.compactMap(path).first.map { [name] + $0 }
+        }
+        return path(Snapsync.self)?.joined(separator: " ") ?? "snapsync"
+    }
+
+    /// In the form in which the parser writes its own mistakes.
+    var description: String {
+        """
+        Error: \(VisibleText.escape(message))
+        Usage: \(Snapsync.usageString(for: command))
+          See '\(Self.name(of: command)) --help' for more information.
+
+        """
+    }
+
+    /// Prints it and ends the program, as a mistake that the parser finds does.
+    func exit() -> Never {
+        // Where even this cannot be written, the exit code must do.
+        try? StandardStream.error.write(description)
+        return Snapsync.exit(withError: ExitCode.validationFailure)
+    }
+}
