@@ -19,7 +19,10 @@ package final class LocalTransaction {
     var conflictBytes: Int64?
     /// The positions of the columns that the version which is coming in does not describe, by the datasets' names.
     package var missingColumns: [String: [Int]] = [:]
+    /// Whether an import takes rows that break a CHECK constraint of this database's tables.
+    package var ignoresChecks = false
     let silenced: SilencedTables
+    let absences: LogAbsences
     /// What an application's triggers did not do in this transaction, a sentence each.
     package internal(set) var triggerNotices: [String] = []
     /// How many keys of a dataset the listeners want to hear of; nil where nobody listens.
@@ -28,10 +31,11 @@ package final class LocalTransaction {
     /// The datasets whose rows this transaction may have changed.
     private var observed: [DatasetSchema] = []
 
-    init(_ db: Database, path: String, silenced: SilencedTables = SilencedTables(), noticeLimit: Int? = nil) {
+    init(_ db: Database, path: String, silenced: SilencedTables = SilencedTables(), absences: LogAbsences = LogAbsences(), noticeLimit: Int? = nil) {
         self.db = db
         self.path = path
         self.silenced = silenced
+        self.absences = absences
         self.noticeLimit = noticeLimit
     }
 

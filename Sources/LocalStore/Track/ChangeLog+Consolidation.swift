@@ -1,4 +1,5 @@
 import GRDB
+import GRDBSQLite
 package import SnapshotModel
 import StrictText
 
@@ -6,10 +7,20 @@ import StrictText
 extension ChangeLog {
     /// Whether log entries of these datasets wait for ``consolidate(of:)``.
     package func hasEntries(_ schemas: [DatasetSchema]) throws -> Bool {
-        return try schemas.contains { schema in
-            guard let id = try trackingID(schema) else { return false }
-            return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ?)").bind(.integer(id)).integer() == 1
-        }
+        try schemas.contains { schema in try trackingID(schema).map { try hasEntries(of: $0) } ?? false }
+    }
+
+    /// Whether log entries of a dataset wait. The log has no index but its numbers: what is known to have none up to one of them is looked at from there.
+    private func hasEntries(of id: Int64) throws -> Bool {
+        let last = try lastEntry(), version = try transaction.tables.schemaVersion()
+        let known = transaction.absences.last(of: id, in: version) ?? -1
+        let start = known <= last ? known : -1
+        if start == last { return false }
+        let isFound = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ? AND seq > ?)").bind(.integer(id), .integer(start))
+            .integer() == 1
+        // What this transaction has removed may come back with a rollback.
+        if !isFound, sqlite3_txn_state(db.sqliteConnection, "main") != SQLITE_TXN_WRITE { transaction.absences.record(id, upTo: last, in: version) }
+        return isFound
     }
 
     /// Turns log entries into tracked changes and fixes each change's instant for good.
@@ -23,17 +34,25 @@ extension ChangeLog {
         var consolidated: [Int64] = []
         for schema in schemas {
             guard let id = try trackingID(schema) else { continue }
-            try consolidate(of: schema, id: id, upTo: last)
-            consolidated.append(id)
+            let hasEntries = try hasEntries(of: id)
+            if hasEntries { try track(schema, id: id, upTo: last) }
+            try classify(schema, id: id)
+            try forgetMisfits(schema, id: id)
+            if hasEntries { consolidated.append(id) }
         }
+        // Where only other datasets have entries, nothing but the last entry of no dataset is there to be removed.
+        let second = try KeyedStatement(db, "SELECT dataset FROM snapsync_log WHERE seq > 0 ORDER BY seq LIMIT 1 OFFSET 1").integer()
+        if consolidated.isEmpty, second == nil || second != ReservedDataset.none.rawValue { return }
         try removeEntries(of: consolidated, upTo: last)
     }
 
     /// Turns the log entries of a dataset up to a number into tracked changes, and leaves the later ones in the log.
     package func consolidate(of schema: DatasetSchema, upTo sequence: Int64) throws {
-        guard let id = try trackingID(schema), try hasEntries([schema]) else { return }
+        guard let id = try trackingID(schema), try hasEntries(of: id) else { return }
         try transaction.tracking.addColumns()
-        try consolidate(of: schema, id: id, upTo: sequence)
+        try track(schema, id: id, upTo: sequence)
+        try classify(schema, id: id)
+        try forgetMisfits(schema, id: id)
         try removeEntries(of: [id], upTo: sequence)
     }
 
@@ -41,7 +60,7 @@ extension ChangeLog {
     func removeEntries(of ids: [Int64], upTo sequence: Int64) throws {
         let those = "dataset IN (\((ids + [ReservedDataset.none.rawValue]).map(String.init).joined(separator: ", ")))"
         let last = try lastEntry()
-        if try last == sequence && KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE NOT \(those))").integer() == 0 {
+        if try last == sequence && hasNoOthers(than: ids) {
             try empty(.log)
         } else {
             try db.execute(sql: "DELETE FROM snapsync_log WHERE \(those) AND seq <= ?", arguments: [sequence])
@@ -50,18 +69,19 @@ extension ChangeLog {
         if last > 0 { try db.execute(sql: "INSERT OR IGNORE INTO snapsync_log(seq, dataset, kind, clock) VALUES(?, 0, 0, 0)", arguments: [last]) }
     }
 
+    /// Whether the log has entries of these datasets, of none, and of those that are tracked no longer alone.
+    private func hasNoOthers(than ids: [Int64]) throws -> Bool {
+        let tracked = try Int64.fetchAll(db, sql: "SELECT id FROM snapsync_tracking")
+        guard try tracked.allSatisfy({ try ids.contains($0) || !hasEntries(of: $0) }) else { return false }
+        return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE seq = 0)").integer() == 0
+    }
+
     /// Removes all rows of a table: SQLite drops its pages unread. Where it is built to overwrite what is deleted, it would write each of them.
     func empty(_ table: LocalTable) throws {
         let secure = try Int.fetchOne(db, sql: "PRAGMA secure_delete") ?? 0
         if secure == 1 { try db.execute(sql: "PRAGMA secure_delete = FAST") }
         defer { if secure == 1 { try? db.execute(sql: "PRAGMA secure_delete = ON") } }
         try db.execute(sql: "DELETE FROM \(table.name)")
-    }
-
-    private func consolidate(of schema: DatasetSchema, id: Int64, upTo last: Int64) throws {
-        try track(schema, id: id, upTo: last)
-        try classify(schema, id: id)
-        try forgetMisfits(schema, id: id)
     }
 
     private func track(_ schema: DatasetSchema, id: Int64, upTo last: Int64) throws {
