@@ -30,14 +30,16 @@ extension TableInspector {
                 onUpdate: action(key.onUpdate))
         }
         let primary = table.primaryKey.map(\.name)
+        let travelling = table.columns.filter { !$0.isGenerated && described.contains($0.name.asciiLowercased) }.map(\.name)
+        let checks = try TableCheck.all(db, of: table, columns: travelling).compactMap(\.described).prefix(TableStructure.checkLimit)
         return TableStructure(
             columns: table.columns.filter { described.contains($0.name.asciiLowercased) }.map { column in
                 TableStructure.Column(
                     column: column.name, declared: column.structureType(isStrict: table.isStrict), notNull: column.isNotNull,
-                    collation: TableStructure.Collation(rawValue: column.collation.lowercased()) ?? .binary)
+                    collation: TableStructure.Collation(rawValue: column.collation.lowercased()) ?? .binary, default: column.describedDefault)
             },
             primaryKey: areDescribed(primary) ? primary : [], autoincrement: try hasAutoincrement(schema), withoutRowid: table.isWithoutRowid,
-            strict: table.isStrict, unique: unique, references: references)
+            strict: table.isStrict, unique: unique, references: references, checks: checks.isEmpty ? nil : Array(checks))
     }
 
     private func isUnique(_ columns: Set<String>, in table: String) throws -> Bool {
@@ -76,6 +78,27 @@ extension TableInspector {
         return made
     }
 
+    /// The CHECK constraints of a description that this database's table lacks, as SQL.
+    package func missingChecks(of description: DatasetDescription, among datasets: [DatasetSchema]) throws -> [String] {
+        guard let checks = description.structure.checks else { return [] }
+        let own = Set(try structure(of: description.schema, among: datasets).checks?.map(\.expression) ?? [])
+        return checks.map(\.expression).filter { !own.contains($0) }.map { $0.sql(\.sqlIdentifier) }
+    }
+
+    /// The rows that break a CHECK constraint of a dataset's table.
+    ///
+    /// - Returns: each broken constraint as it was written, with how many rows break it and the first keys of them.
+    package func rowsBreakingChecks(of schema: DatasetSchema, keys limit: Int) throws -> [(check: String, count: Int, keys: [EntityKey])] {
+        guard let table = try TableColumns(db, schema.table) else { return [] }
+        return try TableCheck.all(db, of: table).compactMap { check in
+            // The text is this database's own. NULL passes.
+            let broken = "FROM main.\(schema.table.sqlIdentifier) WHERE NOT (\(check.text))"
+            guard let count = try Int.fetchOne(db, sql: "SELECT count(*) \(broken)"), count > 0 else { return nil }
+            let keys = try KeyedStatement(db, "SELECT \(schema.keySQL.value(of: schema.table.sqlIdentifier)) \(broken) LIMIT \(limit)").bind().keys()
+            return (check.text, count, keys)
+        }
+    }
+
     /// Checks that a table can hold what a description lets its rows be.
     ///
     /// - Throws: ``LocalStoreError`` with `.schemaMismatch`, naming the column.
@@ -94,6 +117,12 @@ extension TableInspector {
 }
 
 extension TableColumns.Column {
+    /// The default as a description has it; nil if there is none, or none that can be said.
+    var describedDefault: TableStructure.Default? {
+        guard !isGenerated, let text = defaultText, let value = CheckParser.default(text), value != .literal(.null) else { return nil }
+        return value
+    }
+
     /// The type to declare the column with where the table is made elsewhere.
     fileprivate func structureType(isStrict: Bool) -> TableStructure.DeclaredType {
         switch affinity {
@@ -120,6 +149,7 @@ extension TableStructure {
             if column == rowid { words.append("PRIMARY KEY\(autoincrement ? " AUTOINCREMENT" : "")") }
             if column.notNull { words.append("NOT NULL") }
             if column.collation != .binary { words.append("COLLATE \(column.collation.rawValue.uppercased())") }
+            if let value = column.default { words.append("DEFAULT \(value.sql)") }
             return words.filter { !$0.isEmpty }.joined(separator: " ")
         }
         if rowid == nil, !primaryKey.isEmpty { parts.append("PRIMARY KEY(\(list(primaryKey)))") }
@@ -135,6 +165,9 @@ extension TableStructure {
             if reference.onDelete != .noAction { part += " ON DELETE \(reference.onDelete.sql)" }
             if reference.onUpdate != .noAction { part += " ON UPDATE \(reference.onUpdate.sql)" }
             parts.append(part)
+        }
+        for check in checks ?? [] {
+            parts.append("\(check.name.map { "CONSTRAINT \($0.sqlIdentifier) " } ?? "")CHECK(\(check.expression.sql(\.sqlIdentifier)))")
         }
         let options = [withoutRowid ? "WITHOUT ROWID" : nil, strict ? "STRICT" : nil].compactMap { $0 }.joined(separator: ", ")
         return "CREATE TABLE \(table.sqlIdentifier)(\(parts.joined(separator: ", ")))\(options.isEmpty ? "" : " " + options)"

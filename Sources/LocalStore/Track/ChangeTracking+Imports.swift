@@ -12,14 +12,25 @@ extension ChangeTracking {
         try transaction.observe(schemas)
         func body() throws -> T { try keepingOwnColumns(of: schemas, work) }
         return try unrecorded {
-            let triggers = try ApplicationTriggers(db)
-            guard triggers.isEmpty else {
-                return try TriggerReplay(transaction, schemas, triggers).run(noting: false, then: { try end(schemas, finish) }, body)
+            try settingChecks(off: transaction.ignoresChecks) {
+                let triggers = try ApplicationTriggers(db)
+                guard triggers.isEmpty else {
+                    return try TriggerReplay(transaction, schemas, triggers).run(noting: false, then: { try end(schemas, finish) }, body)
+                }
+                let result = try body()
+                try end(schemas, finish)
+                return result
             }
-            let result = try body()
-            try end(schemas, finish)
-            return result
         }
+    }
+
+    /// Runs `body` with CHECK constraints as they are, or without them.
+    func settingChecks<T>(off isOff: Bool, _ body: () throws -> T) throws -> T {
+        let wereOff = try Bool.fetchOne(db, sql: "PRAGMA ignore_check_constraints") ?? false
+        guard isOff != wereOff, isOff || transaction.ignoresChecks else { return try body() }
+        try db.execute(sql: "PRAGMA ignore_check_constraints = \(isOff ? "ON" : "OFF")")
+        defer { try? db.execute(sql: "PRAGMA ignore_check_constraints = \(wereOff ? "ON" : "OFF")") }
+        return try body()
     }
 
     /// Runs `body`, whose changes are this device's own: the rows that differ in the end are logged as changed now.
@@ -39,7 +50,7 @@ extension ChangeTracking {
 
     /// Ends a change of the tables that is not the application's: tables that are not synced, and the keys of the rows that come next.
     private func end(_ schemas: [DatasetSchema], _ finish: () throws -> Void) throws {
-        try finish()
+        try settingChecks(off: false, finish)
         try transaction.keyRanges.advance(schemas)
     }
 
