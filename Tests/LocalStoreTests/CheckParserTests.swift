@@ -18,11 +18,14 @@ import Testing
     private static let carried = [
         "a >= 0", "[a]>=(0) AND [b]<=(1)", "a = 1 OR b = 2 AND NOT a < b", "NOT a = b", "not not a", "a IS NULL", "a isnull or b notnull", "a NOT NULL",
         "a IS NOT b", "a IS b", "a BETWEEN 1 AND 5 AND b", "a NOT BETWEEN -1 AND +1", "a IN (1, 2.5, 'x', NULL)", "a NOT IN ('x')", "a LIKE 'x%'",
-        "a NOT LIKE 'x\\_%' ESCAPE '\\'", "a GLOB '[0-9]*'", "a NOT GLOB 'x'", "length(a) < 3", "typeof(a) = 'integer'", "typeof(\"the name\") <> 'null'",
+        "a NOT LIKE 'x\\_%' ESCAPE '\\'", "a GLOB '[0-9]*'", "a NOT GLOB 'x'", "length(a) < 3",
+        "typeof(a) = 'integer'", "typeof(\"the name\") <> 'null'",
         "`order` = 'it''s'", "a + b * 2 - 1 = 7", "(a + b) * 2 > 7", "a - b - 1 < 0", "a / 2 % 3 != 1", "-a < 3", "- -5 = 5", "a < -9223372036854775808",
         "a < 9223372036854775808", "a < 1e3", "a < 1.5E-2", "a || b = 'xy'", "a COLLATE NOCASE = 'X'", "a = 'x ' COLLATE rtrim", "coalesce(a, b, 0) >= 0",
-        "max(a, b) = a", "a IN (\"x\", \"y\")", "x'00ff' = a", "a == b", "a <> b", "a /* why */ > 1 -- so\n", "CASE WHEN a = 1 THEN b > 0 WHEN a = 2 THEN 0 ELSE 1 END",
-        "a = 1 = b", "a < b < 2", "true", "a AND FALSE", "json_valid(a) OR a IS NULL", "substr(a, 1, 1) = 'x'", "round(a, 1) = a", "a <= b", "a>b", "a IS (b > 1)",
+        "max(a, b) = a", "a IN (\"x\", \"y\")", "x'00ff' = a", "a == b", "a <> b", "a /* why */ > 1 -- so\n",
+        "CASE WHEN a = 1 THEN b > 0 WHEN a = 2 THEN 0 ELSE 1 END",
+        "a = 1 = b", "a < b < 2", "true", "a AND FALSE", "json_valid(a) OR a IS NULL", "substr(a, 1, 1) = 'x'", "round(a, 1) = a", "a <= b", "a>b",
+        "a IS (b > 1)",
         "trim(a) <> ''", "lower(a) = a", "upper(a) = a", "instr(a, 'x') = 0", "abs(b) < 10", "nullif(a, b) IS NULL", "ifnull(a, 1)", "replace(a, 'x', '') = a",
         "hex(a) = '78'", "unicode(a) > 64",
     ]
@@ -48,8 +51,10 @@ import Testing
     @Test(arguments: [
         ("a < date('now')", "it uses date()"), ("a REGEXP 'x'", "it uses REGEXP"), ("a MATCH 'x'", "it uses MATCH"), ("hidden > 1", "it uses hidden"),
         ("\"hidden\" = 'x'", "it uses hidden"), ("a IN (SELECT 1)", "it uses SELECT"), ("random() > 0", "it uses random()"), ("a IS TRUE", "it uses TRUE"),
-        ("a & 1", "it uses &"), ("a << 2 = 4", "it uses <"), ("~a", "it uses ~"), ("a -> '$.x'", "it uses -"), ("a = 0x10", "it uses 0x10"), ("a = ?1", "it uses ?"),
-        ("t.a = 1", "it uses t.a"), ("CAST(a AS TEXT) = 'x'", "it uses AS"), ("a COLLATE german = 'x'", "it uses german"), ("max(a) = 1", "it uses max() with 1"),
+        ("a & 1", "it uses &"), ("a << 2 = 4", "it uses <"), ("~a", "it uses ~"), ("a -> '$.x'", "it uses -"), ("a = 0x10", "it uses 0x10"),
+        ("a = ?1", "it uses ?"),
+        ("t.a = 1", "it uses t.a"), ("CAST(a AS TEXT) = 'x'", "it uses CAST()"), ("a COLLATE german = 'x'", "it uses german"),
+        ("max(a) = 1", "it uses max() with 1"),
         ("a = 1e999", "it uses 1e999"), ("(a = 1", "it ends too early"), ("a = 1) OR (1", "it uses )"), ("", "it ends too early"), ("a b", "it uses b"),
         ("+a = 1", "it uses a"), ("CASE a WHEN 1 THEN 1 END", "it uses a"), ("length(a)(1)", "it uses ("), ("rowid > 0", "it uses rowid"),
     ])
@@ -85,10 +90,13 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("1", .literal(.integer(1))), ("-5", .literal(.integer(-5))), ("+1.5", .literal(.real(1.5))), ("'x'", .literal(.text("x"))), ("\"x\"", .literal(.text("x"))),
-        ("x'00'", .literal(.blob(Data([0])))), ("CURRENT_TIMESTAMP", .current(.timestamp)), ("current_date", .current(.date)), ("(7)", .literal(.integer(7))),
-        ("NULL", .literal(.null)), ("TRUE", .literal(.integer(1))), ("1 + 1", nil), ("datetime('now')", nil), ("''", .literal(.text(""))),
-    ] as [(String, TableStructure.Default?)])
+    @Test(
+        arguments: [
+            ("1", .literal(.integer(1))), ("-5", .literal(.integer(-5))), ("+1.5", .literal(.real(1.5))), ("'x'", .literal(.text("x"))),
+            ("\"x\"", .literal(.text("x"))),
+            ("x'00'", .literal(.blob(Data([0])))), ("CURRENT_TIMESTAMP", .current(.timestamp)), ("current_date", .current(.date)),
+            ("(7)", .literal(.integer(7))),
+            ("NULL", .literal(.null)), ("TRUE", .literal(.integer(1))), ("1 + 1", nil), ("datetime('now')", nil), ("''", .literal(.text(""))),
+        ] as [(String, TableStructure.Default?)])
     func defaultsAreRead(text: String, value: TableStructure.Default?) { #expect(CheckParser.default(text) == value) }
 }

@@ -23,6 +23,8 @@ package final class LocalTransaction {
     package var ignoresChecks = false
     let silenced: SilencedTables
     let absences: LogAbsences
+    /// How many rows the connection had changed when the transaction began.
+    let changesBefore: Int
     /// What an application's triggers did not do in this transaction, a sentence each.
     package internal(set) var triggerNotices: [String] = []
     /// How many keys of a dataset the listeners want to hear of; nil where nobody listens.
@@ -36,6 +38,7 @@ package final class LocalTransaction {
         self.path = path
         self.silenced = silenced
         self.absences = absences
+        changesBefore = db.totalChangesCount
         self.noticeLimit = noticeLimit
     }
 

@@ -308,8 +308,9 @@ extension TableDescriber {
             return
                 "CASE typeof(\(name)) WHEN 'text' THEN length(CAST(json_quote(\(name)) AS BLOB)) WHEN 'blob' THEN (length(\(name)) + 2) / 3 * 4 + 2 ELSE 0 END"
         }
-        let count = try Int64.fetchOne(
-            db, sql: "SELECT count(*) FROM \(table.name.sqlIdentifier) WHERE \(size.joined(separator: " + ")) > \(Self.largestEntity)") ?? 0
+        let count =
+            try Int64.fetchOne(
+                db, sql: "SELECT count(*) FROM \(table.name.sqlIdentifier) WHERE \(size.joined(separator: " + ")) > \(Self.largestEntity)") ?? 0
         return count == 0 ? [] : ["\(count) row\(count == 1 ? " has" : "s have") more than 64 MiB as JSON"]
     }
 

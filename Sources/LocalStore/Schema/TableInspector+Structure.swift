@@ -78,6 +78,20 @@ extension TableInspector {
         return made
     }
 
+    /// A dataset as the zone describes it, by the names that this database's table has: a device that has renamed a column publishes its own name, and
+    /// here the column may have the name that it has in the JSON.
+    package func byOwnNames(_ schema: DatasetSchema) throws -> DatasetSchema {
+        guard let table = try TableColumns(db, schema.table) else { return schema }
+        let taken = Set(schema.columns.map { $0.column.asciiLowercased }.filter { table.column($0) != nil })
+        let columns = schema.columns.map { column -> DatasetColumn in
+            guard table.column(column.column) == nil, !RowidName.all.contains(column.column.asciiLowercased), let own = table.column(column.name),
+                !taken.contains(own.name.asciiLowercased)
+            else { return column }
+            return DatasetColumn(column.name, column.kind, column: own.name, isOptional: column.isOptional, collation: column.collation)
+        }
+        return columns == schema.columns ? schema : try schema.with(columns: columns)
+    }
+
     /// The CHECK constraints of a description that this database's table lacks, as SQL.
     package func missingChecks(of description: DatasetDescription, among datasets: [DatasetSchema]) throws -> [String] {
         guard let checks = description.structure.checks else { return [] }

@@ -1,5 +1,4 @@
 import GRDB
-import GRDBSQLite
 package import SnapshotModel
 import StrictText
 
@@ -10,7 +9,9 @@ extension ChangeLog {
         try schemas.contains { schema in try trackingID(schema).map { try hasEntries(of: $0) } ?? false }
     }
 
-    /// Whether log entries of a dataset wait. The log has no index but its numbers: what is known to have none up to one of them is looked at from there.
+    /// Whether log entries of a dataset wait.
+    ///
+    /// The log has no index but its numbers: where it is known to have none up to one of them, it is read from there.
     private func hasEntries(of id: Int64) throws -> Bool {
         let last = try lastEntry(), version = try transaction.tables.schemaVersion()
         let known = transaction.absences.last(of: id, in: version) ?? -1
@@ -19,7 +20,7 @@ extension ChangeLog {
         let isFound = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ? AND seq > ?)").bind(.integer(id), .integer(start))
             .integer() == 1
         // What this transaction has removed may come back with a rollback.
-        if !isFound, sqlite3_txn_state(db.sqliteConnection, "main") != SQLITE_TXN_WRITE { transaction.absences.record(id, upTo: last, in: version) }
+        if !isFound, db.totalChangesCount == transaction.changesBefore { transaction.absences.record(id, upTo: last, in: version) }
         return isFound
     }
 

@@ -273,7 +273,7 @@ package struct ImportRun: Sendable {
     private func replace(_ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail) throws -> Replaced? {
         do {
             return try replace(incoming, local, token: token, view: view, mail, ignoringChecks: false)
-        } catch where LocalStoreError.isBrokenCheck(error) {
+        } catch  where LocalStoreError.isBrokenCheck(error) {
             // The version's rows are what other devices hold, and only a device that has the row can correct it.
             return try replace(incoming, local, token: token, view: view, mail, ignoringChecks: true)
         }

@@ -142,7 +142,8 @@ extension DatasetSchema {
             name: name, table: table, keys: keyColumns.map(\.name), timestamp: timestampIndex.map { columns[$0].name },
             columns: (columns + others).enumerated().map { index, column in
                 DatasetColumn(
-                    column.name, open.contains(column.name) ? .any : column.kind, column: column.column, isOptional: !keyIndices.contains(index), collation: column.collation)
+                    column.name, open.contains(column.name) ? .any : column.kind, column: column.column, isOptional: !keyIndices.contains(index),
+                    collation: column.collation)
             },
             recordType: recordType, recordName: recordName, timestampUnit: timestampUnit)
     }
