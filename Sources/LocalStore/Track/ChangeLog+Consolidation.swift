@@ -17,8 +17,8 @@ extension ChangeLog {
         let known = transaction.absences.last(of: id, in: version) ?? -1
         let start = known <= last ? known : -1
         if start == last { return false }
-        let isFound = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ? AND seq > ?)").bind(.integer(id), .integer(start))
-            .integer() == 1
+        let later = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ? AND seq > ?)")
+        let isFound = try later.bind(.integer(id), .integer(start)).integer() == 1
         // What this transaction has removed may come back with a rollback.
         if !isFound, db.totalChangesCount == transaction.changesBefore { transaction.absences.record(id, upTo: last, in: version) }
         return isFound
