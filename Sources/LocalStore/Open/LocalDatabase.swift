@@ -18,7 +18,7 @@ package final class LocalDatabase: Sendable {
     /// Nil where the connection is the toolkit's own.
     private let lent: LentConnection?
     private let silenced = SilencedTables()
-    private let absences = LogAbsences()
+    let absences = LogAbsences()
     /// Who is told which rows the toolkit's transactions changed.
     package let listeners = ChangeListeners()
     private let wait: LockWait
