@@ -22,11 +22,12 @@ import Testing
         "typeof(a) = 'integer'", "typeof(\"the name\") <> 'null'",
         "`order` = 'it''s'", "a + b * 2 - 1 = 7", "(a + b) * 2 > 7", "a - b - 1 < 0", "a / 2 % 3 != 1", "-a < 3", "- -5 = 5", "a < -9223372036854775808",
         "a < 9223372036854775808", "a < 1e3", "a < 1.5E-2", "a || b = 'xy'", "a COLLATE NOCASE = 'X'", "a = 'x ' COLLATE rtrim", "coalesce(a, b, 0) >= 0",
-        "max(a, b) = a", "a IN (\"x\", \"y\")", "x'00ff' = a", "a == b", "a <> b", "a /* why */ > 1 -- so\n",
+        "max(a, b) = a", "x'00ff' = a", "a == b", "a <> b", "a /* why */ > 1 -- so\n",
         "CASE WHEN a = 1 THEN b > 0 WHEN a = 2 THEN 0 ELSE 1 END",
         "a = 1 = b", "a < b < 2", "true", "a AND FALSE", "json_valid(a) OR a IS NULL", "substr(a, 1, 1) = 'x'", "round(a, 1) = a", "a <= b", "a>b",
         "a IS (b > 1)",
-        "trim(a) <> ''", "lower(a) = a", "upper(a) = a", "instr(a, 'x') = 0", "abs(b) < 10", "nullif(a, b) IS NULL", "ifnull(a, 1)", "replace(a, 'x', '') = a",
+        "trim(a) <> ''", "lower(a) = a", "upper(a) = a", "instr(a, 'x') = 0", "abs(b % 10) < 10", "nullif(a, b) IS NULL", "ifnull(a, 1)",
+        "replace(a, 'x', '') = a",
         "hex(a) = '78'", "unicode(a) > 64",
     ]
 
@@ -61,6 +62,11 @@ import Testing
     func whatATreeCannotSayIsNamed(text: String, says: String) throws {
         let fault = #expect(throws: CheckParser.Fault.self) { try parse(text) }
         #expect(fault?.reason.hasPrefix(says) == true, "\(text): \(fault?.reason ?? "")")
+    }
+
+    /// What no column is named is a text to SQLite, in the statements that make tables.
+    @Test func namesInDoubleQuotesMayBeTexts() throws {
+        #expect(try parse("a IN (\"x\", \"b\")").sql(\.sqlIdentifier) == "(\"a\" IN ('x', \"b\"))")
     }
 
     @Test func whatIsTooLongIsNotCarried() throws {

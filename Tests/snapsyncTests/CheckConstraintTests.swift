@@ -61,7 +61,7 @@ import Testing
         let doctor = try scene.succeed("doctor --db a.db")
         #expect(doctor.contains("notice: checks: lines: 1 row breaks CHECK") && !doctor.contains("damaged"), "\(doctor)")
         // The table's constraint holds for the application as before.
-        #expect(throws: (any Error).self) { try scene.database("a.db").run("UPDATE lines SET share = 0.1 WHERE line = 2") }
+        #expect(throws: (any Error).self) { try scene.database("a.db").run("UPDATE lines SET day = '1990-10-03' WHERE line = 2") }
         try scene.database("a.db").run("UPDATE lines SET day = '2009-11-09' WHERE line = 2")
         for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
         #expect(try scene.database("b.db").run("SELECT day FROM lines WHERE line = 2") == "2009-11-09\n")

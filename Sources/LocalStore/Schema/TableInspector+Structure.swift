@@ -81,7 +81,8 @@ extension TableInspector {
     /// A dataset as the zone describes it, by the names that this database's table has: a device that has renamed a column publishes its own name, and
     /// here the column may have the name that it has in the JSON.
     package func byOwnNames(_ schema: DatasetSchema) throws -> DatasetSchema {
-        guard let table = try TableColumns(db, schema.table) else { return schema }
+        // What is no table is for the check of the table to name.
+        guard try db.hasTable(schema.table), let table = try TableColumns(db, schema.table) else { return schema }
         let taken = Set(schema.columns.map { $0.column.asciiLowercased }.filter { table.column($0) != nil })
         let columns = schema.columns.map { column -> DatasetColumn in
             guard table.column(column.column) == nil, !RowidName.all.contains(column.column.asciiLowercased), let own = table.column(column.name),

@@ -18,7 +18,7 @@ enum DatabaseChecks {
         guard case .success(let broken)? = database.brokenChecks else { return [] }
         return broken.map {
             .notice(
-                "checks", $0.sentence, means: "such rows travel as they are, and the application cannot change them without correcting them",
+                "checks", $0.sentence, means: "such rows travel as they are",
                 do: "UPDATE the rows, or delete them")
         }
     }
