@@ -54,6 +54,13 @@ public struct LocalStoreError: Error, Sendable, CustomStringConvertible {
 }
 
 extension LocalStoreError {
+    /// Whether an error of this module, or one that was made of it, says that a row breaks a CHECK constraint, or that SQLite cannot evaluate one: it
+    /// refuses the time of day there, and only when it meets a row.
+    package static func isBrokenCheck(_ error: any Error) -> Bool {
+        let text = "\(error)"
+        return text.contains("a row breaks a rule of the table (CHECK constraint failed") || text.contains(" in a CHECK constraint")
+    }
+
     /// Runs `body` and turns SQLite's errors into errors of this module.
     static func translating<T>(at place: String, _ body: () throws -> T) throws -> T {
         do {

@@ -37,12 +37,47 @@ package struct TableStructure: Hashable, Sendable, Codable {
         package let declared: DeclaredType
         package let notNull: Bool
         package let collation: Collation
+        /// What a row gets that is inserted without the column; nil for NULL, and for an expression, which does not travel.
+        package let `default`: Default?
 
-        package init(column: String, declared: DeclaredType, notNull: Bool, collation: Collation) {
+        package init(column: String, declared: DeclaredType, notNull: Bool, collation: Collation, default: Default? = nil) {
             self.column = column
             self.declared = declared
             self.notNull = notNull
             self.collation = collation
+            self.default = `default`
+        }
+    }
+
+    /// What a column is without a value of its own.
+    package enum Default: Hashable, Sendable {
+        case literal(TableLiteral)
+        /// The time of the statement in UTC.
+        case current(CurrentTime)
+
+        /// The default as `CREATE TABLE` has it.
+        package var sql: String {
+            switch self {
+            case .literal(let literal): literal.sql
+            case .current(let time): "CURRENT_\(time.rawValue.uppercased())"
+            }
+        }
+    }
+
+    /// The parts of the present time that a default can be.
+    package enum CurrentTime: String, Hashable, Sendable, Codable, CaseIterable {
+        case date, time, timestamp
+    }
+
+    /// A CHECK constraint.
+    package struct Check: Hashable, Sendable, Codable {
+        /// The constraint's name; nil if it has none.
+        package let name: String?
+        package let expression: CheckExpression
+
+        package init(name: String?, expression: CheckExpression) {
+            self.name = name
+            self.expression = expression
         }
     }
 
@@ -87,9 +122,12 @@ package struct TableStructure: Hashable, Sendable, Codable {
     package let unique: [Unique]
     /// The foreign keys whose parents are also synced.
     package let references: [Reference]
+    /// The CHECK constraints that can be said as a ``CheckExpression``; nil if there are none, so that such a document is as it always was.
+    package let checks: [Check]?
 
     package init(
-        columns: [Column], primaryKey: [String], autoincrement: Bool, withoutRowid: Bool, strict: Bool, unique: [Unique], references: [Reference]
+        columns: [Column], primaryKey: [String], autoincrement: Bool, withoutRowid: Bool, strict: Bool, unique: [Unique], references: [Reference],
+        checks: [Check]? = nil
     ) {
         self.columns = columns
         self.primaryKey = primaryKey
@@ -98,5 +136,27 @@ package struct TableStructure: Hashable, Sendable, Codable {
         self.strict = strict
         self.unique = unique
         self.references = references
+        self.checks = checks
+    }
+}
+
+extension TableStructure.Default: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case current
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self =
+            try container.decodeIfPresent(TableStructure.CurrentTime.self, forKey: .current).map { .current($0) } ?? .literal(TableLiteral(from: decoder))
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .literal(let literal): try literal.encode(to: encoder)
+        case .current(let time):
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(time, forKey: .current)
+        }
     }
 }

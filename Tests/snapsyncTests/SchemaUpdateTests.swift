@@ -30,6 +30,27 @@ import Testing
         return run.errorText
     }
 
+    /// Earlier versions have no values of it, so somebody has to decide; until then every sync says so.
+    @Test func aNewColumnThatMustHaveAValueWaitsAndEverySyncSaysSo() throws {
+        let scene = try scene("writer", "reader")
+        try scene.database("a.db").run(
+            """
+            CREATE TABLE new(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL, changed TEXT, must TEXT NOT NULL, may TEXT);
+            INSERT INTO new SELECT *, 'x', NULL FROM task; DROP TABLE task; ALTER TABLE new RENAME TO task
+            """)
+        let says =
+            "task: the new column must does not travel, because it is NOT NULL and has no default; to let it travel: snapsync describe --update --db a.db"
+        for (number, heading) in ["the new column may (text) travels from now on", "nothing new", "nothing new"].enumerated() {
+            let said = try scene.succeed("sync --db a.db")
+            #expect(said.contains(says) && said.contains(heading), "\(number): \(said)")
+        }
+        let report = try scene.json("sync --db a.db")
+        #expect(((report["exported"] as? [String: Any])?["warnings"] as? [String])?.contains(says) == true, "\(report)")
+        #expect(try scene.succeed("describe --update --db a.db").contains("task: the column must (text) travels from now on"))
+        #expect(try !scene.succeed("sync --db a.db").contains("does not travel"))
+        #expect(try scene.succeed("cat task --db a.db").contains("\"must\":\"x\""))
+    }
+
     @Test func aNewColumnTravelsByItselfAndAReaderIsToldHowToGetIt() throws {
         let scene = try scene("writer", "reader")
         try scene.database("b.db").run("ALTER TABLE task ADD COLUMN mine TEXT DEFAULT 'none'; UPDATE task SET mine = 'my own' WHERE id <> 't3'")

@@ -18,6 +18,7 @@ package final class LocalDatabase: Sendable {
     /// Nil if the connection is the toolkit's own.
     private let lent: LentConnection?
     private let silenced = SilencedTables()
+    let absences = LogAbsences()
     /// The listeners that are notified of rows that the toolkit's transactions changed.
     package let listeners = ChangeListeners()
     private let wait: LockWait
@@ -143,7 +144,7 @@ package final class LocalDatabase: Sendable {
                 var result: T?
                 var changes: [DatasetChanges] = []
                 try db.inTransaction(kind) {
-                    let transaction = LocalTransaction(db, path: path, silenced: silenced, noticeLimit: listeners.keyLimit)
+                    let transaction = LocalTransaction(db, path: path, silenced: silenced, absences: absences, noticeLimit: listeners.keyLimit)
                     let value = try body(transaction)
                     changes = try transaction.endObserving()
                     if lent != nil { try transaction.tellObservers(of: changes) }

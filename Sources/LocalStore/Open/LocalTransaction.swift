@@ -19,7 +19,12 @@ package final class LocalTransaction {
     var conflictBytes: Int64?
     /// The positions of the columns that the version being imported does not have, by dataset name.
     package var missingColumns: [String: [Int]] = [:]
+    /// Whether an import takes rows that break a CHECK constraint of this database's tables.
+    package var ignoresChecks = false
     let silenced: SilencedTables
+    let absences: LogAbsences
+    /// How many rows the connection had changed when the transaction began.
+    let changesBefore: Int
     /// What the application's triggers could not do in this transaction, one sentence each.
     package internal(set) var triggerNotices: [String] = []
     /// How many keys of a dataset the listeners want; nil if there are no listeners.
@@ -28,10 +33,12 @@ package final class LocalTransaction {
     /// The datasets whose rows this transaction may have changed.
     private var observed: [DatasetSchema] = []
 
-    init(_ db: Database, path: String, silenced: SilencedTables = SilencedTables(), noticeLimit: Int? = nil) {
+    init(_ db: Database, path: String, silenced: SilencedTables = SilencedTables(), absences: LogAbsences = LogAbsences(), noticeLimit: Int? = nil) {
         self.db = db
         self.path = path
         self.silenced = silenced
+        self.absences = absences
+        changesBefore = db.totalChangesCount
         self.noticeLimit = noticeLimit
     }
 

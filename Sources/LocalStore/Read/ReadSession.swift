@@ -15,6 +15,7 @@ package final class ReadSession: Sendable {
     package let rewritten: [String: RewrittenTable]
     private let queues: [DatabaseQueue]
     private let path: String
+    private let absences: LogAbsences
 
     /// Opens up to `readers` connections on one state in which every log entry of these datasets is consolidated.
     ///
@@ -26,6 +27,7 @@ package final class ReadSession: Sendable {
         _ database: LocalDatabase, readers: Int, consolidating schemas: [DatasetSchema] = [], except rewritten: [String: RewrittenTable] = [:]
     ) throws {
         path = database.path
+        absences = database.absences
         readerCount = try database.usesWAL() ? max(1, readers) : 1
         let (count, path) = (readerCount, path)
         queues = try LocalStoreError.translating(at: path) {
@@ -62,6 +64,7 @@ package final class ReadSession: Sendable {
     package init(insideWriteOf database: LocalDatabase, readers: Int) throws {
         let path = database.path
         self.path = path
+        absences = database.absences
         rewritten = [:]
         readerCount = max(1, readers)
         queues = try (0..<readerCount).map { try DatabaseQueue(path: path, configuration: database.configuration(label: "reader \($0)")) }
@@ -81,7 +84,7 @@ package final class ReadSession: Sendable {
     /// Calls `body` with reader `number`. Each reader may be used by one thread at a time.
     package func withReader<T>(_ number: Int, _ body: (DatasetReader) throws -> T) throws -> T {
         try LocalStoreError.translating(at: path) {
-            try queues[number].inDatabase { db in try body(DatasetReader(db, path: path)) }
+            try queues[number].inDatabase { db in try body(DatasetReader(db, path: path, absences: absences)) }
         }
     }
 
@@ -98,8 +101,8 @@ package final class DatasetReader {
     /// The state as a transaction: settings, applied version, schema.
     package let transaction: LocalTransaction
 
-    init(_ db: Database, path: String) {
-        transaction = LocalTransaction(db, path: path)
+    init(_ db: Database, path: String, absences: LogAbsences) {
+        transaction = LocalTransaction(db, path: path, absences: absences)
     }
 
     /// Iterates over the dataset's keys. Only for tables whose ``TableShape/hasRangeableKey`` is true.

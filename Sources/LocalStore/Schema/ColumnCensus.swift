@@ -23,8 +23,10 @@ struct ColumnCensus {
         /// How many texts of a column that is declared as JSON are not JSON.
         var otherThanJSON: Int64 = 0
 
-        /// The length of the longest text or BLOB in bytes, in a column that may belong to the key.
+        /// The length of the longest text or BLOB in bytes.
         var mostBytes: Int64 = 0
+        /// How many texts are not UTF-8, in a column that may belong to the key.
+        var otherThanUTF8: Int64 = 0
         /// Whether a number is infinite, in a column that may belong to the key.
         var hasInfinite = false
 
@@ -60,9 +62,9 @@ struct ColumnCensus {
                 column.isDeclaredBoolean ? total("typeof(\(name)) = 'integer' AND \(name) NOT IN (0, 1)") : "0",
                 column.isDeclaredJSON ? total("typeof(\(name)) = 'text' AND NOT snapsync_strict_json(\(name))") : "0",
                 // The column's own collation may exist only in the application.
-                mayBeKey(column)
-                    ? "ifnull(max(CASE WHEN typeof(\(name)) IN ('text', 'blob') THEN length(CAST(\(name) AS BLOB)) END COLLATE BINARY), 0)" : "0",
+                "ifnull(max(CASE WHEN typeof(\(name)) IN ('text', 'blob') THEN length(CAST(\(name) AS BLOB)) END COLLATE BINARY), 0)",
                 mayBeKey(column) ? total("typeof(\(name)) = 'real' AND \(name) COLLATE BINARY IN (9e999, -9e999)") : "0",
+                mayBeKey(column) ? total("typeof(\(name)) = 'text' AND NOT snapsync_is_utf8(\(name))") : "0",
                 isRanged(column) ? range("min", name) : "''", isRanged(column) ? range("max", name) : "''",
             ].joined(separator: " || ',' || ")
         }
@@ -74,11 +76,12 @@ struct ColumnCensus {
             count = row?[0] ?? 0
             for index in some {
                 let parts = (row?[index - start + 1] as String? ?? "").split(separator: ",", omittingEmptySubsequences: false)
-                let numbers = parts.prefix(9).compactMap { Int64($0) }
-                guard numbers.count == 9, parts.count == 11 else { continue }
+                let numbers = parts.prefix(10).compactMap { Int64($0) }
+                guard numbers.count == 10, parts.count == 12 else { continue }
                 columns[wanted[index].name] = Counts(
                     nulls: numbers[0], integers: numbers[1], reals: numbers[2], texts: numbers[3], blobs: numbers[4], otherThanBooleans: numbers[5],
-                    otherThanJSON: numbers[6], mostBytes: numbers[7], hasInfinite: numbers[8] > 0, least: Double(parts[9]), greatest: Double(parts[10]))
+                    otherThanJSON: numbers[6], mostBytes: numbers[7], otherThanUTF8: numbers[9], hasInfinite: numbers[8] > 0,
+                    least: Double(parts[10]), greatest: Double(parts[11]))
             }
         }
         rowCount = count

@@ -1,6 +1,7 @@
 import GRDB
 import GRDBSQLite
 import SnapshotModel
+import StrictText
 
 extension Database {
     /// Adds SQL functions that make and decode encoded keys.
@@ -9,6 +10,7 @@ extension Database {
     ///   is the collation of its text (`b`, `n`, `r`).
     /// - `snapsync_key_value(key, n)`: the value at position `n`.
     /// - `snapsync_logged_key(spec, text)`: the encoded key of a text that a trigger has logged (``KeySQL/logged(of:)``).
+    /// - `snapsync_is_utf8(value)`: 0 for a text that is not UTF-8, else 1.
     func addKeyFunctions() throws {
         try add("snapsync_key") { context, count, arguments in
             guard let arguments, count > 1, let spec = bytes(of: arguments[0]), spec.count == count - 1 else { return sqlite3_result_null(context) }
@@ -45,6 +47,12 @@ extension Database {
                 return sqlite3_result_null(context)
             }
             setBlob(key, context)
+        }
+        try add("snapsync_is_utf8") { context, count, arguments in
+            guard let arguments, count == 1, sqlite3_value_type(arguments[0]) == SQLITE_TEXT, let text = bytes(of: arguments[0]) else {
+                return sqlite3_result_int(context, 1)
+            }
+            sqlite3_result_int(context, UTF8Check.firstFault(in: text) == nil ? 1 : 0)
         }
     }
 

@@ -19,6 +19,8 @@ struct TableColumns {
         /// In upper case; `BINARY` if none is declared.
         let collation: String
         let affinity: ColumnAffinity
+        /// The default as it was written; nil if there is none.
+        let defaultText: String?
 
         /// The declared type without its length, in lower case: `decimal` for `DECIMAL(10,2)`.
         var declaredName: String {
@@ -66,12 +68,13 @@ struct TableColumns {
         isWithoutRowid = list[1]
         self.isStrict = isStrict
         columns = try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT name, type, \"notnull\", pk, hidden FROM pragma_table_xinfo(?) ORDER BY cid"), arguments: [table]
+            db.cachedStatement(sql: "SELECT name, type, \"notnull\", pk, hidden, dflt_value FROM pragma_table_xinfo(?) ORDER BY cid"), arguments: [table]
         ).map { row in
             let column: String = row[0]
             return Column(
                 name: column, declared: row[1], isNotNull: row[2], keyPlace: row[3], isGenerated: (row[4] as Int) != 0,
-                collation: try columnCollation(db, table: name, column: column), affinity: ColumnAffinity(declared: row[1], isStrict: isStrict))
+                collation: try columnCollation(db, table: name, column: column), affinity: ColumnAffinity(declared: row[1], isStrict: isStrict),
+                defaultText: row[5])
         }
     }
 }

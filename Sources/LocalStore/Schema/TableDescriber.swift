@@ -172,7 +172,7 @@ extension TableDescriber {
             return .unfit(["its rows cannot be read: \(error.message ?? error.description)"])
         }
         let key = try findKey(of: table, census)
-        reasons += try keyFaults(of: key, table, census)
+        reasons += try keyFaults(of: key, table, census) + sizeFaults(table, census)
         if case .none(let why) = key { reasons.append(why) }
         var kinds: [String: ColumnKind] = [:]
         var columns: [DatasetColumn] = []
@@ -212,6 +212,7 @@ extension TableDescriber {
                 name: name, table: table.name, keys: key.names, timestamp: timestamp.column, columns: columns, timestampUnit: timestamp.unit)
             _ = try transaction.tables.check(of: schema)
             description.timestamps.append(timestamp)
+            try noteOnDeclarations(table, &description)
             if timestamp.column == nil, !timestamp.isGiven { noteOnNumbers(timestamp.others, of: table.name, kinds, &description) }
             return .dataset(schema)
         } catch let error as SchemaError {
@@ -219,6 +220,19 @@ extension TableDescriber {
         } catch let error as LocalStoreError where error.code == .schemaMismatch {
             let prefix = "dataset \(name): "
             return .unfit([error.reason.hasPrefix(prefix) ? String(error.reason.dropFirst(prefix.count)) : error.reason])
+        }
+    }
+
+    /// Says which constraints and defaults a table that is made elsewhere will lack.
+    private func noteOnDeclarations(_ table: TableColumns, _ description: inout DatabaseDescription) throws {
+        for check in try TableCheck.all(db, of: table) {
+            guard case .failure(let fault) = check.expression else { continue }
+            description.notes.append("\(table.name): CHECK(\(check.text)) does not travel, because \(fault.reason); a table that --create makes lacks it")
+        }
+        for column in table.columns where !column.isGenerated {
+            guard let text = column.defaultText, CheckParser.default(text) == nil else { continue }
+            description.notes.append(
+                "\(table.name).\(column.name): the default \(text) does not travel, because it is an expression; a table that --create makes lacks it")
         }
     }
 
@@ -272,11 +286,36 @@ extension TableDescriber {
             let long = try count("\(length) > \(Self.longestKey)")
             if long > 0 { faults.append("\(rows(long)) a key of more than \(Self.longestKey) bytes") }
         }
+        for column in columns {
+            guard let count = census.columns[column.name]?.otherThanUTF8, count > 0 else { continue }
+            faults.append("\(rows(count)) text that is not UTF-8 in the key column \(column.name)")
+        }
         for column in columns where census.columns[column.name]?.hasInfinite ?? false {
             faults.append("\(rows(try count("\(column.name.sqlIdentifier) IN (9e999, -9e999)"))) an infinite number in the key column \(column.name)")
         }
         return faults
     }
+
+    /// Rows that are larger than an entity may be. They are looked for only where the longest values of all columns together could make one.
+    private func sizeFaults(_ table: TableColumns, _ census: ColumnCensus) throws -> [String] {
+        func most(_ column: TableColumns.Column) -> Int64 { census.columns[column.name]?.mostBytes ?? 0 }
+        let columns = table.columns.filter { !$0.isGenerated && most($0) > 0 }.sorted { most($0) > most($1) }
+        // A control character has six bytes in JSON.
+        guard columns.reduce(0, { $0 + most($1) }) > Self.largestEntity / 6 else { return [] }
+        // SQLite adds up at most 1,000 terms; the shorter ones do not decide.
+        let size = columns.prefix(200).map { column -> String in
+            let name = column.name.sqlIdentifier
+            return
+                "CASE typeof(\(name)) WHEN 'text' THEN length(CAST(json_quote(\(name)) AS BLOB)) WHEN 'blob' THEN (length(\(name)) + 2) / 3 * 4 + 2 ELSE 0 END"
+        }
+        let count =
+            try Int64.fetchOne(
+                db, sql: "SELECT count(*) FROM \(table.name.sqlIdentifier) WHERE \(size.joined(separator: " + ")) > \(Self.largestEntity)") ?? 0
+        return count == 0 ? [] : ["\(count) row\(count == 1 ? " has" : "s have") more than 64 MiB as JSON"]
+    }
+
+    /// The most bytes of JSON that an entity may have: docs/format.md, "Limits".
+    private static let largestEntity: Int64 = 1 << 26
 
     /// The longest key that can be carried, in bytes: docs/format.md, "Limits".
     private static let longestKey: Int64 = 1024

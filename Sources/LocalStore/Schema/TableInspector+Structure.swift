@@ -30,14 +30,16 @@ extension TableInspector {
                 onUpdate: action(key.onUpdate))
         }
         let primary = table.primaryKey.map(\.name)
+        let travelling = table.columns.filter { !$0.isGenerated && described.contains($0.name.asciiLowercased) }.map(\.name)
+        let checks = try TableCheck.all(db, of: table, columns: travelling).compactMap(\.described).prefix(TableStructure.checkLimit)
         return TableStructure(
             columns: table.columns.filter { described.contains($0.name.asciiLowercased) }.map { column in
                 TableStructure.Column(
                     column: column.name, declared: column.structureType(isStrict: table.isStrict), notNull: column.isNotNull,
-                    collation: TableStructure.Collation(rawValue: column.collation.lowercased()) ?? .binary)
+                    collation: TableStructure.Collation(rawValue: column.collation.lowercased()) ?? .binary, default: column.describedDefault)
             },
             primaryKey: areDescribed(primary) ? primary : [], autoincrement: try hasAutoincrement(schema), withoutRowid: table.isWithoutRowid,
-            strict: table.isStrict, unique: unique, references: references)
+            strict: table.isStrict, unique: unique, references: references, checks: checks.isEmpty ? nil : Array(checks))
     }
 
     private func isUnique(_ columns: Set<String>, in table: String) throws -> Bool {
@@ -76,6 +78,50 @@ extension TableInspector {
         return made
     }
 
+    /// A dataset as the zone describes it, by the names that this database's table has: a device that has renamed a column publishes its own name, and
+    /// here the column may have the name that it has in the JSON.
+    package func byOwnNames(_ schema: DatasetSchema) throws -> DatasetSchema {
+        // What is no table is for the check of the table to name.
+        guard try db.hasTable(schema.table), let table = try TableColumns(db, schema.table) else { return schema }
+        let taken = Set(schema.columns.map { $0.column.asciiLowercased }.filter { table.column($0) != nil })
+        let columns = schema.columns.map { column -> DatasetColumn in
+            guard table.column(column.column) == nil, !RowidName.all.contains(column.column.asciiLowercased), let own = table.column(column.name),
+                !taken.contains(own.name.asciiLowercased)
+            else { return column }
+            return DatasetColumn(column.name, column.kind, column: own.name, isOptional: column.isOptional, collation: column.collation)
+        }
+        return columns == schema.columns ? schema : try schema.with(columns: columns)
+    }
+
+    /// The CHECK constraints of a description that this database's table lacks, as SQL.
+    package func missingChecks(of description: DatasetDescription, among datasets: [DatasetSchema]) throws -> [String] {
+        guard let checks = description.structure.checks else { return [] }
+        let own = Set(try structure(of: description.schema, among: datasets).checks?.map(\.expression) ?? [])
+        return checks.map(\.expression).filter { !own.contains($0) }.map { $0.sql(\.sqlIdentifier) }
+    }
+
+    /// The rows that break a CHECK constraint of a dataset's table.
+    ///
+    /// - Returns: each broken constraint as it was written, with how many rows break it and the first keys of them.
+    package func rowsBreakingChecks(of schema: DatasetSchema, keys limit: Int) throws -> [(check: String, count: Int, keys: [EntityKey])] {
+        guard let table = try TableColumns(db, schema.table) else { return [] }
+        return try TableCheck.all(db, of: table).compactMap { check in
+            // NULL passes. The text is this database's own; where it has a text in double quotes, only the tree says so.
+            let condition = (try? check.expression.get())?.sql(\.sqlIdentifier) ?? check.text
+            let broken = "FROM main.\(schema.table.sqlIdentifier) WHERE NOT (\(condition))"
+            let count: Int
+            do {
+                count = try Int.fetchOne(db, sql: "SELECT count(*) \(broken)") ?? 0
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+                // It needs what only the application has, which the table's own findings say.
+                return nil
+            }
+            guard count > 0 else { return nil }
+            let keys = try KeyedStatement(db, "SELECT \(schema.keySQL.value(of: schema.table.sqlIdentifier)) \(broken) LIMIT \(limit)").bind().keys()
+            return (check.text, count, keys)
+        }
+    }
+
     /// Checks that a table can hold every row that a description permits.
     ///
     /// - Throws: ``LocalStoreError`` with `.schemaMismatch`, naming the column.
@@ -94,6 +140,12 @@ extension TableInspector {
 }
 
 extension TableColumns.Column {
+    /// The default as a description has it; nil if there is none, or none that can be said.
+    var describedDefault: TableStructure.Default? {
+        guard !isGenerated, let text = defaultText, let value = CheckParser.default(text), value != .literal(.null) else { return nil }
+        return value
+    }
+
     /// The type to declare for the column when another device creates the table.
     fileprivate func structureType(isStrict: Bool) -> TableStructure.DeclaredType {
         switch affinity {
@@ -120,6 +172,7 @@ extension TableStructure {
             if column == rowid { words.append("PRIMARY KEY\(autoincrement ? " AUTOINCREMENT" : "")") }
             if column.notNull { words.append("NOT NULL") }
             if column.collation != .binary { words.append("COLLATE \(column.collation.rawValue.uppercased())") }
+            if let value = column.default { words.append("DEFAULT \(value.sql)") }
             return words.filter { !$0.isEmpty }.joined(separator: " ")
         }
         if rowid == nil, !primaryKey.isEmpty { parts.append("PRIMARY KEY(\(list(primaryKey)))") }
@@ -135,6 +188,9 @@ extension TableStructure {
             if reference.onDelete != .noAction { part += " ON DELETE \(reference.onDelete.sql)" }
             if reference.onUpdate != .noAction { part += " ON UPDATE \(reference.onUpdate.sql)" }
             parts.append(part)
+        }
+        for check in checks ?? [] {
+            parts.append("\(check.name.map { "CONSTRAINT \($0.sqlIdentifier) " } ?? "")CHECK(\(check.expression.sql(\.sqlIdentifier)))")
         }
         let options = [withoutRowid ? "WITHOUT ROWID" : nil, strict ? "STRICT" : nil].compactMap { $0 }.joined(separator: ", ")
         return "CREATE TABLE \(table.sqlIdentifier)(\(parts.joined(separator: ", ")))\(options.isEmpty ? "" : " " + options)"

@@ -6,10 +6,22 @@ import StrictText
 extension ChangeLog {
     /// Whether the log has entries of these datasets that ``consolidate(of:)`` has not processed.
     package func hasEntries(_ schemas: [DatasetSchema]) throws -> Bool {
-        return try schemas.contains { schema in
-            guard let id = try trackingID(schema) else { return false }
-            return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ?)").bind(.integer(id)).integer() == 1
-        }
+        try schemas.contains { schema in try trackingID(schema).map { try hasEntries(of: $0) } ?? false }
+    }
+
+    /// Whether log entries of a dataset wait.
+    ///
+    /// The log has no index but its numbers: where it is known to have none up to one of them, it is read from there.
+    private func hasEntries(of id: Int64) throws -> Bool {
+        let last = try lastEntry(), version = try transaction.tables.schemaVersion()
+        let known = transaction.absences.last(of: id, in: version) ?? -1
+        let start = known <= last ? known : -1
+        if start == last { return false }
+        let later = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ? AND seq > ?)")
+        let isFound = try later.bind(.integer(id), .integer(start)).integer() == 1
+        // What this transaction has removed may come back with a rollback.
+        if !isFound, db.totalChangesCount == transaction.changesBefore { transaction.absences.record(id, upTo: last, in: version) }
+        return isFound
     }
 
     /// Turns log entries into tracked changes and fixes each change's instant. Later runs do not compute it again.
@@ -27,17 +39,25 @@ extension ChangeLog {
         var consolidated: [Int64] = []
         for schema in schemas {
             guard let id = try trackingID(schema) else { continue }
-            try consolidate(of: schema, id: id, upTo: last)
-            consolidated.append(id)
+            let hasEntries = try hasEntries(of: id)
+            if hasEntries { try track(schema, id: id, upTo: last) }
+            try classify(schema, id: id)
+            try forgetMisfits(schema, id: id)
+            if hasEntries { consolidated.append(id) }
         }
+        // Where only other datasets have entries, nothing but the last entry of no dataset is there to be removed.
+        let second = try KeyedStatement(db, "SELECT dataset FROM snapsync_log WHERE seq > 0 ORDER BY seq LIMIT 1 OFFSET 1").integer()
+        if consolidated.isEmpty, second == nil || second != ReservedDataset.none.rawValue { return }
         try removeEntries(of: consolidated, upTo: last)
     }
 
     /// Turns the log entries of a dataset up to a sequence number into tracked changes. Later entries stay in the log.
     package func consolidate(of schema: DatasetSchema, upTo sequence: Int64) throws {
-        guard let id = try trackingID(schema), try hasEntries([schema]) else { return }
+        guard let id = try trackingID(schema), try hasEntries(of: id) else { return }
         try transaction.tracking.addColumns()
-        try consolidate(of: schema, id: id, upTo: sequence)
+        try track(schema, id: id, upTo: sequence)
+        try classify(schema, id: id)
+        try forgetMisfits(schema, id: id)
         try removeEntries(of: [id], upTo: sequence)
     }
 
@@ -45,13 +65,20 @@ extension ChangeLog {
     func removeEntries(of ids: [Int64], upTo sequence: Int64) throws {
         let those = "dataset IN (\((ids + [ReservedDataset.none.rawValue]).map(String.init).joined(separator: ", ")))"
         let last = try lastEntry()
-        if try last == sequence && KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE NOT \(those))").integer() == 0 {
+        if try last == sequence && hasNoOthers(than: ids) {
             try empty(.log)
         } else {
             try db.execute(sql: "DELETE FROM snapsync_log WHERE \(those) AND seq <= ?", arguments: [sequence])
         }
         // Sequence numbers are never reused. The last one stays in the table, as an entry of no dataset.
         if last > 0 { try db.execute(sql: "INSERT OR IGNORE INTO snapsync_log(seq, dataset, kind, clock) VALUES(?, 0, 0, 0)", arguments: [last]) }
+    }
+
+    /// Whether the log has entries of these datasets, of none, and of those that are tracked no longer alone.
+    private func hasNoOthers(than ids: [Int64]) throws -> Bool {
+        let tracked = try Int64.fetchAll(db, sql: "SELECT id FROM snapsync_tracking")
+        guard try tracked.allSatisfy({ try ids.contains($0) || !hasEntries(of: $0) }) else { return false }
+        return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE seq = 0)").integer() == 0
     }
 
     /// Deletes all rows of a table. SQLite then frees the table's pages without reading them. With full `secure_delete` it would overwrite each
@@ -61,12 +88,6 @@ extension ChangeLog {
         if secure == 1 { try db.execute(sql: "PRAGMA secure_delete = FAST") }
         defer { if secure == 1 { try? db.execute(sql: "PRAGMA secure_delete = ON") } }
         try db.execute(sql: "DELETE FROM \(table.name)")
-    }
-
-    private func consolidate(of schema: DatasetSchema, id: Int64, upTo last: Int64) throws {
-        try track(schema, id: id, upTo: last)
-        try classify(schema, id: id)
-        try forgetMisfits(schema, id: id)
     }
 
     private func track(_ schema: DatasetSchema, id: Int64, upTo last: Int64) throws {

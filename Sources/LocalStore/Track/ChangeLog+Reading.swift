@@ -109,11 +109,13 @@ extension ChangeLog {
     /// Whether any entity of a dataset was changed since the applied version, in the log or in the tracked changes. Stops at the first one found.
     package func isTouched(_ schema: DatasetSchema) throws -> Bool {
         guard let id = try trackingID(schema) else { return false }
+        if try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?)").bind(.integer(id)).integer() == 1 { return true }
+        guard try hasEntries([schema]) else { return false }
         let key = schema.keySQL
         return try KeyedStatement(
             db,
             """
-            SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?1) OR EXISTS (SELECT 1 FROM snapsync_log l
+            SELECT EXISTS (SELECT 1 FROM snapsync_log l
                 WHERE dataset = ?1 AND kind <> \(LogEntryKind.overwritten) AND (kind <> \(LogEntryKind.mayBeReplaced)
                     OR NOT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) t WHERE \(key.matches("t", key.unlogged("l.key"))))))
             """

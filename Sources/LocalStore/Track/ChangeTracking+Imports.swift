@@ -13,14 +13,25 @@ extension ChangeTracking {
         try transaction.observe(schemas)
         func body() throws -> T { try keepingOwnColumns(of: schemas, work) }
         return try unrecorded {
-            let triggers = try ApplicationTriggers(db)
-            guard triggers.isEmpty else {
-                return try TriggerReplay(transaction, schemas, triggers).run(noting: false, then: { try end(schemas, finish) }, body)
+            try settingChecks(off: transaction.ignoresChecks) {
+                let triggers = try ApplicationTriggers(db)
+                guard triggers.isEmpty else {
+                    return try TriggerReplay(transaction, schemas, triggers).run(noting: false, then: { try end(schemas, finish) }, body)
+                }
+                let result = try body()
+                try end(schemas, finish)
+                return result
             }
-            let result = try body()
-            try end(schemas, finish)
-            return result
         }
+    }
+
+    /// Runs `body` with CHECK constraints as they are, or without them.
+    func settingChecks<T>(off isOff: Bool, _ body: () throws -> T) throws -> T {
+        let wereOff = try Bool.fetchOne(db, sql: "PRAGMA ignore_check_constraints") ?? false
+        guard isOff != wereOff, isOff || transaction.ignoresChecks else { return try body() }
+        try db.execute(sql: "PRAGMA ignore_check_constraints = \(isOff ? "ON" : "OFF")")
+        defer { try? db.execute(sql: "PRAGMA ignore_check_constraints = \(wereOff ? "ON" : "OFF")") }
+        return try body()
     }
 
     /// Runs `work`, whose changes are this device's own: rows that differ afterwards are logged as changed now.
@@ -41,7 +52,7 @@ extension ChangeTracking {
     /// Ends a change that the toolkit made: runs `finish` for tables that are not synced, and moves the generated keys of new rows past those
     /// that exist.
     private func end(_ schemas: [DatasetSchema], _ finish: () throws -> Void) throws {
-        try finish()
+        try settingChecks(off: false, finish)
         try transaction.keyRanges.advance(schemas)
     }
 

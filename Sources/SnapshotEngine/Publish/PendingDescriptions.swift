@@ -81,7 +81,8 @@ extension DatasetDescription {
             schema: try schema.with(columns: schema.columns + further),
             structure: TableStructure(
                 columns: structure.columns + columns, primaryKey: structure.primaryKey, autoincrement: structure.autoincrement,
-                withoutRowid: structure.withoutRowid, strict: structure.strict, unique: structure.unique, references: structure.references))
+                withoutRowid: structure.withoutRowid, strict: structure.strict, unique: structure.unique, references: structure.references,
+                checks: structure.checks))
     }
 
     /// Whether this description has all columns of the other one, and more.

@@ -272,10 +272,21 @@ package struct ImportRun: Sendable {
 
     /// Replaces the rows in one transaction; nil if another program changed rows meanwhile, in which case nothing was replaced.
     private func replace(_ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail) throws -> Replaced? {
+        do {
+            return try replace(incoming, local, token: token, view: view, mail, ignoringChecks: false)
+        } catch  where LocalStoreError.isBrokenCheck(error) {
+            // The version's rows are what other devices hold, and only a device that has the row can correct it.
+            return try replace(incoming, local, token: token, view: view, mail, ignoringChecks: true)
+        }
+    }
+
+    private func replace(
+        _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail, ignoringChecks: Bool
+    ) throws -> Replaced? {
         try device.database.withoutRollbacks {
             let ledger = ImportLedger(database: device.database.path, settings: device.settings, now: device.now())
             do {
-                guard var replaced = try replace(incoming, local, token: token, view: view, mail, ledger) else { return nil }
+                guard var replaced = try replace(incoming, local, token: token, view: view, mail, ledger, ignoringChecks: ignoringChecks) else { return nil }
                 replaced.notices = ledger.sentences + replaced.notices
                 replaced.conflicts = ledger.conflicts
                 return replaced
@@ -287,7 +298,7 @@ package struct ImportRun: Sendable {
     }
 
     private func replace(
-        _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail, _ ledger: ImportLedger
+        _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail, _ ledger: ImportLedger, ignoringChecks: Bool
     ) throws -> Replaced? {
         let changes = local.upstream?.changes
         for commit in changes?.commits ?? [] { ledger.authors[commit.token.number] = commit.device }
@@ -304,6 +315,7 @@ package struct ImportRun: Sendable {
             let prepared = try transaction.lettingOthersRead { try prepare(incoming, local, changes, view: view, mail, ledger, in: transaction) }
             guard let prepared else { return nil }
             if let upstream = local.upstream, upstream.fork == nil { try forgetPublished(upstream, in: transaction) }
+            transaction.ignoresChecks = ignoringChecks
             let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets)
             let replaced = try transaction.tracking.importing(device.settings.datasets, then: keeper.enforce) {
                 try prepared.merging.begin(incoming)
@@ -324,7 +336,15 @@ package struct ImportRun: Sendable {
             try device.recordSuccess(.import, in: transaction)
             if token != nil { try device.nextNonce(in: transaction) }
             try ledger.finish()
-            return Replaced(datasets: replaced, notices: transaction.triggerNotices)
+            return Replaced(
+                datasets: replaced, notices: try transaction.triggerNotices + (ignoringChecks ? brokenChecks(schemas, in: transaction) : []))
+        }
+    }
+
+    /// What there is to say of rows that break CHECK constraints of this device's tables.
+    private func brokenChecks(_ schemas: [DatasetSchema], in transaction: LocalTransaction) throws -> [String] {
+        try schemas.flatMap { schema in
+            try transaction.tables.rowsBreakingChecks(of: schema, keys: 3).map { CheckReport(schema, $0.check, $0.count, $0.keys).sentence }
         }
     }
 

@@ -38,7 +38,7 @@ struct SchemaUpdate {
         if isSeen, states.allSatisfy(\.unknownFields.isEmpty) { return Outcome(device: device) }
         let found = try SyncError.at(.read) { try device.database.read { transaction in try device.settings.datasets.map(transaction.tables.differences) } }
         try refuseBreaking(found)
-        var wanted: [(TableDifferences, [String])] = []
+        var wanted: [(TableDifferences, [String])] = [], waiting: [String] = []
         if source != .file {
             let unknown = Dictionary(states.map { ($0.name, Set($0.unknownFields)) }, uniquingKeysWith: { first, _ in first })
             for one in found where !one.newColumns.isEmpty && !DatasetSchema.builtIn.contains(one.schema) {
@@ -48,9 +48,12 @@ struct SchemaUpdate {
                     return device.settings.role.publishes && !left.contains(name) && !one.unfillableColumns.contains(name)
                 }
                 if !names.isEmpty { wanted.append((one, names)) }
+                if device.settings.role.publishes { waiting += notices(on: one, leaving: left.union(names)) }
             }
         }
         guard !wanted.isEmpty else {
+            // Until somebody decides about them, every run says so.
+            if !waiting.isEmpty { return Outcome(device: device, notices: waiting) }
             if !isSeen { try SyncError.at(.open) { try device.database.write { try $0.state.setTablesSeen() } } }
             return Outcome(device: device)
         }
@@ -68,9 +71,18 @@ struct SchemaUpdate {
                     outcome.notices += columns.map { "\(after.name): the new column \($0.column) (\($0.kind.rawValue)) travels from now on" }
                 }
                 try transaction.settings.setDatasets(outcome.device.settings.datasets)
-                try transaction.state.setTablesSeen()
+                if waiting.isEmpty { try transaction.state.setTablesSeen() }
+                outcome.notices += waiting
                 return outcome
             }
+        }
+    }
+
+    /// Says which new columns wait for somebody to take them over: earlier versions have no values of them, and a row cannot be without.
+    private func notices(on one: TableDifferences, leaving left: Set<String>) -> [String] {
+        one.newColumns.filter { one.unfillableColumns.contains($0) && !left.contains($0) }.map { column in
+            "\(one.schema.name): the new column \(column) does not travel, because it is NOT NULL and has no default; to let it travel: "
+                + "snapsync describe --update --db \(DatabaseDescriber.shellWord(device.database.path))"
         }
     }
 

@@ -32,7 +32,8 @@ struct DatasetChoice {
         } else if request.datasets == nil, !request.assumesBuiltIn,
             let found = try await Self.descriptions(in: ZoneID(request.zone), request, backend, database)
         {
-            (datasets, fromZone) = (found.datasets, found)
+            datasets = try database.read(at: .open) { transaction in try found.datasets.map(transaction.tables.byOwnNames) }
+            fromZone = found
         } else {
             if request.datasets == nil { try Self.refuseAssuming(request, database) }
             datasets = filed

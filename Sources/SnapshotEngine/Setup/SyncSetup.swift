@@ -117,6 +117,7 @@ package enum SyncSetup {
                 triggers: triggers, changesTaken: taken, keyRange: keyRange?.index,
                 warnings: (request.zone == asked.zone ? [] : ["zone \(asked.zone) goes on as zone \(request.zone), which this device joins"])
                     + probeWarnings + name.warnings
+                    + (try lackingChecks(choice, database))
                     + (sharesZone ? try database.read(at: .read) { try SharedKeys(datasets, in: $0).warnings(request) } : []))
             report.signature = signed?.report
             report.readerEdits = datasets.filter { $0.statedMessages?.isEmpty == false }.map(\.name)
@@ -128,6 +129,17 @@ package enum SyncSetup {
             // Do not leave a new, unusable database behind. Keep it if it records which zone it made.
             if isNew, !hasBegun { database.remove() }
             throw error
+        }
+    }
+
+    /// Says which CHECK constraints of the zone's tables this database's tables lack: they may take rows that other devices' tables refuse.
+    private static func lackingChecks(_ choice: DatasetChoice, _ database: LocalDatabase) throws -> [String] {
+        try database.read(at: .read) { transaction in
+            try choice.fromZone?.descriptions.flatMap { one in
+                try transaction.tables.missingChecks(of: one, among: choice.datasets).map {
+                    "the table \(one.schema.table) lacks CHECK(\($0)), which the zone describes: rows that break it can be written here, and devices whose tables have it warn of them"
+                }
+            } ?? []
         }
     }
 

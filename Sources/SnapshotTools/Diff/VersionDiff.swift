@@ -121,23 +121,29 @@ struct VersionDiff: Sendable {
         }
         let known = Set(right.columns.map(\.name))
         let kinds = Dictionary(right.columns.map { ($0.name, $0.kind) }, uniquingKeysWith: { first, _ in first })
-        if let column = left.columns.first(where: { kinds[$0.name] ?? $0.kind != $0.kind }) {
+        // A column that became one of type `any` is compared as that: each version is read by the type with which it was written.
+        let others = left.columns.filter { kinds[$0.name] ?? $0.kind != $0.kind }
+        if let column = others.first(where: { $0.kind != .any && kinds[$0.name] != .any }) {
             throw SyncError(
                 .refused, step: .read, at: "dataset \(right.name)", "the column \(column.name) has another type in one of the versions",
                 hint: "compare versions from after that was changed")
         }
-        return try SyncError.at(.read) { try right.relaxed(adding: left.columns.filter { !known.contains($0.name) }) }
+        return try SyncError.at(.read) { try right.relaxed(adding: left.columns.filter { !known.contains($0.name) }, widening: Set(others.map(\.name))) }
     }
 
 }
 
 extension DatasetSchema {
-    /// The same dataset with all columns optional but the key, so that it decodes entities of versions that lack some columns.
-    func relaxed(adding others: [DatasetColumn] = []) throws -> DatasetSchema {
+    /// The same dataset with every column but the key optional, so that entities of versions that lack some can be read.
+    ///
+    /// - Parameter open: the names of columns that become ones of type `any`.
+    func relaxed(adding others: [DatasetColumn] = [], widening open: Set<String> = []) throws -> DatasetSchema {
         try DatasetSchema(
             name: name, table: table, keys: keyColumns.map(\.name), timestamp: timestampIndex.map { columns[$0].name },
             columns: (columns + others).enumerated().map { index, column in
-                DatasetColumn(column.name, column.kind, column: column.column, isOptional: !keyIndices.contains(index), collation: column.collation)
+                DatasetColumn(
+                    column.name, open.contains(column.name) ? .any : column.kind, column: column.column, isOptional: !keyIndices.contains(index),
+                    collation: column.collation)
             },
             recordType: recordType, recordName: recordName, timestampUnit: timestampUnit)
     }

@@ -10,7 +10,17 @@ enum DatabaseChecks {
         integrity(database) + [permission(database)] + journal(database)
             + database.datasets.flatMap { one in
                 table(one, database) + [triggers(one, database)] + applicationTriggers(one, database) + unknownFields(one, database) + setAside(one, database)
-            } + foreignKeys(database)
+            } + foreignKeys(database) + checks(database)
+    }
+
+    private static func checks(_ database: DatabaseFacts) -> [DoctorReport.Finding] {
+        // A constraint that needs a function of the application is told with the table.
+        guard case .success(let broken)? = database.brokenChecks else { return [] }
+        return broken.map {
+            .notice(
+                "checks", $0.sentence, means: "such rows travel as they are",
+                do: "UPDATE the rows, or delete them")
+        }
     }
 
     private static func foreignKeys(_ database: DatabaseFacts) -> [DoctorReport.Finding] {

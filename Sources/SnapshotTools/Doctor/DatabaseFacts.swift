@@ -17,6 +17,9 @@ struct DatabaseFacts: Sendable {
     /// Rows of the synced tables whose foreign keys refer to rows that do not exist; nil if they were not searched.
     let dangling: DoctorFacts.Look<DanglingReport>?
 
+    /// Rows that break CHECK constraints of the synced tables; nil where they were not looked for.
+    let brokenChecks: DoctorFacts.Look<[CheckReport]>?
+
     struct Dataset: Sendable {
         let schema: DatasetSchema
         let shape: DoctorFacts.Look<TableShape>
@@ -46,6 +49,16 @@ struct DatabaseFacts: Sendable {
             ? nil
             : look {
                 try database.read { DanglingReport(try $0.references.danglingRows(of: settings.datasets, limit: DanglingReport.limit), in: database.path) }
+            }
+        brokenChecks =
+            depth == .brief
+            ? nil
+            : look {
+                try database.read { transaction in
+                    try settings.datasets.flatMap { schema in
+                        try transaction.tables.rowsBreakingChecks(of: schema, keys: 3).map { CheckReport(schema, $0.check, $0.count, $0.keys) }
+                    }
+                }
             }
         let states = (try? database.read { try $0.datasetStates.all() }) ?? []
         let survey = look { try TriggerSurvey(path: database.path, settings.datasets) }
