@@ -49,11 +49,11 @@ import Testing
         try scene.database("watch.db").run(
             """
             PRAGMA writable_schema = ON;
-            UPDATE sqlite_schema SET sql = replace(sql, 'subtitle TEXT', 'subtitle TEXT CHECK(subtitle = 1)') WHERE name = 'notifications';
+            UPDATE sqlite_schema SET sql = replace(sql, 'subtitle TEXT', 'subtitle TEXT NOT NULL') WHERE name = 'notifications';
             PRAGMA writable_schema = RESET;
             """)
         try scene.expectFinding(
-            "error", "database", "--db watch.db", exit: 65, saying: ["CHECK constraint failed in notifications"], remedy: "sqlite3 watch.db .recover")
+            "error", "database", "--db watch.db", exit: 65, saying: ["NULL value in notifications.subtitle"], remedy: "sqlite3 watch.db .recover")
     }
 
     @Test func disabledGateIsAWarningAndTheCloudIsNotTouched() throws {
