@@ -33,9 +33,10 @@ package struct SharedZoneMembers: Sendable {
         }
         guard info?.isSigned ?? makesZone else {
             // Without a database the device's own key file says that the zone was signed.
-            if info != nil, let uuid = try? await cloud.identity().uuid, (try? keyStore.keys(of: KeyOwner(cloud: uuid, zone: id, device: device))) != nil {
+            if let uuid = try? await cloud.identity().uuid, (try? keyStore.keys(of: KeyOwner(cloud: uuid, zone: id, device: device))) != nil {
                 throw CloudError(
-                    .untrusted, at: "\(id)/\(ZoneMarker.fileName)", "\(device) has keys for this zone, and the file says that it is not signed",
+                    .untrusted, at: "\(id)/\(ZoneMarker.fileName)",
+                    "\(device) has keys for this zone, and it is \(info == nil ? "not there any more" : "not signed any more")",
                     hint: "somebody has changed or replaced the zone; bring zone.json back from a copy")
             }
             guard trust == nil, !makesZone else {
