@@ -1,4 +1,4 @@
-package import SnapshotModel
+import SnapshotModel
 public import SnapshotVersions
 
 /// One side of a comparison.
