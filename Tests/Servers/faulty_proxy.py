@@ -42,23 +42,32 @@ class Plan:
         # Requests that are on their way still, whole; one that was sent again counts once.
         self.held = []
 
-    def next(self, head):
+    def next(self, head, upstream):
+        """How a request is to be spoiled. What it is overtaken by reaches the server here, before requests that come beside it are let through."""
         with self.lock:
-            try:
-                run, which, fault = open(os.path.join(self.folder, "plan")).read().split()
-            except (OSError, ValueError):
-                return None
-            if run != self.run:
-                self.run, self.count = run, 0
-            self.count += 1
-            with open(os.path.join(self.folder, "seen.new"), "w") as file:
-                file.write(str(self.count))
-            os.replace(file.name, os.path.join(self.folder, "seen"))
-            if which.isdigit():
-                return fault.encode() if self.count == int(which) else None
-            method, _, part = which.partition(":")
-            words = head.decode("latin-1").split(" ", 2)
-            return fault.encode() if words[0] == method and part in words[1] else None
+            fault = self.chosen(head)
+            if fault == b"overtaken":
+                held, self.held = self.held, []
+                for _, late, body in held:
+                    ask(upstream, late, body, late.split()[0])
+            return fault
+
+    def chosen(self, head):
+        try:
+            run, which, fault = open(os.path.join(self.folder, "plan")).read().split()
+        except (OSError, ValueError):
+            return None
+        if run != self.run:
+            self.run, self.count = run, 0
+        self.count += 1
+        with open(os.path.join(self.folder, "seen.new"), "w") as file:
+            file.write(str(self.count))
+        os.replace(file.name, os.path.join(self.folder, "seen"))
+        if which.isdigit():
+            return fault.encode() if self.count == int(which) else None
+        method, _, part = which.partition(":")
+        words = head.decode("latin-1").split(" ", 2)
+        return fault.encode() if words[0] == method and part in words[1] else None
 
     def cut(self, position, whole):
         """Where to cut: at the position, or in the middle."""
@@ -73,12 +82,6 @@ class Plan:
         with self.lock:
             if not any(path == head.split()[1] and known == body for path, _, known in self.held):
                 self.held.append((head.split()[1], head, body))
-
-    def release(self, upstream):
-        with self.lock:
-            held, self.held = self.held, []
-        for _, head, body in held:
-            ask(upstream, head, body, head.split()[0])
 
 
 class Stream:
@@ -151,12 +154,10 @@ def serve(client, upstream, plan):
     try:
         while True:
             head, body = stream.request()
-            method, fault = head.split()[0], plan.next(head)
+            method, fault = head.split()[0], plan.next(head, upstream)
             if fault == b"held":
                 plan.hold(head, body)
                 return
-            if fault == b"overtaken":
-                plan.release(upstream)
             fault, _, position = (fault or b"").partition(b"@")
             if fault == b"request-cut":
                 whole = head + body
