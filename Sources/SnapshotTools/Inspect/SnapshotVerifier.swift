@@ -76,6 +76,12 @@ struct SnapshotVerifier: Sendable {
         var localMatches: Bool?
         var dangling: DanglingReport?
         if local {
+            if let device = inspector.device, inspector.applied == nil, problems.isEmpty {
+                // Nothing is damaged, and nothing can be said of the rows either.
+                throw SyncError(
+                    .nothingThere, step: .verify, at: device.database.path, "no version was imported or published here yet, so the rows cannot be compared",
+                    hint: "run snapsync sync, then verify again")
+            }
             let differences = try await compareLocal()
             localMatches = differences.isEmpty
             problems += differences
@@ -195,7 +201,7 @@ struct SnapshotVerifier: Sendable {
             throw SyncError(.refused, step: .verify, at: "verify", "--local needs a database", hint: "give it with --db")
         }
         guard let applied = inspector.applied else {
-            return ["\(device.database.path): nothing was imported or exported yet, so there is nothing to compare with"]
+            return ["\(device.database.path): no version was imported or published here yet, so the rows cannot be compared"]
         }
         guard try await device.fetchUpstreamChanges().fork == nil else {
             return ["\(device.database.path): its version \(applied.number) lost its number to another device's; run snapsync sync, then compare again"]
