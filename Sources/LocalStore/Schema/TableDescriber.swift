@@ -172,7 +172,8 @@ extension TableDescriber {
             return .unfit(["its rows cannot be read: \(error.message ?? error.description)"])
         }
         let key = try findKey(of: table, census)
-        reasons += try keyFaults(of: key, table, census) + sizeFaults(table, census)
+        let unfit = UnfitRows(db: db, table: table, census: census)
+        reasons += try unfit.byKey(key.columns) + unfit.bySize()
         if case .none(let why) = key { reasons.append(why) }
         var kinds: [String: ColumnKind] = [:]
         var columns: [DatasetColumn] = []
@@ -274,51 +275,6 @@ extension TableDescriber {
         }
         return .rowid(name)
     }
-
-    /// The reasons why rows have keys that a dataset cannot have: longer than the limit, or infinite. Counts the rows only if there is one.
-    private func keyFaults(of key: Key, _ table: TableColumns, _ census: ColumnCensus) throws -> [String] {
-        let columns = key.columns, name = table.name.sqlIdentifier
-        func count(_ condition: String) throws -> Int64 { try Int64.fetchOne(db, sql: "SELECT count(*) FROM \(name) WHERE \(condition)") ?? 0 }
-        func rows(_ count: Int64) -> String { "\(count) row\(count == 1 ? " has" : "s have")" }
-        var faults: [String] = []
-        if columns.reduce(0, { $0 + (census.columns[$1.name]?.mostBytes ?? 0) }) > Self.longestKey {
-            let length = columns.map { "ifnull(length(CAST(\($0.name.sqlIdentifier) AS BLOB)), 0)" }.joined(separator: " + ")
-            let long = try count("\(length) > \(Self.longestKey)")
-            if long > 0 { faults.append("\(rows(long)) a key of more than \(Self.longestKey) bytes") }
-        }
-        for column in columns {
-            guard let count = census.columns[column.name]?.otherThanUTF8, count > 0 else { continue }
-            faults.append("\(rows(count)) text that is not UTF-8 in the key column \(column.name)")
-        }
-        for column in columns where census.columns[column.name]?.hasInfinite ?? false {
-            faults.append("\(rows(try count("\(column.name.sqlIdentifier) IN (9e999, -9e999)"))) an infinite number in the key column \(column.name)")
-        }
-        return faults
-    }
-
-    /// Rows that are larger than an entity may be. They are looked for only where the longest values of all columns together could make one.
-    private func sizeFaults(_ table: TableColumns, _ census: ColumnCensus) throws -> [String] {
-        func most(_ column: TableColumns.Column) -> Int64 { census.columns[column.name]?.mostBytes ?? 0 }
-        let columns = table.columns.filter { !$0.isGenerated && most($0) > 0 }.sorted { most($0) > most($1) }
-        // A control character has six bytes in JSON.
-        guard columns.reduce(0, { $0 + most($1) }) > Self.largestEntity / 6 else { return [] }
-        // SQLite adds up at most 1,000 terms; the shorter ones do not decide.
-        let size = columns.prefix(200).map { column -> String in
-            let name = column.name.sqlIdentifier
-            return
-                "CASE typeof(\(name)) WHEN 'text' THEN length(CAST(json_quote(\(name)) AS BLOB)) WHEN 'blob' THEN (length(\(name)) + 2) / 3 * 4 + 2 ELSE 0 END"
-        }
-        let count =
-            try Int64.fetchOne(
-                db, sql: "SELECT count(*) FROM \(table.name.sqlIdentifier) WHERE \(size.joined(separator: " + ")) > \(Self.largestEntity)") ?? 0
-        return count == 0 ? [] : ["\(count) row\(count == 1 ? " has" : "s have") more than 64 MiB as JSON"]
-    }
-
-    /// The most bytes of JSON that an entity may have: docs/format.md, "Limits".
-    private static let largestEntity: Int64 = 1 << 26
-
-    /// The longest key that can be carried, in bytes: docs/format.md, "Limits".
-    private static let longestKey: Int64 = 1024
 
     private func findTimestamp(of finder: TimestampColumn, given: GivenTimestamp??) throws -> DatabaseDescription.Timestamp {
         let candidates = finder.candidates()

@@ -37,6 +37,23 @@ struct AccountTests {
         #expect(try await zone.save(record).fields["x"] == .integer(1))
     }
 
+    /// A call that the decorator does not implement itself passes the gate, too.
+    @Test func noCallGoesPastTheAccount() async throws {
+        let account = CloudAccount(), cloud = try await cloud(account)
+        let token = try #require(try await cloud.records(in: .standard).token)
+        let ticket = PublishTicket(number: 3, nonces: .system)
+        account.set(.noAccount)
+        await expectCloudError(.notAuthenticated) { try await cloud.commits(upTo: token, count: 1, in: .standard) }
+        await expectCloudError(.notAuthenticated) { try await cloud.conflictCopies(in: .standard) }
+        await expectCloudError(.notAuthenticated) { try await cloud.deviceReport(of: "writer", in: .standard) }
+        await expectCloudError(.notAuthenticated) { try await cloud.publishQueue(in: .standard) }
+        await expectCloudError(.notAuthenticated) { try await cloud.enqueue(ticket, in: .standard) }
+        await expectCloudError(.notAuthenticated) { try await cloud.storedFiles(in: .standard) }
+        let shared = ZoneID("Shared", scope: .public)
+        #expect(try await cloud.publishQueue(in: shared).isEmpty)
+        await expectCloudError(.notAuthenticated) { try await cloud.enqueue(ticket, in: shared) }
+    }
+
     @Test func changesOfTheStateAreToldOnce() async throws {
         let account = CloudAccount()
         var changes = account.changes.makeAsyncIterator()
