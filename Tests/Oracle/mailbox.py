@@ -74,7 +74,7 @@ def corrected(world, name, now):
     """What was told keeps its instant."""
     device = world.devices[name]
     told = {message.place: message.entry for message in device.pending}
-    held = {place for place in device.tracked if told.get(place) == device.know[place]}
+    held = {place for place in device.tracked if told.get(place) == device.know[place] or (place, device.know[place]) in device.marks}
     if not held:
         return model.corrected(world, name, now)
     all_tracked = device.tracked
@@ -90,7 +90,7 @@ def imported(world, name, chooser):
     before, know, tracked, lost, based = device.copy(), {}, set(), set(), dict(device.based)
     answered = {message for message in device.pending if message.id in world.answered}
     device.pending = tuple(message for message in device.pending if message not in answered)
-    over = {message.place for message in answered if device.know.get(message.place) == message.entry}
+    over = {message.place for message in answered if device.know.get(message.place) == message.entry and message.place not in partly(device)}
     old, told = model.base(world, name), before.pending
     for place in sorted(set(device.know) | set(world.head), key=repr):
         mine, theirs = device.know.get(place), world.head.get(place)
@@ -153,6 +153,9 @@ def met(world, name, place, mine, theirs, mail, chooser, old, seen):
     """A reader's change and another state of the version: what is shown, and whether the change goes on."""
     if theirs is None:
         return mine, True
+    if place in partly(world.devices[name]) and theirs.origin == mine.origin and (theirs.lo, theirs.hi) == (mine.lo, mine.hi):
+        # The version has the change's own mark, and so its instant. What the mark left here is as late, and stays.
+        return mine, True
     if mail.is_mark(place, old.row if old else None, mine.row):
         if theirs.row is None:
             return theirs, False
@@ -197,8 +200,14 @@ def sent(world, name):
         if told.get(place) == entry or (place, entry) in device.silent:
             continue
         if place[0] == "notifications" and entry.row is not None and not mail.is_mark(place, old, entry.row):
+            # What no message carries stays; a mark that was made with it travels alone.
             device.silent = device.silent | {(place, entry)}
             world.open = world.open | {place}
+            based = marked_on(mail, place, None, device.pending, model.base(world, name).get(place))
+            if old is None or entry.row[mail.read] == based:
+                continue
+            device.marks = device.marks | {(place, entry)}
+            mailed(world, name, "read", place, entry, based)
             continue
         if entry.row is None:
             kind, based = "deleted", None
@@ -213,14 +222,24 @@ def sent(world, name):
             device.know = device.know | {place: entry}
         else:
             kind, based = "row", None
-        world.sent += 1
-        message = Message(world.sent, name, kind, place, entry, based)
-        device.pending += (message,)
-        world.mail += (message,)
-        world.note("message " + kind)
+        mailed(world, name, kind, place, entry, based)
         if place in told:
             world.note("message after message")
     return world
+
+
+def mailed(world, name, kind, place, entry, based):
+    """Puts a message into the mailbox."""
+    world.sent += 1
+    message = Message(world.sent, name, kind, place, entry, based)
+    world.devices[name].pending += (message,)
+    world.mail += (message,)
+    world.note("message " + kind)
+
+
+def partly(device):
+    """The places whose change is more than the mark that was sent."""
+    return {place for place, entry in device.silent if device.know.get(place) == entry}
 
 
 def in_order(entry):

@@ -72,6 +72,8 @@ def rendered(step, offsets, history):
     if kind == "init":
         datasets = "" if history.schema.built_in else " --datasets datasets.json"
         return [moment + "$S init --cloud cloud --role %s --device %s%s%s%s" % (step["role"], name, "".join(" " + flag for flag in (["--shared-keys"] if step["role"] != "reader" else []) + step.get("flags", [])), datasets, on)]
+    if kind == "enable":
+        return [moment + "$S enable --yes" + on]
     if kind == "look" or kind == "command":
         return [moment + "$S " + " ".join(backward(part, step) for part in step["command"]) + on]
     return [moment + "$S " + kind + on]

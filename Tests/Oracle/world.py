@@ -11,7 +11,7 @@ class Device:
         # Edits that wait since a detach, and what the version had in their places.
         self.waiting, self.replaced = {}, {}
         # Of a reader: messages that no version has answered, and changes that no message carries.
-        self.pending, self.silent = (), frozenset()
+        self.pending, self.silent, self.marks = (), frozenset(), frozenset()
         # Of a reader: the `readAt` that an unsent mark was made on, where an import has brought another version since.
         self.based = {}
 
@@ -20,7 +20,7 @@ class Device:
         other.know, other.tracked, other.version, other.latched = self.know, self.tracked, self.version, self.latched
         other.aside, other.undo = self.aside, self.undo
         other.waiting, other.replaced = self.waiting, self.replaced
-        other.pending, other.silent, other.based = self.pending, self.silent, self.based
+        other.pending, other.silent, other.marks, other.based = self.pending, self.silent, self.marks, self.based
         return other
 
     def rows(self, schema):
