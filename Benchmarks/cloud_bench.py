@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures a cloud directory beside SQLite doing the same in WAL mode with synchronous=FULL, and prints one table.
+"""Measures a cloud directory beside SQLite doing the same in WAL mode with synchronous=FULL, and prints one table of ratios, and one of goals.
 
 usage: cloud_bench.py CLOUDBENCH [--records 10000] [--commits 10000] [--rounds 3] [--directory DIR]
 
@@ -8,6 +8,8 @@ read-back of each. Ours and theirs run one after the other in every round; the f
 Processes start before the clock does. "files opened" is strace's count, where strace is installed.
 """
 import argparse, json, os, re, shutil, sqlite3, statistics, subprocess, sys, tempfile, time
+
+import goals
 
 SCHEMA = "CREATE TABLE records(name TEXT PRIMARY KEY, type TEXT NOT NULL, title TEXT, calories INTEGER, isOpen INTEGER, tag INTEGER) WITHOUT ROWID"
 
@@ -189,6 +191,8 @@ def main():
         if not options.directory:
             shutil.rmtree(folder, ignore_errors=True)
     print(bench.table())
+    print()
+    print(goals.cloud_table(bench.rows))
 
 
 if __name__ == "__main__":
