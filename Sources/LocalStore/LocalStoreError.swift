@@ -129,7 +129,7 @@ extension LocalStoreError {
             return LocalStoreError(
                 .schemaMismatch, at: place, reason,
                 hint:
-                    "the \(what) was renamed or dropped; name it as before, or change what still uses the old name (a trigger, a view, the dataset file); sqlite3 FILE .schema shows them"
+                    "the \(what) was renamed or dropped; name it as before, or change what still uses the old name (a trigger, a view, the dataset file); sqlite3 FILE .schema shows them; if it travels: snapsync describe --update"
             )
         }
         return LocalStoreError(.schemaMismatch, at: place, reason, hint: "look at the tables, triggers and views with: sqlite3 FILE .schema")

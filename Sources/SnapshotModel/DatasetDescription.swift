@@ -95,12 +95,11 @@ extension DatasetDescription {
         let isHidden =
             structure.primaryKey.isEmpty && !structure.withoutRowid && known.isDisjoint(with: hidden) && hidden.isSubset(of: ["rowid", "_rowid_", "oid"])
         try require(known == (isHidden ? described.subtracting(hidden) : described), "the table's columns are not the dataset's")
-        func areColumns(_ columns: [String]) -> Bool {
-            let wanted = columns.map(\.asciiLowercased)
-            return Set(wanted).count == wanted.count && known.isSuperset(of: wanted)
-        }
+        func areColumns(_ columns: [String]) -> Bool { TableStructure.areDistinct(columns) && known.isSuperset(of: columns.map(\.asciiLowercased)) }
         try require(areColumns(structure.primaryKey), "the primary key names a column twice, or one that is not there")
-        try require(structure.unique.count <= 64 && structure.references.count <= 64, "it has more than 64 UNIQUE constraints or foreign keys")
+        let most = TableStructure.constraintLimit
+        try require(
+            structure.unique.count <= most && structure.references.count <= most, "it has more than \(most) UNIQUE constraints or foreign keys")
         for unique in structure.unique {
             try require(
                 !unique.columns.isEmpty && areColumns(unique.columns) && unique.columns.count == unique.collations.count,
@@ -172,6 +171,11 @@ extension DatasetDescription {
 extension TableStructure {
     /// The most CHECK constraints of one table.
     package static let checkLimit = 64
+    /// The most UNIQUE constraints of one table, and the most foreign keys: as many as it may have columns.
+    package static let constraintLimit = 1000
+
+    /// Whether no column of a constraint stands in it twice. SQLite permits that; a description does not.
+    package static func areDistinct(_ columns: [String]) -> Bool { Set(columns.map(\.asciiLowercased)).count == columns.count }
 
     /// The column with that name, in any case.
     package func column(_ name: String) -> Column? { columns.first { $0.column.asciiLowercased == name.asciiLowercased } }

@@ -97,7 +97,7 @@ public struct DatasetSchema: Hashable, Sendable {
     ) throws {
         try SchemaError.require(Self.isName(name), "the dataset name must be 1 to 64 of A-Z a-z 0-9 _ and begin with a letter", name)
         try SchemaError.require(name != "syncTimestamp" && name != "deletions" && name != "instants", "that dataset name is taken by the format", name)
-        try SchemaError.require(!columns.isEmpty && columns.count <= 1000, "a dataset has 1 to 1000 columns", name)
+        try SchemaError.require(!columns.isEmpty && columns.count <= Self.columnLimit, "a dataset has 1 to \(Self.columnLimit) columns", name)
         try SchemaError.require(Set(columns.map(\.name)).count == columns.count, "two columns have one JSON name", name)
         try SchemaError.require(Set(columns.map { $0.column.asciiLowercased }).count == columns.count, "one column of the table is named twice", name)
         for text in [table] + columns.flatMap({ [$0.name, $0.column] }) {
@@ -180,6 +180,9 @@ public struct DatasetSchema: Hashable, Sendable {
             && isLetter(text.utf8.first!)
     }
 
+    /// The most columns of a dataset.
+    package static let columnLimit = 1000
+
     /// Whether a description may contain a table or column with that name.
     package static func isIdentifier(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
@@ -196,7 +199,7 @@ public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong with its description.
     public let reason: String
 
-    public var description: String { "dataset \(dataset.debugDescription): \(reason)" }
+    public var description: String { dataset.isEmpty ? reason : "dataset \(dataset.debugDescription): \(reason)" }
 
     static func require(_ condition: Bool, _ reason: String, _ dataset: String) throws {
         guard condition else { throw SchemaError(dataset: dataset, reason: reason) }

@@ -142,7 +142,7 @@ import Testing
         ("d['structure']['columns'][1]['declared'] = 'TEXT); DROP TABLE x; --'", "structure"),
         ("d['structure']['columns'][1]['collation'] = 'german'", "structure"), ("d['structure']['primaryKey'] = ['id', 'ID']", "primary key"),
         ("d['structure']['unique'] = [{'columns': ['nope'], 'collations': ['binary']}]", "UNIQUE"),
-        ("d['structure']['unique'] *= 100", "more than 64"),
+        ("d['structure']['unique'] *= 1100", "more than 1000"),
         ("d['structure']['references'][0]['parent'] = 'nope'", "which is not described"),
         ("d['structure']['references'][0]['parentColumns'] = ['nope']", "a column that"),
         ("d['structure']['references'][0]['onDelete'] = 'EXPLODE'", "structure"), ("d['structure']['autoincrement'] = 1", "true or false"),

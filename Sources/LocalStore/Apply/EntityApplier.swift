@@ -23,10 +23,12 @@ package final class EntityApplier: EntitySink {
 
     /// - Parameter updating: whether an entity whose key exists updates that row instead of failing.
     init(_ transaction: LocalTransaction, _ schema: DatasetSchema, updating: Bool = false) throws {
-        let columns = schema.columns.map { $0.column.sqlIdentifier }.joined(separator: ", ")
+        let kept = updating ? try Self.required(transaction.db, besides: schema) : []
+        let columns = (schema.columns.map { $0.column.sqlIdentifier } + kept.map(\.name)).joined(separator: ", ")
         // A version that was published before the table got a NOT NULL column has no value for it.
         let defaults = try transaction.missingColumns[schema.name].map { try Self.defaults(transaction.db, schema, $0) } ?? [:]
-        let values = schema.columns.map { column in defaults[column.column.asciiLowercased].map { "coalesce(?, \($0))" } ?? "?" }.joined(separator: ", ")
+        let described = schema.columns.map { column in defaults[column.column.asciiLowercased].map { "coalesce(?, \($0))" } ?? "?" }
+        let values = (described + kept.map(\.value)).joined(separator: ", ")
         // Update instead of REPLACE, which would also delete rows that conflict in other unique indexes. The update includes key columns whose
         // equal values may be stored differently: in another case, with trailing spaces, as an integer or a real.
         let others = schema.columns.indices.filter { index in
@@ -53,6 +55,18 @@ package final class EntityApplier: EntitySink {
         numericColumns = schema.columns.indices.filter { [.text, .json].contains(schema.columns[$0].kind) && affinities[$0].turnsTextIntoNumbers }
         changingColumns = schema.columns.indices.filter { schema.columns[$0].kind == .any && affinities[$0] != .blob }.map {
             ($0, declared[schema.columns[$0].column.asciiLowercased] ?? "", affinities[$0])
+        }
+    }
+
+    /// The columns without which SQLite inserts no row and that the dataset does not describe, with the value of the row that has the key.
+    ///
+    /// SQLite checks NOT NULL before it finds that the row is there and only has to be updated.
+    private static func required(_ db: Database, besides schema: DatasetSchema) throws -> [(name: String, value: String)] {
+        let sql = "SELECT name FROM pragma_table_info(?) WHERE \"notnull\" = 1 AND dflt_value IS NULL AND pk = 0"
+        let described = Set(schema.columns.map { $0.column.asciiLowercased })
+        let key = schema.keyIndices.map { "t.\(schema.columns[$0].column.sqlIdentifier) = ?\($0 + 1)" }.joined(separator: " AND ")
+        return try String.fetchAll(db.cachedStatement(sql: sql), arguments: [schema.table]).filter { !described.contains($0.asciiLowercased) }.map {
+            ($0.sqlIdentifier, "(SELECT t.\($0.sqlIdentifier) FROM main.\(schema.table.sqlIdentifier) t WHERE \(key))")
         }
     }
 

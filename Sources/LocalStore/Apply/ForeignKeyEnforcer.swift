@@ -12,10 +12,15 @@ package struct ForeignKeyEnforcer {
     private let transaction: LocalTransaction
     private let keys: [ForeignKey]
     private let datasets: Set<String>
+    private let takesVersion: Bool
 
     /// Records which references dangle now. Call it before the first deletion, in the import's transaction.
-    package init(_ transaction: LocalTransaction, datasets schemas: [DatasetSchema]) throws {
+    ///
+    /// - Parameter takesVersion: whether the rows of the datasets come from a version. Such rows are taken although they refer to rows of a table
+    ///   that is not synced and that this database does not have: a notice says so, for no other version would be without them.
+    package init(_ transaction: LocalTransaction, datasets schemas: [DatasetSchema], takesVersion: Bool = false) throws {
         self.transaction = transaction
+        self.takesVersion = takesVersion
         let datasets = Set(schemas.map { $0.table.asciiLowercased })
         self.datasets = datasets
         let all = try ForeignKey.all(transaction.db)
@@ -89,6 +94,12 @@ package struct ForeignKeyEnforcer {
 
     private func refuse(_ key: ForeignKey, where isNew: String, _ db: Database) throws {
         let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(key.child.sqlIdentifier) c WHERE \(isNew)") ?? 0
+        if takesVersion, count > 0, datasets.contains(key.child.asciiLowercased) {
+            transaction.triggerNotices.append(
+                "\(key.child): \(Format.count(count, "row refers to a row", "rows refer to rows")) of \(key.parent) that \(Format.word(count, "is", "are")) not there; \(key.parent) does not travel (snapsync doctor names the rows)"
+            )
+            return
+        }
         guard count == 0 else {
             throw LocalStoreError(
                 .foreignKeyViolated, at: "\(transaction.path), table \(key.child)",

@@ -25,7 +25,7 @@ package final class LocalTransaction {
     let absences: LogAbsences
     /// How many rows the connection had changed when the transaction began.
     let changesBefore: Int
-    /// What the application's triggers could not do in this transaction, one sentence each.
+    /// What an import could not do as the application declares it, by triggers and foreign keys, one sentence each.
     package internal(set) var triggerNotices: [String] = []
     /// How many keys of a dataset the listeners want; nil if there are no listeners.
     private let noticeLimit: Int?

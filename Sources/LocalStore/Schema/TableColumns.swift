@@ -92,14 +92,23 @@ struct UniqueIndex {
 
     var isPlain: Bool { !isPartial && !columns.contains { $0 == nil } }
 
+    /// The parts of an index: name, which is NULL for an expression; collation; whether it is descending. A column that stands in the index
+    /// twice with one collation, which SQLite permits, is returned once.
+    static let partsSQL = """
+        SELECT name, coll, "desc" FROM pragma_index_xinfo(?1) part
+        WHERE key = 1 AND NOT EXISTS (
+            SELECT 1 FROM pragma_index_xinfo(?1) earlier
+            WHERE earlier.key = 1 AND earlier.seqno < part.seqno AND earlier.name = part.name AND earlier.coll = part.coll)
+        ORDER BY seqno
+        """
+
     /// The unique indexes of a table, the index of the PRIMARY KEY first.
     static func all(_ db: Database, of table: String) throws -> [UniqueIndex] {
         try Row.fetchAll(
             db.cachedStatement(sql: "SELECT name, partial, origin FROM pragma_index_list(?) WHERE \"unique\" = 1 ORDER BY origin <> 'pk', seq DESC"),
             arguments: [table]
         ).map { index in
-            let parts = try Row.fetchAll(
-                db.cachedStatement(sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key = 1 ORDER BY seqno"), arguments: [index[0] as String])
+            let parts = try Row.fetchAll(db.cachedStatement(sql: partsSQL), arguments: [index[0] as String])
             return UniqueIndex(
                 name: index[0], columns: parts.map { $0[0] }, collations: parts.map { ($0[1] as String).uppercased() }, isPartial: index[1],
                 isPrimary: (index[2] as String) == "pk")

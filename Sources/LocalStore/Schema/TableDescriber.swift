@@ -15,7 +15,7 @@ package struct TableDescriber: TransactionPart {
     ///
     /// - Throws: ``LocalStoreError`` with `.schemaMismatch` if the request names a table or column that does not exist.
     package func describe(_ request: DescriptionRequest) throws -> DatabaseDescription {
-        let catalog = try Catalog(db)
+        let catalog = try TableCatalog(db)
         var description = DatabaseDescription()
         let chosen = try choose(request, catalog, &description)
         var names = DatasetNames()
@@ -59,49 +59,12 @@ package struct TableDescriber: TransactionPart {
     }
 
     /// The application's own tables, in the order in which they were created.
-    package func applicationTables() throws -> [String] { try Catalog(db).tables }
+    package func applicationTables() throws -> [String] { try TableCatalog(db).tables }
 }
 
 extension TableDescriber {
-    /// The tables of the database by kind.
-    private struct Catalog {
-        var tables: [String] = []
-        var virtual: [String] = []
-        var shadows: [String: String] = [:]
-        var views: Set<String> = []
-
-        init(_ db: Database) throws {
-            var kinds: [String: String] = [:]
-            for row in try Row.fetchAll(db, sql: "SELECT name, type FROM pragma_table_list WHERE schema = 'main'") { kinds[row[0]] = row[1] }
-            let names = try String.fetchAll(db, sql: "SELECT name FROM main.sqlite_schema WHERE type IN ('table', 'view') ORDER BY rowid")
-            virtual = names.filter { kinds[$0] == "virtual" }
-            for name in names where !name.asciiLowercased.hasPrefix("sqlite_") && !name.asciiLowercased.hasPrefix("snapsync_") {
-                switch kinds[name] {
-                case "view": views.insert(name)
-                case "virtual": break
-                case "shadow": shadows[name] = owner(of: name) ?? name
-                default:
-                    // If only the application has the module of a virtual table, SQLite reports its shadow tables as ordinary tables.
-                    if let owner = owner(of: name), Self.isShadowName(name.dropFirst(owner.count + 1)) { shadows[name] = owner } else { tables.append(name) }
-                }
-            }
-        }
-
-        private func owner(of name: String) -> String? {
-            virtual.filter { name.asciiLowercased.hasPrefix($0.asciiLowercased + "_") }.max { $0.count < $1.count }
-        }
-
-        private static func isShadowName(_ ending: Substring) -> Bool {
-            let known = [
-                "data", "idx", "content", "docsize", "config", "node", "parent", "rowid", "segments", "segdir", "stat", "chunks", "rowids", "info", "auxiliary",
-            ]
-            let name = String(ending).asciiLowercased
-            return known.contains(name) || name.hasPrefix("vector_chunks") || name.hasPrefix("metadatachunks") || name.hasPrefix("metadatatext")
-        }
-    }
-
     /// The tables to describe. Records those that are left out.
-    private func choose(_ request: DescriptionRequest, _ catalog: Catalog, _ description: inout DatabaseDescription) throws -> [String] {
+    private func choose(_ request: DescriptionRequest, _ catalog: TableCatalog, _ description: inout DatabaseDescription) throws -> [String] {
         func find(_ name: String, _ option: String) throws -> String {
             if let table = catalog.tables.first(where: { $0.asciiLowercased == name.asciiLowercased }) { return table }
             let lowercased = name.asciiLowercased
@@ -139,6 +102,10 @@ extension TableDescriber {
                 description.leftOut.append(
                     .init(table: name, column: nil, reason: "a virtual table; its contents follow from other tables or belong to the application"))
             }
+            for name in catalog.guessed {
+                description.leftOut.append(
+                    .init(table: name, column: nil, reason: "by its name it belongs to the virtual table \(catalog.shadows[name] ?? name)"))
+            }
         }
         return catalog.tables.filter { wanted.contains($0) && !skipped.contains($0) }
     }
@@ -152,10 +119,12 @@ extension TableDescriber {
         var reasons: [String] = []
         let stored = table.columns.filter { !$0.isGenerated }
         for column in table.columns where !DatasetSchema.isIdentifier(column.name) {
-            reasons.append("a column's name is longer than 128 bytes or holds control characters")
+            reasons.append("a column's name is empty, longer than 128 bytes or holds control characters")
         }
-        if !DatasetSchema.isIdentifier(table.name) { reasons.append("the table's name is longer than 128 bytes or holds control characters") }
-        if stored.count > 1000 { reasons.append("it has \(stored.count) columns; a dataset has at most 1000") }
+        if !DatasetSchema.isIdentifier(table.name) { reasons.append("the table's name is empty, longer than 128 bytes or holds control characters") }
+        if stored.count > DatasetSchema.columnLimit {
+            reasons.append("it has \(stored.count) columns; a dataset has at most \(DatasetSchema.columnLimit)")
+        }
         guard reasons.isEmpty else { return .unfit(reasons) }
 
         // Without the collation of its key, SQLite cannot read the rows of such a table in key order.
@@ -230,11 +199,32 @@ extension TableDescriber {
             guard case .failure(let fault) = check.expression else { continue }
             description.notes.append("\(table.name): CHECK(\(check.text)) does not travel, because \(fault.reason); a table that --create makes lacks it")
         }
+        for key in try ForeignKey.all(db) where key.child.asciiLowercased == table.name.asciiLowercased && !TableStructure.areDistinct(key.columns.map(\.child))
+        {
+            description.notes.append(
+                "\(table.name): the foreign key of \(key.columns.map(\.child).joined(separator: ", ")) does not travel, because a column stands in it twice; a table that --create makes lacks it"
+            )
+        }
+        for index in try UniqueIndex.all(db, of: table.name) where !index.isPrimary {
+            guard let reason = Self.reasonAgainst(index, of: table) else { continue }
+            description.notes.append(
+                "\(table.name): the UNIQUE index \(index.name) does not travel, because \(reason); a table that --create makes lacks it")
+        }
         for column in table.columns where !column.isGenerated {
             guard let text = column.defaultText, CheckParser.default(text) == nil else { continue }
             description.notes.append(
                 "\(table.name).\(column.name): the default \(text) does not travel, because it is an expression; a table that --create makes lacks it")
         }
+    }
+
+    /// Why a UNIQUE index cannot be described; nil if it can.
+    private static func reasonAgainst(_ index: UniqueIndex, of table: TableColumns) -> String? {
+        if index.isPartial { return "it has a WHERE" }
+        let columns = index.columns.compactMap { $0.flatMap { table.column($0) } }
+        if columns.count < index.columns.count { return "it has an expression" }
+        if let column = columns.first(where: \.isGenerated) { return "the column \(column.name) is generated" }
+        if !TableStructure.areDistinct(columns.map(\.name)) { return "a column stands in it twice" }
+        return index.collations.first { TableStructure.Collation(rawValue: $0.lowercased()) == nil }.map { "it compares by \($0), which is not SQLite's own" }
     }
 
     private enum Key {
@@ -265,7 +255,8 @@ extension TableDescriber {
         var best: [TableColumns.Column] = []
         for index in try UniqueIndex.all(db, of: table.name) where index.isPlain {
             let columns = index.columns.compactMap { $0.flatMap { table.column($0) } }
-            guard columns.count == index.columns.count, columns.allSatisfy({ $0.isNotNull && !$0.isGenerated }), columns.map(\.collation) == index.collations
+            guard columns.count == index.columns.count, columns.allSatisfy({ $0.isNotNull && !$0.isGenerated }), columns.map(\.collation) == index.collations,
+                TableStructure.areDistinct(columns.map(\.name))
             else { continue }
             if best.isEmpty || columns.count < best.count { best = columns }
         }
@@ -345,7 +336,7 @@ extension TableDescriber {
     }
 
     /// Adds a note for each table that refers to a table that is not synced, because a reader does not have those parent rows.
-    private func notesOnParents(_ description: inout DatabaseDescription, _ catalog: Catalog) throws {
+    private func notesOnParents(_ description: inout DatabaseDescription, _ catalog: TableCatalog) throws {
         let travelling = Set(description.datasets.map { $0.table.asciiLowercased })
         var said: Set<[String]> = []
         for key in try ForeignKey.all(db)

@@ -17,7 +17,8 @@ extension TableInspector {
     package func hasAutoincrement(_ schema: DatasetSchema) throws -> Bool {
         guard try db.hasTable("sqlite_sequence"), try hasRowidKey(schema) else { return false }
         let sql = try String.fetchOne(db, sql: "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE", arguments: [schema.table])
-        return sql?.asciiLowercased.contains("autoincrement") ?? false
+        // The word may also stand in a comment, or in quotes as the name of a column.
+        return sql.map { SQLToken.all(of: Array($0)).contains { $0.isWord("autoincrement") } } ?? false
     }
 
     /// A key that no row has, and that no row ever had in a table with AUTOINCREMENT.

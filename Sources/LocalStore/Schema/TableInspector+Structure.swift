@@ -14,21 +14,21 @@ extension TableInspector {
         func areDescribed(_ names: [String]) -> Bool { names.allSatisfy { described.contains($0.asciiLowercased) } }
         let unique = try UniqueIndex.all(db, of: table.name).filter { $0.isPlain && !$0.isPrimary }.compactMap { index -> TableStructure.Unique? in
             let columns = index.columns.compactMap { $0 }, collations = index.collations.compactMap { TableStructure.Collation(rawValue: $0.lowercased()) }
-            guard areDescribed(columns), collations.count == columns.count else { return nil }
+            guard areDescribed(columns), collations.count == columns.count, TableStructure.areDistinct(columns) else { return nil }
             return TableStructure.Unique(columns: columns, collations: collations)
-        }
+        }.prefix(TableStructure.constraintLimit)
         let references = try transaction.references.foreignKeys().filter { $0.child.asciiLowercased == table.name.asciiLowercased }.compactMap {
             key -> TableStructure.Reference? in
-            guard let parent = datasets.first(where: { $0.table.asciiLowercased == key.parent.asciiLowercased }), areDescribed(key.columns.map(\.child)) else {
-                return nil
-            }
+            guard let parent = datasets.first(where: { $0.table.asciiLowercased == key.parent.asciiLowercased }), areDescribed(key.columns.map(\.child)),
+                TableStructure.areDistinct(key.columns.map(\.child))
+            else { return nil }
             // A foreign key to columns that are not unique in the parent is SQLite's "foreign key mismatch". Do not create tables with one.
             let parentColumns = Set(parent.columns.map { $0.column.asciiLowercased }), named = Set(key.columns.map(\.parent.asciiLowercased))
             guard parentColumns.isSuperset(of: named), try isUnique(named, in: parent.table) else { return nil }
             return TableStructure.Reference(
                 columns: key.columns.map(\.child), parent: parent.name, parentColumns: key.columns.map(\.parent), onDelete: action(key.onDelete),
                 onUpdate: action(key.onUpdate))
-        }
+        }.prefix(TableStructure.constraintLimit)
         let primary = table.primaryKey.map(\.name)
         let travelling = table.columns.filter { !$0.isGenerated && described.contains($0.name.asciiLowercased) }.map(\.name)
         let checks = try TableCheck.all(db, of: table, columns: travelling).compactMap(\.described).prefix(TableStructure.checkLimit)
@@ -39,7 +39,7 @@ extension TableInspector {
                     collation: TableStructure.Collation(rawValue: column.collation.lowercased()) ?? .binary, default: column.describedDefault)
             },
             primaryKey: areDescribed(primary) ? primary : [], autoincrement: try hasAutoincrement(schema), withoutRowid: table.isWithoutRowid,
-            strict: table.isStrict, unique: unique, references: references, checks: checks.isEmpty ? nil : Array(checks))
+            strict: table.isStrict, unique: Array(unique), references: Array(references), checks: checks.isEmpty ? nil : Array(checks))
     }
 
     private func isUnique(_ columns: Set<String>, in table: String) throws -> Bool {

@@ -126,9 +126,7 @@ package struct TableInspector: TransactionPart {
         try Row.fetchAll(
             db.cachedStatement(sql: "SELECT name FROM pragma_index_list(?) WHERE \"unique\" = 1 AND partial = 0"), arguments: [schema.table]
         ).map { index in
-            try Row.fetchAll(
-                db.cachedStatement(sql: "SELECT name, coll, \"desc\" FROM pragma_index_xinfo(?) WHERE key = 1 ORDER BY seqno"), arguments: [index[0] as String]
-            ).map { ($0[0], $0[1], $0[2]) }
+            try Row.fetchAll(db.cachedStatement(sql: UniqueIndex.partsSQL), arguments: [index[0] as String]).map { ($0[0], $0[1], $0[2]) }
         }
     }
 

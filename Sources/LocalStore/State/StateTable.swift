@@ -63,6 +63,11 @@ package struct StateTable: TransactionPart {
     /// missing.
     package func removedColumns(of schema: DatasetSchema) throws -> [String] { try value("removedColumns:\(schema.name)") ?? [] }
 
+    /// The JSON names of the columns that were removed from these datasets, by dataset name.
+    package func removedColumns(of schemas: [DatasetSchema]) throws -> [String: Set<String>] {
+        try Dictionary(schemas.map { ($0.name, Set(try removedColumns(of: $0))) }, uniquingKeysWith: { first, _ in first })
+    }
+
     /// Stores which columns were removed from a dataset.
     package func setRemovedColumns(_ names: [String], of schema: DatasetSchema) throws {
         try setValue("removedColumns:\(schema.name)", names.isEmpty ? nil : names.sorted())

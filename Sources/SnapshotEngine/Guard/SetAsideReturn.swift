@@ -207,7 +207,7 @@ extension SyncContext {
                 let notices = try database.write { transaction in
                     try transaction.changeLog.consolidate(of: settings.datasets)
                     ledger.parents = try OrphanResolver(transaction, datasets: settings.datasets, publishes: true)
-                    let keeper = try ForeignKeyEnforcer(transaction, datasets: settings.datasets)
+                    let keeper = try ForeignKeyEnforcer(transaction, datasets: settings.datasets, takesVersion: true)
                     try transaction.tracking.importing(settings.datasets, then: keeper.enforce) {
                         try RowSettlement(datasets: settings.datasets, transaction: transaction, ledger: ledger, publishes: true, isImport: false).run()
                     }

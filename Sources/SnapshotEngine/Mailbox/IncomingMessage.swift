@@ -39,9 +39,12 @@ package struct IncomingMessage: Sendable {
 
     /// Reads a message.
     ///
-    /// - Parameter datasets: the device's datasets; nil if they are unknown, in which case only the message's form is checked.
+    /// - Parameters:
+    ///   - datasets: the device's datasets; nil if they are unknown, in which case only the message's form is checked.
+    ///   - removed: the JSON names of columns that were taken out of the datasets, by dataset name. A reader that has not heard of it yet sends them
+    ///     all the same. They are left out of the row.
     /// - Throws: ``Fault``.
-    package init(_ found: CloudMessage, datasets: [DatasetSchema]?, now: Instant) throws {
+    package init(_ found: CloudMessage, datasets: [DatasetSchema]?, removed: [String: Set<String>] = [:], now: Instant) throws {
         name = CloudMessageName(sender: found.sender, id: found.id)
         guard let message = try? StrictJSON.decode(SyncUpdateMessage.self, from: found.body) else {
             throw Fault(reason: "it is of a type that this version does not know, or lacks a field")
@@ -57,10 +60,12 @@ package struct IncomingMessage: Sendable {
             subject = nil
             return
         }
-        subject = try Self.subject(of: message, operation, datasets)
+        subject = try Self.subject(of: message, operation, datasets, removed)
     }
 
-    private static func subject(of message: SyncUpdateMessage, _ operation: MessageOperation, _ datasets: [DatasetSchema]) throws -> Subject {
+    private static func subject(
+        of message: SyncUpdateMessage, _ operation: MessageOperation, _ datasets: [DatasetSchema], _ removed: [String: Set<String>]
+    ) throws -> Subject {
         let named = message.type.dataset
         guard named == nil || message.dataset == nil || message.dataset == named else {
             throw Fault(reason: "its type is not one of the dataset that it names")
@@ -75,8 +80,9 @@ package struct IncomingMessage: Sendable {
             let isNone = key.text.map(\.isEmpty) == true || key.byteCount > FormatLimits.keyBytes
             throw Fault(reason: isNone ? "it names no entity" : "its key is not one of the dataset")
         }
-        let entitySchema = try self.entitySchema(of: message, schema)
-        if operation == .put { try check(message.entity, key, entitySchema) }
+        let removed = removed[schema.name] ?? []
+        let entitySchema = try self.entitySchema(of: message, schema, removed)
+        if operation == .put { try check(message.entity, key, entitySchema, removed) }
         let rules = schema.messageRules
         let patch = operation == .patch && rules != nil ? try RowPatch(message, schema) : nil
         let isAllowed =
@@ -91,9 +97,9 @@ package struct IncomingMessage: Sendable {
     }
 
     /// Returns the schema with only the columns that the sender of a row knows.
-    private static func entitySchema(of message: SyncUpdateMessage, _ schema: DatasetSchema) throws -> DatasetSchema {
+    private static func entitySchema(of message: SyncUpdateMessage, _ schema: DatasetSchema, _ removed: Set<String>) throws -> DatasetSchema {
         guard message.type.operation == .put, let names = message.columns else { return schema }
-        let wanted = Set(names), columns = schema.columns.filter { wanted.contains($0.name) }
+        let wanted = Set(names).subtracting(removed), columns = schema.columns.filter { wanted.contains($0.name) }
         guard columns.count == wanted.count else {
             throw Fault(reason: "its row has columns that this device does not know; update the dataset file or snapsync here")
         }
@@ -105,12 +111,12 @@ package struct IncomingMessage: Sendable {
         }
     }
 
-    private static func check(_ entity: String?, _ key: EntityKey, _ schema: DatasetSchema) throws {
+    private static func check(_ entity: String?, _ key: EntityKey, _ schema: DatasetSchema, _ removed: Set<String>) throws {
         let row = schema.messageRules?.vocabulary == .buckets ? "bucket" : "row"
         guard let entity else { throw Fault(reason: "it lacks the \(row)") }
         let copies = EntityCopies(schema: schema)
         do {
-            let unknown = try EntityDocument.give(entity, of: schema, to: copies)
+            let unknown = try EntityDocument.give(entity, of: schema, to: copies).subtracting(removed)
             guard unknown.isEmpty else { throw Fault(reason: "its \(row) has fields that this device does not know; update the dataset file or snapsync here") }
         } catch let error as FormatError {
             throw Fault(reason: "its \(row) is not one of the dataset: \(error.reason)")

@@ -57,12 +57,13 @@ struct MailboxProcessor: Sendable {
     }
 
     private func listAndApply(_ look: MailboxListingCache?) async throws -> Outcome {
-        let heard = try device.database.read(at: .read) { Set(try $0.inbox.entries().map(\.id)) }
+        let datasets = device.settings.datasets
+        let (heard, removed) = try device.database.read(at: .read) { (Set(try $0.inbox.entries().map(\.id)), try $0.state.removedColumns(of: datasets)) }
         let mailbox = try await device.cloud.at(.fetch).mailbox(MailboxRequest(known: heard), in: device.zone)
         let now = device.now()
         var setAside = mailbox.setAside.count
         let incoming = mailbox.messages.compactMap { found -> IncomingMessage? in
-            guard let message = try? IncomingMessage(found, datasets: device.settings.datasets, now: now) else {
+            guard let message = try? IncomingMessage(found, datasets: datasets, removed: removed, now: now) else {
                 setAside += 1
                 return nil
             }

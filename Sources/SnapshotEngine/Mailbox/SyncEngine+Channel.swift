@@ -99,9 +99,12 @@ extension SyncEngine {
         guard CloudNames.isMessageID(name.id), CloudNames.isName(name.sender) else { throw ChannelMessage.refusal("its id or sender is not one") }
         let body = try SyncError.at(.encode) { try StrictJSON.encode(message) }
         guard body.count <= ChannelMessage.byteLimit else { throw ChannelMessage.refusal("it is larger than \(ChannelMessage.byteLimit) bytes") }
+        let datasets = device.settings.datasets
+        let removed = try database.read(at: .read) { try $0.state.removedColumns(of: datasets) }
         let incoming: IncomingMessage
         do {
-            incoming = try IncomingMessage(CloudMessage(id: name.id, sender: name.sender, body: body), datasets: device.settings.datasets, now: now())
+            incoming = try IncomingMessage(
+                CloudMessage(id: name.id, sender: name.sender, body: body), datasets: datasets, removed: removed, now: now())
         } catch let fault as IncomingMessage.Fault {
             throw ChannelMessage.refusal(fault.reason)
         }

@@ -316,7 +316,7 @@ package struct ImportRun: Sendable {
             guard let prepared else { return nil }
             if let upstream = local.upstream, upstream.fork == nil { try forgetPublished(upstream, in: transaction) }
             transaction.ignoresChecks = ignoringChecks
-            let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets)
+            let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets, takesVersion: true)
             let replaced = try transaction.tracking.importing(device.settings.datasets, then: keeper.enforce) {
                 try prepared.merging.begin(incoming)
                 let replaced = try incoming.indices.map {

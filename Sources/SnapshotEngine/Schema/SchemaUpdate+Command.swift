@@ -33,6 +33,8 @@ public struct DescriptionUpdateReport: Sendable, Encodable {
             case columnAdded, columnRemoved, columnRenamed, tableRenamed, columnMade, tableMade, datasetAdded, datasetRemoved
             /// The zone has it and this database does not.
             case columnLacking, datasetLacking
+            /// The dataset has as many columns as it may have.
+            case columnLeftOut
             /// The edits that readers may send.
             case readerEditsChanged
         }
@@ -260,7 +262,9 @@ extension SchemaUpdate {
                 if takenOut.contains(where: { $0.column.asciiLowercased == name.asciiLowercased }) { return false }
                 return publishes || kinds[name.asciiLowercased] != nil
             }
-            for column in try transaction.describer.columns(own, of: before, kinds: kinds) {
+            let room = max(0, DatasetSchema.columnLimit - columns.count)
+            for name in own.dropFirst(room) { note(.columnLeftOut, schema.name, column: name, SchemaUpdate.tooMany(name, in: schema)) }
+            for column in try transaction.describer.columns(Array(own.prefix(room)), of: before, kinds: kinds) {
                 columns.append(column)
                 note(
                     .columnAdded, schema.name, column: column.column,

@@ -37,7 +37,12 @@ struct SchemaUpdate {
         }
         if isSeen, states.allSatisfy(\.unknownFields.isEmpty) { return Outcome(device: device) }
         let found = try SyncError.at(.read) { try device.database.read { transaction in try device.settings.datasets.map(transaction.tables.differences) } }
-        try refuseBreaking(found)
+        // A publication would tell every device that the values are gone.
+        if let refusal = MissingTables.refusal(
+            found, device.settings, at: device.database.path, "nothing was \(device.settings.role.publishes ? "published" : "imported")")
+        {
+            throw refusal
+        }
         var wanted: [(TableDifferences, [String])] = [], waiting: [String] = []
         if source != .file {
             let unknown = Dictionary(states.map { ($0.name, Set($0.unknownFields)) }, uniquingKeysWith: { first, _ in first })
@@ -46,8 +51,8 @@ struct SchemaUpdate {
                 let names = one.newColumns.filter { name in
                     if unknown[one.schema.name]?.contains(name) == true { return true }
                     return device.settings.role.publishes && !left.contains(name) && !one.unfillableColumns.contains(name)
-                }
-                if !names.isEmpty { wanted.append((one, names)) }
+                }.prefix(one.schema.freeColumns)
+                if !names.isEmpty { wanted.append((one, Array(names))) }
                 if device.settings.role.publishes { waiting += notices(on: one, leaving: left.union(names)) }
             }
         }
@@ -80,10 +85,16 @@ struct SchemaUpdate {
 
     /// Says which new columns wait for somebody to take them over: earlier versions have no values of them, and a row cannot be without.
     private func notices(on one: TableDifferences, leaving left: Set<String>) -> [String] {
-        one.newColumns.filter { one.unfillableColumns.contains($0) && !left.contains($0) }.map { column in
-            "\(one.schema.name): the new column \(column) does not travel, because it is NOT NULL and has no default; to let it travel: "
+        one.newColumns.filter { !left.contains($0) }.compactMap { column in
+            if !one.unfillableColumns.contains(column) { return Self.tooMany(column, in: one.schema) }
+            return "\(one.schema.name): the new column \(column) does not travel, because it is NOT NULL and has no default; to let it travel: "
                 + "snapsync describe --update --db \(DatabaseDescriber.shellWord(device.database.path))"
         }
+    }
+
+    /// Says that a new column finds no place in a dataset.
+    static func tooMany(_ column: String, in schema: DatasetSchema) -> String {
+        "\(schema.name): the new column \(column) does not travel, because a dataset has at most \(DatasetSchema.columnLimit) columns"
     }
 
     /// Whether the type of these columns may be changed to `any` automatically. It may if their datasets were described from the tables or the
@@ -137,32 +148,6 @@ struct SchemaUpdate {
     func zoneState() async throws -> (state: ZoneState, descriptions: [DatasetDescription])? {
         let state = try await device.records(at: nil, notBefore: device.database.read(at: .read) { try $0.state.appliedHere() })
         return state.token == nil ? nil : (state, try state.descriptions(in: device.zone))
-    }
-
-    /// Refuses a database in which a synced table or column is missing: a publication would tell every device that the values are gone.
-    private func refuseBreaking(_ found: [TableDifferences]) throws {
-        guard let one = found.first(where: \.isBreaking) else { return }
-        let update = "snapsync describe --update --db \(DatabaseDescriber.shellWord(device.database.path))"
-        let reason: String, hint: String
-        if let table = one.table, one.isRenamed {
-            (reason, hint) = ("the table is named \(table) now", "to take the new name over: \(update)")
-        } else if one.table == nil {
-            (reason, hint) = (
-                "there is no such table",
-                "to take the dataset out\(device.settings.role.publishes ? " of the zone" : " of this database"): \(update) --remove \(one.schema.name); else make the table again"
-            )
-        } else if let renamed = one.renamedColumns.first {
-            (reason, hint) = ("the column \(renamed.column.column) is named \(renamed.name) now", "to take the new name over: \(update)")
-        } else {
-            let names = one.lostColumns.map(\.column).joined(separator: ", ")
-            (reason, hint) = (
-                "it has no column \(names)",
-                "if \(Format.word(one.lostColumns.count, "it was", "they were")) dropped on purpose: \(update); else add the column again"
-            )
-        }
-        throw SyncError(
-            .refused, step: .open, at: "\(device.database.path), table \(one.schema.table)",
-            "dataset \(one.schema.name): \(reason); nothing was \(device.settings.role.publishes ? "published" : "imported")", hint: hint)
     }
 
     /// Whether nothing was imported yet. `init` has then decided which datasets the device takes.
@@ -244,6 +229,11 @@ func adoptingUnknownColumns(_ device: SyncContext, _ run: (SyncContext) async th
     current = outcome.device
     current.notices = outcome.notices
     return try await report.followed(by: run(current))
+}
+
+extension DatasetSchema {
+    /// How many more columns the dataset may have.
+    var freeColumns: Int { Self.columnLimit - columns.count }
 }
 
 extension SyncSettings {

@@ -127,7 +127,7 @@ enum DatabaseDescriber {
 
     /// Quotes a table's name for the lists of `--skip` and `--tables`.
     private static func listed(_ name: String) -> String {
-        guard name.contains(",") || name.contains("\"") || name.hasPrefix(" ") else { return name }
+        guard name.isEmpty || name == "all" || name.contains(",") || name.contains("\"") || name.hasPrefix(" ") else { return name }
         return "\"" + name.replacing("\"", with: "\"\"") + "\""
     }
 

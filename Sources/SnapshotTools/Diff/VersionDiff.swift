@@ -34,7 +34,10 @@ struct VersionDiff: Sendable {
         let records = Dictionary(
             (before.records + after.records).filter { DatasetRecord($0) != nil }.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         var isKnown = dataset == nil
-        for name in records.keys.sorted() {
+        // Most records are named for their dataset. Only if none is, open the others to find it.
+        let likely = dataset.map { wanted in records.keys.filter { $0 == wanted || $0 == "\(wanted)_data" } } ?? []
+        for name in likely.sorted() + records.keys.filter({ !likely.contains($0) }).sorted() {
+            if dataset != nil, isKnown { break }
             var left: DatasetVersion?, right: DatasetVersion?
             if let record = before.record(name) { left = try await open(record) }
             if let record = after.record(name) { right = try await open(record) }

@@ -63,13 +63,17 @@ struct DatabaseFacts: Sendable {
         let states = (try? database.read { try $0.datasetStates.all() }) ?? []
         let survey = look { try TriggerSurvey(path: database.path, settings.datasets) }
         datasets = settings.datasets.map { schema in
-            Dataset(
-                schema: schema, shape: look { try database.read { try $0.tables.check(of: schema) } },
+            let shape = look {
+                try MissingTables.verify([schema], of: settings, in: database)
+                return try database.read { try $0.tables.check(of: schema) }
+            }
+            return Dataset(
+                schema: schema, shape: shape,
                 isTracking: look { try database.read { try $0.tracking.isInstalled([schema]) } },
                 setAside: look { try database.read { Dictionary(grouping: try $0.setAside.entities(of: schema), by: \.reason.name).mapValues(\.count) } },
                 unknownFields: states.first { $0.name == schema.name }?.unknownFields ?? [],
                 applicationTriggers: survey.map { $0.triggers.filter { $0.dataset == schema.name }.map { TriggerReport($0, datasets: settings.datasets) } },
-                unwritable: (try? survey.get())?.unwritable[schema.name])
+                unwritable: (try? shape.get()) == nil ? nil : (try? survey.get())?.unwritable[schema.name])
         }
     }
 }

@@ -56,8 +56,11 @@ extension SnapshotInspector {
     /// The messages in the mailbox and, with a database, those that it sent and received.
     public func messages() async throws -> MessagesReport {
         try await WorkerThreads.host {
-            let (told, heard) = try SyncError.at(.read) {
-                try device?.database.read { (try $0.outbox.entries(), try $0.inbox.entries()) } ?? ([], [])
+            let datasets = device?.settings.datasets
+            let (told, heard, removed) = try SyncError.at(.read) {
+                try device?.database.read { (try $0.outbox.entries(), try $0.inbox.entries(), try $0.state.removedColumns(of: datasets ?? [])) } ?? (
+                    [], [], [:]
+                )
             }
             let mailbox = try await cloud.at(.fetch).mailbox(MailboxRequest(limit: .max), in: zone)
             // Only a reader sends messages.
@@ -70,7 +73,7 @@ extension SnapshotInspector {
             var setAside = mailbox.setAside.map { MessagesReport.SetAside(file: $0.place, reason: $0.reason) }
             for found in mailbox.messages {
                 do {
-                    let message = try IncomingMessage(found, datasets: device?.settings.datasets, now: device?.now() ?? .now).message
+                    let message = try IncomingMessage(found, datasets: datasets, removed: removed, now: device?.now() ?? .now).message
                     let outcome = outcomes[found.id]
                     waiting.append(
                         MessagesReport.Waiting(

@@ -180,7 +180,14 @@ struct StatusReporter: Sendable {
     let gate: GateReport
 
     func run() async throws -> StatusReport {
-        let local = try SyncError.at(.read) { try LocalStatus(device.database, now: device.now()) }
+        let local: LocalStatus
+        do {
+            local = try SyncError.at(.read) { try LocalStatus(device.database, now: device.now()) }
+        } catch {
+            // A synced table that is gone has more to say than SQLite's words for it.
+            try MissingTables.verify(device.settings.datasets, of: device.settings, in: device.database)
+            throw error
+        }
         let copies = try await LocalBackups(device: device).all()
         guard gate.isOpen else { return StatusReport(device.database.path, local, nil, gate, nil, copies: copies) }
         do {

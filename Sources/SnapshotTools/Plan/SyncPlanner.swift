@@ -21,6 +21,7 @@ struct SyncPlanner: Sendable {
 
     func run() async throws -> SyncPlan {
         let settings = device.settings
+        try MissingTables.verify(settings.datasets, of: settings, in: device.database)
         let (applied, view) = try device.database.read(at: .read) { (try $0.state.applied(), try $0.state.view()) }
         let head = try await newestState(applied)
         var incoming: [Incoming] = []

@@ -38,6 +38,11 @@ struct AssetRepair {
         lost = []
         var snapshots: [StoredSnapshot] = []
         for asset in assets.snapshots {
+            guard asset.asset.index != nil else {
+                if isFirst { account.checked += 1 }
+                if !sound.contains(asset.asset.path) { try await mendWhole(asset, kind: "snapshot", &account) }
+                continue
+            }
             if isFirst { account.checked += 2 }
             if let snapshot = try await open(asset, snapshots, &account) { snapshots.append(snapshot) }
         }
@@ -48,7 +53,7 @@ struct AssetRepair {
         }
         for asset in assets.changes where !sound.contains(asset.asset.path) {
             if isFirst { account.checked += 1 }
-            try await mendChanges(asset, &account)
+            try await mendWhole(asset, kind: "changes", &account)
         }
         hasProgress = account.mended.count > before && !lost.isEmpty
     }
@@ -181,9 +186,10 @@ struct AssetRepair {
         return sources
     }
 
-    // MARK: change assets
+    // MARK: assets without a block index
 
-    private mutating func mendChanges(_ asset: KeptAssets.Asset, _ account: inout RepairAccount) async throws {
+    /// Checks an asset by the hash of the whole file: a change asset, or a snapshot asset whose record names no block index.
+    private mutating func mendWhole(_ asset: KeptAssets.Asset, kind: String, _ account: inout RepairAccount) async throws {
         let path = asset.asset.path
         let (found, copies) = try await SyncError.at(.fetch) {
             (try await directory.findFile(path, in: zone), try await directory.copies(beside: asset.path, in: zone))
@@ -192,18 +198,19 @@ struct AssetRepair {
             sound.insert(path)
             return
         }
-        if let (bytes, source) = try await changes(asset, found, copies), let done = try await replace(path, bytes, sha256: asset.asset.sha256) {
+        if let (bytes, source) = try await whole(asset, found, copies), let done = try await replace(path, bytes, sha256: asset.asset.sha256) {
             sound.insert(path)
             account.mended.append(
-                RepairReport.Mended(file: path, kind: "changes", wasMissing: found == nil, blocks: [], sources: [source], setAside: done.setAside))
+                RepairReport.Mended(file: path, kind: kind, wasMissing: found == nil, blocks: [], sources: [source], setAside: done.setAside))
             return
         }
         lose(
-            path, "changes", isMissing: found == nil, asset, blocks: [], "what the version changed is \(found == nil ? "missing" : "damaged"), and nowhere else"
+            path, kind, isMissing: found == nil, asset, blocks: [],
+            "\(kind == "changes" ? "what the version changed" : "the file") is \(found == nil ? "missing" : "damaged"), and nowhere else"
         )
     }
 
-    private func changes(_ asset: KeptAssets.Asset, _ found: FoundFile?, _ copies: [FoundFile]) async throws -> (bytes: [UInt8], source: String)? {
+    private func whole(_ asset: KeptAssets.Asset, _ found: FoundFile?, _ copies: [FoundFile]) async throws -> (bytes: [UInt8], source: String)? {
         for copy in copies where try copy.isWhole(byteCount: asset.asset.byteCount, sha256: asset.asset.sha256) {
             if let bytes = try copy.bytes(limit: FormatLimits.changeRawBytes) { return (bytes, copy.path) }
         }

@@ -7,7 +7,7 @@ struct ReaderEditsOption: ParsableArguments {
         name: .long,
         help: ArgumentHelp(
             """
-            The tables whose rows readers may add, change and delete: all, none, or names with commas between them. A reader sends its edits as \
+            The tables whose rows readers may add, change and delete: all, none, or names as in --tables. A reader sends its edits as \
             messages (docs/messages.md). With init it needs --tables; a dataset file says it itself. With describe it needs --update. Default: \
             readers only read; with describe --update, as it was.
             """, valueName: "all|none|a,b"))
@@ -19,11 +19,12 @@ struct ReaderEditsOption: ParsableArguments {
 
     /// The chosen value; nil if the option is not given.
     var choice: ReaderEdits? {
-        switch readerEdits {
-        case nil: nil
+        guard let readerEdits else { return nil }
+        let chosen = TableNames([readerEdits])
+        return switch chosen.word {
         case "all": .all
         case "none": ReaderEdits.none
-        case let names?: .tables(names.split(separator: ",").map { String($0.drop { $0 == " " }) })
+        default: .tables(chosen.names)
         }
     }
 }

@@ -7,7 +7,7 @@ struct TableOptions: ParsableArguments {
         name: .long,
         help: ArgumentHelp(
             """
-            Describe the tables from the database: all, or names with commas between them, one that holds a comma in double quotes. Default: with describe all; with init what the \
+            Describe the tables from the database: all, or names with commas between them, one that holds a comma, or is named all, in double quotes. Default: with describe all; with init what the \
             zone describes, or for the first publisher the built-in buckets and notifications; with describe --update none.
             """, valueName: "all|a,b"))
     var tables: [String] = []
@@ -32,36 +32,10 @@ struct TableOptions: ParsableArguments {
 
     /// The chosen tables; all tables unless `--tables` names some.
     func choice() -> TableChoice {
-        let names = Self.names(tables)
+        let chosen = TableNames(tables)
         return TableChoice(
-            tables: names.isEmpty || names == ["all"] ? nil : names, skipped: Self.names(skip),
+            tables: chosen.names.isEmpty || chosen.word == "all" ? nil : chosen.names, skipped: TableNames(skip).names,
             timestamps: timestamp.compactMap(Self.parts).map { .init(table: $0.table, column: $0.column == "none" ? nil : $0.column) })
-    }
-
-    /// The names in comma-separated lists. A name in double quotes, as in SQL, may contain commas.
-    private static func names(_ lists: [String]) -> [String] {
-        lists.flatMap { (list: String) -> [String] in
-            var names: [String] = [], name = "", isQuoted = false, wasQuoted = false
-            func end() {
-                let text = wasQuoted ? name : String(name.drop { $0 == " " })
-                if !text.isEmpty { names.append(text) }
-                (name, wasQuoted) = ("", false)
-            }
-            var rest = list[...]
-            while let character = rest.popFirst() {
-                switch character {
-                case "\"" where isQuoted && rest.first == "\"":
-                    name.append("\"")
-                    rest.removeFirst()
-                case "\"" where isQuoted: isQuoted = false
-                case "\"" where name.allSatisfy { $0 == " " } && !wasQuoted: (name, isQuoted, wasQuoted) = ("", true, true)
-                case "," where !isQuoted: end()
-                default: name.append(character)
-                }
-            }
-            end()
-            return names
-        }
     }
 
     // Split at the last `=`: a table's name may contain one, a column's name rarely does.
