@@ -61,7 +61,7 @@ import Testing
             environment['LD_PRELOAD'] = shifted_clock(90000)
             before = newest()
             run('sync --db phone.db')
-            assert newest() == before + 1 and load(newest()).get('saved', []) == [], load(newest())
+            assert newest() == before + 1 and [saved['name'] for saved in load(newest())['saved']] == ['snapshot_freshness'], load(newest())
             run('sync --db watch.db')
             run('key passphrase --new-file passphrase --db phone.db')
             run('mirror cloud copy')
@@ -102,14 +102,14 @@ import Testing
             from traced import *
             here = os.path.abspath('.')
             write('home/.aws/config', ('[default]\ncredential_process = %s/give\n' % here).encode())
-            write('answer', b'{"Version":1,"AccessKeyId":"\#(keys["AWS_ACCESS_KEY_ID"]!)","SecretAccessKey":"\#(keys["AWS_SECRET_ACCESS_KEY"]!)"}')
-            write('give', b'#!/bin/sh\ncd "${0%/*}"\ntr "\\0" " " < /proc/$PPID/cmdline >> told\nenv >> told\nls -l /proc/self/fd >> told\ncat answer\n')
+            write(here + '/answer', b'{"Version":1,"AccessKeyId":"\#(keys["AWS_ACCESS_KEY_ID"]!)","SecretAccessKey":"\#(keys["AWS_SECRET_ACCESS_KEY"]!)"}')
+            write(here + '/give', b'#!/bin/sh\ncd "${0%/*}"\ntr "\\0" " " < /proc/$PPID/cmdline >> told\nenv >> told\nls -l /proc/self/fd >> told\ncat answer\n')
             os.chmod('give', 0o755)
             secret = b'\#(keys["AWS_SECRET_ACCESS_KEY"]!)'
             environment = {name: value for name, value in os.environ.items() if not name.startswith('AWS_')}
-            environment.update(XDG_DATA_HOME=here + '/keys', HOME=here + '/home', AWS_EC2_METADATA_DISABLED='true', AWS_REGION='us-east-1')
+            environment.update(XDG_DATA_HOME=here + '/keys', HOME=here + '/home', AWS_EC2_METADATA_DISABLED='true', AWS_REGION='us-east-1', AWS_ENDPOINT_URL_S3='\#(server.endpoint)')
             look = Looked('\#(BuiltCommand.path())', environment, Secrets([secret], [b'CANARY-row']))
-            def run(line, *rest, **more): return look.run(line.replace('CLOUD', '--cloud s3://\#(bucket)/app --endpoint \#(server.endpoint)'), *rest, piped=[secret], **more)
+            def run(line, *rest, **more): return look.run(line.replace('CLOUD', '--cloud s3://\#(bucket)/app'), *rest, piped=[secret], **more)
             def seeds(device): return [bytes.fromhex(json.load(open(key_file(device)))[name]) for name in ('signingSeed', 'sealingSeed')]
 
             init = run('init --db phone.db CLOUD --role writer --device phone --sealed', code=True)
@@ -122,12 +122,12 @@ import Testing
             look.add(*seeds('watch'))
             run('member approve watch --yes --db phone.db')
             run(join)
-            run('mirror s3://\#(bucket)/app copy --endpoint \#(server.endpoint)')
+            run('mirror s3://\#(bucket)/app copy')
             look.add(*open_zone(ZONE.replace('cloud/', 'copy/'), seeds('phone')[1]).secrets.values())
             for line in ('sync --db watch.db', 'key rotate --db phone.db', 'export --full --db phone.db', 'verify --all --local --db watch.db', 'doctor --db phone.db', 'status --json --db phone.db'):
                 run(line)
             # A program that fails has said the secret all the same.
-            write('give', read('give') + b'exit 3\n')
+            write(here + '/give', read('give') + b'exit 3\n')
             run('sync --db phone.db', 77)
             told = read('told')
             assert b'sync --db watch.db' in told and not look.secrets.found('told', told), told
