@@ -103,7 +103,7 @@ import Testing
             here = os.path.abspath('.')
             write('home/.aws/config', ('[default]\ncredential_process = %s/give\n' % here).encode())
             write(here + '/answer', b'{"Version":1,"AccessKeyId":"\#(keys["AWS_ACCESS_KEY_ID"]!)","SecretAccessKey":"\#(keys["AWS_SECRET_ACCESS_KEY"]!)"}')
-            write(here + '/give', b'#!/bin/sh\ncd "${0%/*}"\ntr "\\0" " " < /proc/$PPID/cmdline >> told\nenv >> told\nls -l /proc/self/fd >> told\ncat answer\n')
+            write(here + '/give', b'#!/bin/sh\ncd "${0%/*}"\ntr "\\0" " " < /proc/$(grep PPid /proc/$PPID/status | tr -dc 0-9)/cmdline >> told\nenv >> told\nls -l /proc/self/fd >> told\ncat answer\n')
             os.chmod('give', 0o755)
             secret = b'\#(keys["AWS_SECRET_ACCESS_KEY"]!)'
             environment = {name: value for name, value in os.environ.items() if not name.startswith('AWS_')}
