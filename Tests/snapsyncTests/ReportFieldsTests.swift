@@ -182,7 +182,7 @@ import Testing
     /// The reports of a zone that is sealed later, and of its freshness.
     private func checkTurnOver(_ check: ([String: Any], String) throws -> Void) throws {
         let scene = try SignedScene()
-        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --create")
+        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --create --replicated")
         try scene.succeed("generate --db phone.db --notifications 5")
         try scene.succeed("sync --db phone.db")
         try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")

@@ -81,17 +81,21 @@ import Testing
         try scene.refuse("sync --db watch.db", exit: 78, saying: ["another database has synced as watch"])
     }
 
-    @Test(arguments: ["", "--signed", "--sealed"]) func theDoctorTellsOfRowsThatCopiesOfTheFolderShow(_ kind: String) throws {
+    @Test(arguments: ["", "--signed", "--sealed"]) func rowsThatCopiesOfTheFolderShowAreTold(_ kind: String) throws {
         let scene = try SignedScene()
         try scene.succeed("generate --db phone.db --notifications 20 --buckets 3")
         try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone \(kind)")
         try scene.succeed("sync --db phone.db")
         #expect(try !scene.succeed("doctor --db phone.db").contains("notice: encryption"))
+        #expect(try !scene.succeed("status --db phone.db").contains("not sealed"))
         try FileManager.default.createDirectory(atPath: scene.scene.scratch.path("cloud/.stfolder"), withIntermediateDirectories: false)
         let told = try scene.succeed("doctor --db phone.db")
         #expect(told.contains("notice: encryption: the zone is not sealed, and Syncthing replicates its folder") == (kind != "--sealed"), "\(told)")
         #expect(told.contains("all is well"))
         let status = try scene.succeed("status --db phone.db")
         #expect(status.contains("the oldest key is phone's, of 20") == !kind.isEmpty, "\(status)")
+        let exposure = "not sealed, and Syncthing replicates its folder: whoever can read a copy of the folder can read every row"
+        #expect(status.contains("  \(exposure)\n") == (kind != "--sealed"), "\(status)")
+        #expect(try scene.json("status --db phone.db")["exposure"] as? String == (kind == "--sealed" ? nil : exposure))
     }
 }

@@ -42,7 +42,8 @@ import Testing
         for line in ["verify --all --local --db watch.db", "verify --all --local --db laptop.db"] {
             #expect(try succeed(line).contains("all is well"), "\(line)")
         }
-        #expect(try succeed("status --db watch.db").contains("signed by 3 members, creator \(words)"))
+        let status = try succeed("status --db watch.db")
+        #expect(status.contains("signed by 3 members, creator \(words)") && status.contains("not sealed, and its cloud is a bucket: "), "\(status)")
         // Another device under the same words is not let in.
         try bucket.scene.refuse(
             initialize("other", "--role reader --create --trust lusab-babad-gutih-tugad-mudof-sakat-bahaf-votuk"), exit: 65,

@@ -21,11 +21,9 @@ struct DoctorFacts: Sendable {
     /// The report of `status`; nil without a database.
     var status: Look<StatusReport>?
 
-    /// Where others than the zone's devices can read the cloud's files, and what they read; nil if nothing indicates that.
-    var readers: (place: String, what: String)? {
-        if bucket != nil { return ("its cloud is a bucket", "the bucket") }
-        guard let directory, directory.tool != nil || directory.isSaidReplicated else { return nil }
-        return ("\(directory.tool?.name ?? "a tool") replicates its folder", "a copy of the folder")
+    /// Where others than the zone's devices can read the cloud's files; nil if nothing indicates that.
+    var readers: StoreReaders? {
+        StoreReaders(isBucket: bucket != nil, tool: directory?.tool?.name, isSaidReplicated: directory?.isSaidReplicated ?? false)
     }
 
     /// Runs `body` and keeps its result or its error.

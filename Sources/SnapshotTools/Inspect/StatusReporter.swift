@@ -131,6 +131,9 @@ public struct StatusReport: Sendable, Encodable {
     public let devices: [OtherDevice]
     /// The signature of the zone; nil if it is not signed or the cloud was not read.
     public let signature: SignatureReport?
+    /// Who else can read every row of a zone that is not sealed, as a sentence: whoever can read its bucket, or a copy of its replicated folder.
+    /// Nil in a sealed zone, elsewhere, and if the cloud was not read.
+    public let exposure: String?
     /// Whether this database is synced and, if not, why.
     public let gate: GateReport
     /// Why the cloud could not be read; nil if it was read or if the gate is closed.
@@ -242,6 +245,10 @@ extension StatusReport {
         devices = zone.map { zone in zone.reports.map { OtherDevice($0, zone.versions, now: local.now) } } ?? []
         forks = zone?.forks ?? []
         signature = zone?.signature
+        let readers =
+            zone != nil && zone?.signature?.isSealed != true
+            ? StoreReaders(cloud: local.settings.cloud, isSaidReplicated: local.operators.isReplicated) : nil
+        exposure = readers.map { "not sealed, and \($0.place): whoever can read \($0.what) can read every row" }
         self.gate = gate
         cloudProblem = problem
         freshness = local.freshness.map {

@@ -151,6 +151,7 @@ struct StatusCommand: AsyncParsableCommand {
         }
         if let retention = report.retention { say(line(retention)) }
         if let signature = report.signature { say("  \(signature.sentence)") }
+        if let exposure = report.exposure { say("  \(exposure)", .attention) }
         if let freshness = report.freshness {
             let newest = freshness.newest.map { "the newest that came here is of \($0)" } ?? "none has come here yet"
             let late = freshness.isLate ? ": too old; either no publisher syncs, or new versions are kept back from this device" : ""
