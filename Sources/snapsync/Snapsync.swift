@@ -67,6 +67,8 @@ struct Snapsync: AsyncParsableCommand {
         LoggingSystem.bootstrap { _ in StandardErrorLog() }
         let words = ProgramArguments.words
         guard !words.isEmpty || StandardStream.isAnyTerminal else { exit(withError: ValidationError("No command was given. snapsync --help lists them.")) }
+        // Without the parser, which looks at all commands first.
+        if words == ["--version"] { return print(version) }
         guard let line = FastPathArguments(words) else {
             return await parse(words)
         }

@@ -33,7 +33,7 @@ package struct FileSystemFacts: Sendable, Hashable {
         guard statvfs(path, &space) == 0 else { throw SystemFault("statvfs", errno).error(at: path) }
         let type: Int?
         do throws(SystemFault) { type = try RemoteFileSystem.type(ofDirectory: path) } catch { throw error.error(at: path) }
-        let remote = type.flatMap { RemoteFileSystem.names[$0] }
+        let remote = type.flatMap(RemoteFileSystem.name(ofType:))
         name = remote ?? type.map { Self.localNames[$0] ?? "the file system 0x\(String($0, radix: 16))" } ?? "a file system of unknown kind"
         isShared = remote != nil
         freeByteCount = Int(clamping: UInt64(space.f_bavail).multipliedReportingOverflow(by: UInt64(space.f_frsize)).partialValue)

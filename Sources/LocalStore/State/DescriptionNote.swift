@@ -1,5 +1,7 @@
+package import StrictText
+
 /// The state of a device's tables when it last compared their descriptions with the zone's.
-package struct DescriptionNote: Codable, Sendable, Hashable {
+package struct DescriptionNote: Sendable, Hashable {
     /// The database's `schema_version`: while it is unchanged, the tables are unchanged.
     package let schemaVersion: Int64
     /// The SHA-256 of each dataset's description, by the dataset's name.
@@ -8,5 +10,16 @@ package struct DescriptionNote: Codable, Sendable, Hashable {
     package init(schemaVersion: Int64, hashes: [String: String]) {
         self.schemaVersion = schemaVersion
         self.hashes = hashes
+    }
+}
+
+extension DescriptionNote: JSONNodeDecodable, JSONNodeEncodable {
+    package var node: JSONNode { .object(["schemaVersion": .integer(schemaVersion), "hashes": .object(hashes.mapValues { .text($0) })]) }
+
+    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
+        let members = try node.object()
+        var hashes: [String: String] = [:]
+        for (name, hash) in try members.member("hashes").object() { hashes[name] = try hash.text() }
+        self.init(schemaVersion: try members.member("schemaVersion").integer(), hashes: hashes)
     }
 }

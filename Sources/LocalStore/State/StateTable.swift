@@ -40,10 +40,10 @@ package struct StateTable: TransactionPart {
     package func setKnownRecord(_ record: KnownRecord?, of schema: DatasetSchema) throws { try setPlainValue("record:\(schema.name)", record) }
 
     /// The last comparison of the published descriptions with the tables; nil before the first.
-    package func descriptionNote() throws -> DescriptionNote? { try value("descriptions") }
+    package func descriptionNote() throws -> DescriptionNote? { try plainValue("descriptions") }
 
     /// Stores the last comparison of the descriptions.
-    package func setDescriptionNote(_ note: DescriptionNote?) throws { try setValue("descriptions", note) }
+    package func setDescriptionNote(_ note: DescriptionNote?) throws { try setPlainValue("descriptions", note) }
 
     /// The database's schema version when its tables were last compared with the descriptions; nil before the first comparison.
     package func tablesSeen() throws -> Int64? { try table.text(of: "tablesSeen").flatMap { Int64($0) } }

@@ -28,7 +28,8 @@ struct RememberingCloud: CloudDatabaseDecorator {
 
     /// Gives a bucket the answers that the database has cached of its zone. Any other cloud is returned unchanged.
     static func wrap(_ cloud: any CloudDatabase, _ settings: SyncSettings, _ database: LocalDatabase) throws -> any CloudDatabase {
-        guard let bucket = cloud as? ObjectCloud else { return cloud }
+        // A cast that fails looks through the conformances of the whole program, at every run. The types are compared first.
+        guard type(of: cloud) == ObjectCloud.self, let bucket = cloud as? ObjectCloud else { return cloud }
         let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
         // A cache that cannot be read is ignored, and the bucket is asked again.
         let memory = try database.read { try $0.state.zoneMemory() }.flatMap { try? StrictJSON.decode(ZoneMemory.self, from: Data($0.utf8)) }
