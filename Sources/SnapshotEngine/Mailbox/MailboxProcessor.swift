@@ -58,8 +58,10 @@ struct MailboxProcessor: Sendable {
 
     private func listAndApply(_ look: MailboxListingCache?) async throws -> Outcome {
         let datasets = device.settings.datasets
-        let (heard, removed) = try device.database.read(at: .read) { (Set(try $0.inbox.entries().map(\.id)), try $0.state.removedColumns(of: datasets)) }
+        let heard = try device.database.read(at: .read) { Set(try $0.inbox.entries().map(\.id)) }
         let mailbox = try await device.cloud.at(.fetch).mailbox(MailboxRequest(known: heard), in: device.zone)
+        // One statement for each dataset, which a run without messages does not need.
+        let removed = try mailbox.messages.isEmpty ? [:] : device.database.read(at: .read) { try $0.state.removedColumns(of: datasets) }
         let now = device.now()
         var setAside = mailbox.setAside.count
         let incoming = mailbox.messages.compactMap { found -> IncomingMessage? in

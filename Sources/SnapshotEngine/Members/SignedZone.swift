@@ -1,8 +1,6 @@
 package import CloudStore
 package import CommitLog
-import DirectoryCloud
 import LocalStore
-import ObjectCloud
 import SnapshotModel
 import SnapshotVersions
 import StrictText
@@ -24,7 +22,7 @@ package struct SignedZone: Sendable {
     ///
     /// - Throws: ``SyncError`` with `.refused` for a backend without signatures.
     init(_ knowledge: ZoneKnowledge, _ owner: KeyOwner, _ keyStore: any KeyStore, in cloud: any CloudDatabase) throws {
-        guard let signing = Self.signing(cloud)?.forOneDevice() else {
+        guard let signing = (cloud as? any SigningCloud)?.forOneDevice() else {
             throw SyncError(
                 .refused, step: .open, at: "zone \(owner.zone)", "the zone is signed, and this backend does not check signatures",
                 hint: "use a directory or a bucket")
@@ -47,15 +45,6 @@ package struct SignedZone: Sendable {
         keys = knowledge.isSealed ? ZoneKeys(owner, authority, history) : nil
         self.history = history
         signing.authorities.set(authority, of: owner.zone)
-    }
-
-    /// A backend that checks signatures, as one; nil for another.
-    ///
-    /// A cast to a protocol looks through the conformances of the whole program, at every run. So the backends of the command are tried first.
-    private static func signing(_ cloud: any CloudDatabase) -> (any SigningCloud)? {
-        if let directory = cloud as? DirectoryCloud { return directory }
-        if let bucket = cloud as? ObjectCloud { return bucket }
-        return cloud as? any SigningCloud
     }
 
     /// Creates the signed zone of a database that is set up; nil if its zone is not signed.
