@@ -36,12 +36,10 @@ struct MessageComposer: Sendable {
 
     /// Forgets entities that were inserted and deleted again, if the log alone shows this.
     private func forgetPassing() throws {
-        try SyncError.at(.read) {
-            try device.database.write { transaction in
-                guard try transaction.state.view() == nil else { return }
-                try transaction.changeLog.consolidate(of: device.settings.datasets)
-                for schema in device.settings.datasets { try transaction.outbox.forgetPassing(of: schema) }
-            }
+        try device.database.write(at: .read) { transaction in
+            guard try transaction.state.view() == nil else { return }
+            try transaction.changeLog.consolidate(of: device.settings.datasets)
+            for schema in device.settings.datasets { try transaction.outbox.forgetPassing(of: schema) }
         }
     }
 

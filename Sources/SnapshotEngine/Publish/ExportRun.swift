@@ -366,9 +366,7 @@ package struct ExportRun: Sendable {
                 .dataRefused, step: .store, at: "dataset \(schema.name)", "its deletions are more than an asset can hold",
                 hint: "sync after each part where an application deletes so many rows")
         }
-        let count = try SyncError.at(.read) {
-            try device.database.write { try $0.changeLog.levelInstants(of: schema, includingPublished: attempt > 1) }
-        }
+        let count = try device.database.write(at: .read) { try $0.changeLog.levelInstants(of: schema, includingPublished: attempt > 1) }
         return
             "\(schema.name): \(Format.count(count, "row")) had more different instants than a version can hold; they count as changed when the latest of them was"
     }
@@ -387,16 +385,14 @@ package struct ExportRun: Sendable {
 
     /// Finds the tables in which every row was written since the last version, by dataset name.
     private func findRewrittenTables(_ last: [String: DatasetRecord]) throws -> [String: RewrittenTable] {
-        try SyncError.at(.read) {
-            try device.database.read { transaction in
-                var found: [String: RewrittenTable] = [:]
-                for schema in device.settings.datasets where try last[schema.name] == nil || transaction.changeLog.isComplete(of: schema) {
-                    let rule = device.assetRule
-                    found[schema.name] = try transaction.changeLog.rewrittenTable(
-                        of: schema, atLeast: rule.rewrittenCount, exceptions: rule.rewrittenExceptions)
-                }
-                return found
+        try device.database.read(at: .read) { transaction in
+            var found: [String: RewrittenTable] = [:]
+            for schema in device.settings.datasets where try last[schema.name] == nil || transaction.changeLog.isComplete(of: schema) {
+                let rule = device.assetRule
+                found[schema.name] = try transaction.changeLog.rewrittenTable(
+                    of: schema, atLeast: rule.rewrittenCount, exceptions: rule.rewrittenExceptions)
             }
+            return found
         }
     }
 

@@ -65,7 +65,7 @@ struct PeerSync: Sendable {
             if imported != nil {
                 publisher.notices = []
                 // An import may have updated the device's dataset descriptions from the zone's.
-                publisher.settings.datasets = try SyncError.at(.read) { try device.database.read { try $0.settings.read().datasets } }
+                publisher.settings.datasets = try device.database.read(at: .read) { try $0.settings.read().datasets }
             }
             publisher.notices += found
             let export = ExportRun(

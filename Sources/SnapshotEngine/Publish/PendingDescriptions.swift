@@ -22,7 +22,7 @@ struct PendingDescriptions: Sendable {
     /// Finds the descriptions, if the database's schema has changed since the last check.
     static func find(_ device: SyncContext, after token: ChangeToken?) async throws -> PendingDescriptions {
         var pending = try await descriptions(device, after: token)
-        let removed = try SyncError.at(.read) { try device.database.read { try $0.state.removedRecords() } }
+        let removed = try device.database.read(at: .read) { try $0.state.removedRecords() }
         if token != nil, !removed.isEmpty {
             let state = try await device.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
             pending.removed = removed.filter { state.record($0) != nil }
@@ -51,7 +51,7 @@ struct PendingDescriptions: Sendable {
                 let there = state?.record(DatasetDescription.recordName(of: one.schema.name)).flatMap { try? DatasetDescription($0, in: device.zone) }
                 if let there, there == one || known?.hashes[one.schema.name] == nil && !one.describesMore(than: there) { continue }
                 // Another device may have added columns that this device does not describe yet. Keep them.
-                let removed = try SyncError.at(.read) { try device.database.read { try $0.state.removedColumns(of: one.schema) } }
+                let removed = try device.database.read(at: .read) { try $0.state.removedColumns(of: one.schema) }
                 let whole = try there.map { try one.adding($0, without: Set(removed)) } ?? one
                 if whole != there { pending.records.append(try whole.record()) }
             }

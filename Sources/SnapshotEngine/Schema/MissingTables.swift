@@ -37,7 +37,7 @@ package enum MissingTables {
     ///
     /// - Throws: ``SyncError`` with `.refused` for the first table that is gone or renamed, or lacks a described column.
     package static func verify(_ schemas: [DatasetSchema], of settings: SyncSettings, in database: LocalDatabase) throws {
-        let found = try SyncError.at(.read) { try database.read { transaction in try schemas.map(transaction.tables.differences) } }
+        let found = try database.read(at: .read) { transaction in try schemas.map(transaction.tables.differences) }
         if let refusal = refusal(found, settings, at: database.path) { throw refusal }
     }
 }

@@ -101,12 +101,10 @@ extension SchemaUpdate {
         let isShared = try await device.isOneOfMany()
         let isAlone = settings.role == .writer && !isShared
         let zone = try await isAlone ? nil : zoneState()
-        return try SyncError.at(.open) {
-            try device.database.write { transaction in
-                var draft = Draft(device: device, request: request, zone: zone, transaction: transaction)
-                try draft.run(fresh)
-                return draft.report
-            }
+        return try device.database.write(at: .open) { transaction in
+            var draft = Draft(device: device, request: request, zone: zone, transaction: transaction)
+            try draft.run(fresh)
+            return draft.report
         }
     }
 
@@ -117,7 +115,7 @@ extension SchemaUpdate {
         // If every named table is synced already, the request is about their new columns, so there is no new table to describe.
         if let names = choice.tables, names.allSatisfy({ own.contains($0.asciiLowercased) }) { return [] }
         if choice.tables == nil {
-            choice.tables = try SyncError.at(.read) { try device.database.read { try $0.describer.applicationTables() } }
+            choice.tables = try device.database.read(at: .read) { try $0.describer.applicationTables() }
         }
         choice.tables?.removeAll { own.contains($0.asciiLowercased) }
         guard choice.tables?.isEmpty == false else {

@@ -7,7 +7,7 @@ extension SchemaUpdate {
     /// Takes over the zone's rules for edits by readers. The publisher decides which edits it takes, whatever this device's dataset file says.
     func followMessages(_ changes: ZoneChanges) throws -> Outcome {
         var outcome = Outcome(device: device)
-        let isFirst = try SyncError.at(.read) { try device.database.read { try $0.state.applied() == nil } }
+        let isFirst = try device.database.read(at: .read) { try $0.state.applied() == nil }
         var latest: [String: (record: CloudRecord, isOwn: Bool)] = [:]
         // A checkpoint does not contain a publisher's own unpublished change of the rules, so a publisher ignores checkpoints.
         if isFirst || !device.settings.role.publishes {
@@ -21,12 +21,10 @@ extension SchemaUpdate {
                 let schema = outcome.device.settings.datasets.first(where: { $0.name == zone.name }),
                 let after = try? schema.with(messages: zone.messages.limited(to: schema.columns)), after != schema
             else { continue }
-            try SyncError.at(.open) {
-                try device.database.write { transaction in
-                    try transaction.transition.take(schema, as: after, publishes: device.settings.role.publishes)
-                    outcome.device.settings.replace(after)
-                    try transaction.settings.setDatasets(outcome.device.settings.datasets)
-                }
+            try device.database.write(at: .open) { transaction in
+                try transaction.transition.take(schema, as: after, publishes: device.settings.role.publishes)
+                outcome.device.settings.replace(after)
+                try transaction.settings.setDatasets(outcome.device.settings.datasets)
             }
             if !isFirst { outcome.notices.append(after.messagesSentence) }
         }

@@ -27,16 +27,14 @@ struct SchemaUpdate {
     ///
     /// - Throws: ``SyncError`` with `.refused` if a synced table or column was dropped or renamed.
     func automatic() async throws -> Outcome {
-        let (isSeen, source, states) = try SyncError.at(.read) {
-            try device.database.read { transaction in
-                (
-                    try transaction.state.tablesSeen() == transaction.tables.schemaVersion(), try transaction.settings.descriptionSource(),
-                    try transaction.datasetStates.all()
-                )
-            }
+        let (isSeen, source, states) = try device.database.read(at: .read) { transaction in
+            (
+                try transaction.state.tablesSeen() == transaction.tables.schemaVersion(), try transaction.settings.descriptionSource(),
+                try transaction.datasetStates.all()
+            )
         }
         if isSeen, states.allSatisfy(\.unknownFields.isEmpty) { return Outcome(device: device) }
-        let found = try SyncError.at(.read) { try device.database.read { transaction in try device.settings.datasets.map(transaction.tables.differences) } }
+        let found = try device.database.read(at: .read) { transaction in try device.settings.datasets.map(transaction.tables.differences) }
         // A publication would tell every device that the values are gone.
         if let refusal = MissingTables.refusal(
             found, device.settings, at: device.database.path, "nothing was \(device.settings.role.publishes ? "published" : "imported")")
@@ -47,7 +45,7 @@ struct SchemaUpdate {
         if source != .file {
             let unknown = Dictionary(states.map { ($0.name, Set($0.unknownFields)) }, uniquingKeysWith: { first, _ in first })
             for one in found where !one.newColumns.isEmpty && !DatasetSchema.builtIn.contains(one.schema) {
-                let left = try SyncError.at(.read) { try device.database.read { Set(try $0.state.leftColumns(of: one.schema)) } }
+                let left = try device.database.read(at: .read) { Set(try $0.state.leftColumns(of: one.schema)) }
                 let names = one.newColumns.filter { name in
                     if unknown[one.schema.name]?.contains(name) == true { return true }
                     return device.settings.role.publishes && !left.contains(name) && !one.unfillableColumns.contains(name)
@@ -59,27 +57,25 @@ struct SchemaUpdate {
         guard !wanted.isEmpty else {
             // Until somebody decides about them, every run says so.
             if !waiting.isEmpty { return Outcome(device: device, notices: waiting) }
-            if !isSeen { try SyncError.at(.open) { try device.database.write { try $0.state.setTablesSeen() } } }
+            if !isSeen { try device.database.write(at: .open) { try $0.state.setTablesSeen() } }
             return Outcome(device: device)
         }
         let kinds = try await zoneKinds(
             of: wanted.filter { one in states.contains { $0.name == one.0.schema.name && !$0.unknownFields.isEmpty } }.map(\.0.schema))
-        return try SyncError.at(.open) {
-            try device.database.write { transaction in
-                var outcome = Outcome(device: device)
-                for (one, names) in wanted {
-                    let columns = try transaction.describer.columns(names, of: one.schema, kinds: kinds[one.schema.name] ?? [:])
-                    let after = try one.schema.with(columns: one.schema.columns + columns)
-                    _ = try transaction.tables.check(of: after)
-                    try transaction.transition.take(one.schema, as: after, publishes: device.settings.role.publishes)
-                    outcome.device.settings.replace(after)
-                    outcome.notices += columns.map { "\(after.name): the new column \($0.column) (\($0.kind.rawValue)) travels from now on" }
-                }
-                try transaction.settings.setDatasets(outcome.device.settings.datasets)
-                if waiting.isEmpty { try transaction.state.setTablesSeen() }
-                outcome.notices += waiting
-                return outcome
+        return try device.database.write(at: .open) { transaction in
+            var outcome = Outcome(device: device)
+            for (one, names) in wanted {
+                let columns = try transaction.describer.columns(names, of: one.schema, kinds: kinds[one.schema.name] ?? [:])
+                let after = try one.schema.with(columns: one.schema.columns + columns)
+                _ = try transaction.tables.check(of: after)
+                try transaction.transition.take(one.schema, as: after, publishes: device.settings.role.publishes)
+                outcome.device.settings.replace(after)
+                outcome.notices += columns.map { "\(after.name): the new column \($0.column) (\($0.kind.rawValue)) travels from now on" }
             }
+            try transaction.settings.setDatasets(outcome.device.settings.datasets)
+            if waiting.isEmpty { try transaction.state.setTablesSeen() }
+            outcome.notices += waiting
+            return outcome
         }
     }
 
@@ -100,7 +96,7 @@ struct SchemaUpdate {
     /// Whether the type of these columns may be changed to `any` automatically. It may if their datasets were described from the tables or the
     /// zone, not by a file or by this program.
     func mayWiden(_ columns: [String: Set<String>]) throws -> Bool {
-        let source = try SyncError.at(.read) { try device.database.read { try $0.settings.descriptionSource() } }
+        let source = try device.database.read(at: .read) { try $0.settings.descriptionSource() }
         return source != .file && device.settings.datasets.allSatisfy { columns[$0.name] == nil || !DatasetSchema.builtIn.contains($0) }
     }
 
@@ -109,27 +105,25 @@ struct SchemaUpdate {
     ///
     /// - Parameter columns: the columns' names, by dataset name.
     func widen(_ columns: [String: Set<String>]) throws -> Outcome {
-        try SyncError.at(.open) {
-            try device.database.write { transaction in
-                var outcome = Outcome(device: device)
-                for schema in device.settings.datasets {
-                    guard let names = columns[schema.name], !names.isEmpty else { continue }
-                    let after = try schema.with(
-                        columns: schema.columns.map {
-                            names.contains($0.name) ? DatasetColumn($0.name, .any, column: $0.column, isOptional: $0.isOptional) : $0
-                        })
-                    _ = try transaction.tables.check(of: after)
-                    try transaction.transition.take(schema, as: after, publishes: device.settings.role.publishes)
-                    outcome.device.settings.replace(after)
-                    for column in schema.columns where names.contains(column.name) {
-                        outcome.notices.append(
-                            "\(schema.name): the column \(column.column) holds values that are not of type \(column.kind.rawValue); it travels as type any from now on"
-                        )
-                    }
+        try device.database.write(at: .open) { transaction in
+            var outcome = Outcome(device: device)
+            for schema in device.settings.datasets {
+                guard let names = columns[schema.name], !names.isEmpty else { continue }
+                let after = try schema.with(
+                    columns: schema.columns.map {
+                        names.contains($0.name) ? DatasetColumn($0.name, .any, column: $0.column, isOptional: $0.isOptional) : $0
+                    })
+                _ = try transaction.tables.check(of: after)
+                try transaction.transition.take(schema, as: after, publishes: device.settings.role.publishes)
+                outcome.device.settings.replace(after)
+                for column in schema.columns where names.contains(column.name) {
+                    outcome.notices.append(
+                        "\(schema.name): the column \(column.column) holds values that are not of type \(column.kind.rawValue); it travels as type any from now on"
+                    )
                 }
-                try transaction.settings.setDatasets(outcome.device.settings.datasets)
-                return outcome
             }
+            try transaction.settings.setDatasets(outcome.device.settings.datasets)
+            return outcome
         }
     }
 
@@ -151,7 +145,7 @@ struct SchemaUpdate {
     }
 
     /// Whether nothing was imported yet. `init` has then decided which datasets the device takes.
-    private func isFirst() throws -> Bool { try SyncError.at(.read) { try device.database.read { try $0.state.applied() == nil } } }
+    private func isFirst() throws -> Bool { try device.database.read(at: .read) { try $0.state.applied() == nil } }
 
     /// Removes from this reader's descriptions the columns that the zone's publisher has removed from a dataset. The table's columns and their
     /// values stay.
@@ -182,14 +176,12 @@ struct SchemaUpdate {
             // Before its first import, a device already describes the zone's present columns.
             if isFirst { continue }
             let names = Set(zone.schema.columns.map(\.name))
-            let (missing, removed, source) = try SyncError.at(.read) {
-                try device.database.read {
-                    (try $0.state.missingColumns(of: schema), try $0.state.removedColumns(of: schema), try $0.settings.descriptionSource())
-                }
+            let (missing, removed, source) = try device.database.read(at: .read) {
+                (try $0.state.missingColumns(of: schema), try $0.state.removedColumns(of: schema), try $0.settings.descriptionSource())
             }
             let back = removed.filter(names.contains)
             if !back.isEmpty {
-                try SyncError.at(.open) { try device.database.write { try $0.state.setRemovedColumns(removed.filter { !names.contains($0) }, of: schema) } }
+                try device.database.write(at: .open) { try $0.state.setRemovedColumns(removed.filter { !names.contains($0) }, of: schema) }
             }
             let gone = schema.columns.filter { !names.contains($0.name) && !missing.contains($0.name) }
             guard !gone.isEmpty, source != .file else { continue }
@@ -203,12 +195,10 @@ struct SchemaUpdate {
                 )
             }
             guard let after = try? schema.with(columns: schema.columns.filter { names.contains($0.name) || missing.contains($0.name) }) else { continue }
-            try SyncError.at(.open) {
-                try device.database.write { transaction in
-                    try transaction.transition.take(schema, as: after, publishes: false)
-                    outcome.device.settings.replace(after)
-                    try transaction.settings.setDatasets(outcome.device.settings.datasets)
-                }
+            try device.database.write(at: .open) { transaction in
+                try transaction.transition.take(schema, as: after, publishes: false)
+                outcome.device.settings.replace(after)
+                try transaction.settings.setDatasets(outcome.device.settings.datasets)
             }
             outcome.notices.append(
                 "\(schema.name): the device \(commit.device) has taken \(list) out of the dataset; this table keeps the column and its values, and no import changes them"
@@ -222,7 +212,7 @@ struct SchemaUpdate {
 func adoptingUnknownColumns(_ device: SyncContext, _ run: (SyncContext) async throws -> ImportReport) async throws -> ImportReport {
     let report = try await run(device)
     var current = device
-    current.settings = try SyncError.at(.read) { try device.database.read { try $0.settings.read() } }
+    current.settings = try device.database.read(at: .read) { try $0.settings.read() }
     current.notices = []
     let outcome = try await SchemaUpdate(device: current).automatic()
     guard !outcome.notices.isEmpty else { return report }

@@ -50,7 +50,7 @@ struct RestoreChecker: Sendable {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let database = try SyncError.at(.open) { try LocalDatabase(path: folder + "/restored.db", creating: true) }
         defer { database.remove() }
-        _ = try SyncError.at(.apply) { try database.write { try zone.createTables(in: $0) } }
+        _ = try database.write(at: .apply) { try zone.createTables(in: $0) }
         var datasets: [RestoreCheckReport.Dataset] = [], problems: [String] = []
         for schema in zone.datasets {
             guard let record = state.record(schema.recordName) else { continue }
@@ -73,8 +73,8 @@ struct RestoreChecker: Sendable {
             datasets.append(.init(name: schema.name, recordCount: fields?.recordCount ?? 0, restoredCount: restored, differences: differences))
         }
         problems += try SyncError.at(.verify) { try database.integrityCheck() }.map { "SQLite finds the restored database damaged: \($0)" }
-        let dangling = try SyncError.at(.verify) {
-            try database.read { DanglingReport(try $0.references.danglingRows(of: zone.datasets, limit: DanglingReport.limit), in: "the restored database") }
+        let dangling = try database.read(at: .verify) {
+            DanglingReport(try $0.references.danglingRows(of: zone.datasets, limit: DanglingReport.limit), in: "the restored database")
         }
         return RestoreCheckReport(
             version: state.token?.number ?? 0, datasets: datasets, problems: problems, warnings: dangling.damage + dangling.warnings,
