@@ -23,7 +23,9 @@ final class ObjectAssetWriter: AssetWriter {
         case ended
     }
 
-    private let zone: ObjectZone
+    private let zone: ZoneID
+    private let store: BucketStore
+    private var client: ObjectClient { store.client }
     private let path: AssetPath
     private var state = State.collecting
     private var part: [UInt8] = []
@@ -36,12 +38,9 @@ final class ObjectAssetWriter: AssetWriter {
     private var byteCount = 0
     private var index: Data?
 
-    private var place: String { zone.path(path.path) }
+    private var place: String { "\(zone)/\(path.path)" }
 
-    init(_ path: AssetPath, in zone: ObjectZone) {
-        self.path = path
-        self.zone = zone
-    }
+    init(_ path: AssetPath, in zone: ZoneID, of store: BucketStore) { (self.path, self.zone, self.store) = (path, zone, store) }
 
     /// A range of another asset, and the MD5 of the bytes that the caller has read and verified there.
     private struct Copy {
@@ -64,7 +63,7 @@ final class ObjectAssetWriter: AssetWriter {
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, copying other: any AssetReader, at offset: Int) throws {
-        guard mayCopy, let other = other as? ObjectAssetReader, other.byteCount > Self.partBytes, other.isIn(zone) else { return try write(bytes) }
+        guard mayCopy, let other = other as? ObjectAssetReader, other.byteCount > Self.partBytes, other.isIn(store) else { return try write(bytes) }
         try verifyOpen()
         if let open = copy {
             if open.asset === other, open.offset + open.count == offset, open.count + bytes.count <= Self.copyBytes { return extendCopy(bytes) }
@@ -118,17 +117,17 @@ final class ObjectAssetWriter: AssetWriter {
         try verifyOpen()
         try sendCopy()
         // The commit that names both objects is published later, so their order does not matter.
-        let indexPath = zone.path(path.indexPath), rest = part, client = zone.client
+        let indexPath = "\(zone)/\(path.indexPath)", rest = part
         var puts: [(path: String, bytes: [UInt8])] = index.map { [(indexPath, Array($0))] } ?? []
         if case .collecting = state { puts.append((place, rest)) }
-        let placements = try client.sideBySide(puts.map { one in { try client.put(one.bytes, as: one.path) } })
+        let placements = try store.results(of: puts.map { one in { [client] in try client.put(one.bytes, as: one.path) } })
         if placements.contains(.taken) { throw taken() }
         if case .uploading = state {
             if !part.isEmpty { try sendPart() }
             try complete()
         }
-        for path in [place] + (index == nil ? [] : [indexPath]) { zone.cache.placed(path) }
-        if let index { zone.cache.remember(index: index, of: path, in: zone.history.zone) }
+        for path in [place] + (index == nil ? [] : [indexPath]) { store.cache.placed(path) }
+        if let index { store.cache.remember(index: index, of: path, in: zone) }
         state = .ended
         part = []
         return CloudAsset(
@@ -137,7 +136,7 @@ final class ObjectAssetWriter: AssetWriter {
     }
 
     func abandon() {
-        if case .uploading(let id, _) = state { try? zone.client.abandon(id, of: place) }
+        if case .uploading(let id, _) = state { try? client.abandon(id, of: place) }
         state = .ended
         part = []
         (run, copy) = (nil, nil)
@@ -157,10 +156,10 @@ final class ObjectAssetWriter: AssetWriter {
         var (id, tags) = ("", [String]())
         if case .uploading(let known, let sent) = state { (id, tags) = (known, sent) } else { id = try begin() }
         state = .uploading(id: id, tags: tags)
-        let answer = try zone.client.repeating(
+        let answer = try client.repeating(
             "PUT", place, query: [("partNumber", String(tags.count + 1)), ("uploadId", id)], headers: [("content-md5", ObjectClient.md5(part))], body: part,
             limit: 64 << 10)
-        guard answer.status == 200, let tag = answer.headers["etag"] else { throw zone.client.failure(answer, at: place) }
+        guard answer.status == 200, let tag = answer.headers["etag"] else { throw client.failure(answer, at: place) }
         state = .uploading(id: id, tags: tags + [tag])
         part.removeAll(keepingCapacity: true)
     }
@@ -172,10 +171,10 @@ final class ObjectAssetWriter: AssetWriter {
         var (id, tags) = ("", [String]())
         if case .uploading(let known, let sent) = state { (id, tags) = (known, sent) } else { id = try begin() }
         state = .uploading(id: id, tags: tags)
-        let answer = try zone.client.repeating(
+        let answer = try client.repeating(
             "PUT", place, query: [("partNumber", String(tags.count + 1)), ("uploadId", id)],
             headers: [
-                ("x-amz-copy-source", zone.client.location.copySource(of: copy.asset.place)),
+                ("x-amz-copy-source", client.location.copySource(of: copy.asset.place)),
                 ("x-amz-copy-source-range", "bytes=\(copy.offset)-\(copy.offset + copy.count - 1)"),
             ], limit: 64 << 10)
         let document = ObjectListing(answer.body)
@@ -189,7 +188,7 @@ final class ObjectAssetWriter: AssetWriter {
             }
             return state = .uploading(id: id, tags: tags + [tag])
         }
-        guard [200, 400, 403, 404, 405, 501].contains(answer.status) else { throw zone.client.failure(answer, at: place) }
+        guard [200, 400, 403, 404, 405, 501].contains(answer.status) else { throw client.failure(answer, at: place) }
         mayCopy = false
         var offset = copy.offset, md5 = Insecure.MD5()
         while offset < copy.offset + copy.count {
@@ -209,29 +208,29 @@ final class ObjectAssetWriter: AssetWriter {
     }
 
     private func begin() throws(CloudError) -> String {
-        let answer = try zone.client.repeating("POST", place, query: [("uploads", "")], limit: 64 << 10)
-        guard answer.status == 200, let id = ObjectListing(answer.body)?.uploadID, !id.isEmpty else { throw zone.client.failure(answer, at: place) }
+        let answer = try client.repeating("POST", place, query: [("uploads", "")], limit: 64 << 10)
+        guard answer.status == 200, let id = ObjectListing(answer.body)?.uploadID, !id.isEmpty else { throw client.failure(answer, at: place) }
         return id
     }
 
     /// Turns the parts into an object. Some servers ignore the condition in this request, so check first that the name is free.
     private func complete() throws {
         guard case .uploading(let id, let tags) = state else { return }
-        guard try zone.client.size(of: place) == nil else { throw taken() }
+        guard try client.size(of: place) == nil else { throw taken() }
         let parts = tags.enumerated().map { "<Part><PartNumber>\($0.offset + 1)</PartNumber><ETag>\(Self.escaped($0.element))</ETag></Part>" }.joined()
         let body = Array("<CompleteMultipartUpload>\(parts)</CompleteMultipartUpload>".utf8)
         let answer: ObjectResponse
         do throws(CloudError) {
-            answer = try zone.client.once("POST", place, query: [("uploadId", id)], headers: [("if-none-match", "*")], body: body, limit: 64 << 10)
+            answer = try client.once("POST", place, query: [("uploadId", id)], headers: [("if-none-match", "*")], body: body, limit: 64 << 10)
         } catch {
             // The name contains eight random digits, so an object of this name and size is this one.
-            guard error.isRetryable, try zone.client.size(of: place) == byteCount else { throw error }
+            guard error.isRetryable, try client.size(of: place) == byteCount else { throw error }
             return
         }
         // An error can come with status 200 if it occurs after the server has started to answer.
         if answer.status == 200, ObjectListing(answer.body)?.errorCode == nil { return }
-        guard answer.status >= 500 || answer.status == 200 || answer.status == 409, try zone.client.size(of: place) == byteCount else {
-            throw zone.client.failure(answer, at: place)
+        guard answer.status >= 500 || answer.status == 200 || answer.status == 409, try client.size(of: place) == byteCount else {
+            throw client.failure(answer, at: place)
         }
     }
 
