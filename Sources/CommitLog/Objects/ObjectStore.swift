@@ -1,4 +1,5 @@
 public import CloudStore
+package import Foundation
 public import StrictText
 
 /// A store of named, immutable objects, such as a database of records. ``ObjectStoreCloud`` makes a cloud of it: the shortest way to a backend
@@ -97,6 +98,15 @@ extension ObjectStore {
         (try put(bytes, as: path), nil)
     }
     package func remove(_ path: String) throws(CloudError) { try remove([path]) }
+
+    /// The block index of an asset, after checking its size and hash; nil if the asset has none.
+    package func index(of asset: CloudAsset, at path: String) throws(CloudError) -> Data? {
+        guard let named = asset.index else { return nil }
+        guard let bytes = try get(path, limit: CloudRecord.indexByteLimit) else { throw .objectPending(path) }
+        try named.verify(bytes, at: path)
+        return Data(bytes)
+    }
+
     package func list(_ prefix: String) throws(CloudError) -> [StoredObject] { try list(prefix, first: nil) }
     public func unfinishedUploads(_ prefix: String) throws(CloudError) -> [UnfinishedUpload] { [] }
     public func abandonUpload(_ id: String, of path: String) throws(CloudError) {}

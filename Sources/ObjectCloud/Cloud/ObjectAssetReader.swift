@@ -96,9 +96,7 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws {
-        guard offset >= 0, offset <= byteCount, buffer.count <= byteCount - offset else {
-            throw CloudError(.damaged, at: place, "bytes beyond the end were asked for: the index or the file is damaged")
-        }
+        try verifyRange(of: buffer.count, at: offset, in: place)
         // Read more than one window can hold in several parts.
         var done = 0
         while done < buffer.count {
@@ -198,9 +196,7 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
         let place = "\(zone)/\(path.indexPath)"
         if let known = store.cache.index(of: path.path, in: zone), (try? named.verify(Array(known), at: place)) != nil { return known }
         if let known = condition.withLock({ indexBytes }) { return known }
-        guard let bytes = try store.get(place, limit: CloudRecord.indexByteLimit) else { throw CloudError.objectPending(place) }
-        try named.verify(bytes, at: place)
-        let index = Data(bytes)
+        guard let index = try store.index(of: asset, at: place) else { return nil }
         condition.withLock { indexBytes = index }
         store.cache.remember(index: index, of: path, in: zone)
         return index

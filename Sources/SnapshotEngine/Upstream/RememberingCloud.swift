@@ -31,7 +31,7 @@ struct RememberingCloud: CloudDatabaseDecorator {
     static func wrap(_ cloud: any CloudDatabase, _ settings: SyncSettings, _ database: LocalDatabase) throws -> any CloudDatabase {
         // A cast that fails looks through the conformances of the whole program, at every run. The types are compared first.
         guard type(of: cloud) == ObjectCloud.self, let bucket = (cloud as? ObjectCloud)?.base else { return cloud }
-        let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
+        let zone = settings.zoneID
         // A cache that cannot be read is ignored, and the bucket is asked again.
         let memory = try database.read { try $0.state.zoneMemory() }.flatMap { try? StrictJSON.decode(ZoneMemory.self, from: Data($0.utf8)) }
         bucket.recall(memory ?? ZoneMemory(cloud: settings.cloudUUID, zone: zone), of: zone)
