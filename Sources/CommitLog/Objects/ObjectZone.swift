@@ -156,7 +156,9 @@ extension ObjectZone {
     /// Removes an asset and its index, unless a commit names it: a publish that reported an error may have succeeded.
     func discard(_ path: AssetPath) throws {
         guard try !HistoryReader(source: self).isNamed(path) else { return }
-        try removeFiles([path.path] + (path.kind == .snapshot ? [path.indexPath] : []))
+        let paths = [path.path] + (path.kind == .snapshot ? [path.indexPath] : [])
+        if store.width == 1 { return try removeFiles(paths) }
+        _ = try store.results(of: paths.map { path in { [self] in try removeFile(path) } })
     }
 }
 
