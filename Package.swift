@@ -102,7 +102,7 @@ let package = Package(
         .target(
             name: "ObjectCloud",
             dependencies: [
-                "CloudStore", "CommitLog", "Platform", "StrictText", "CCurl", "CExpat", .product(name: "Crypto", package: "swift-crypto"),
+                "CloudStore", "CommitLog", "StrictText", "CCurl", "CExpat", .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: house),
         // A cloud in CloudKit, over a protocol of its operations that an application implements with its CKDatabase.
@@ -196,7 +196,7 @@ let package = Package(
         .executableTarget(
             name: "scalebench",
             dependencies: [
-                "CloudStore", "ObjectCloud", "SnapshotEngine", "SnapshotModel", "StrictText",
+                "CloudStore", "CommitLog", "ObjectCloud", "SnapshotEngine", "SnapshotModel", "StrictText",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), .product(name: "Logging", package: "swift-log"),
             ],
             path: "Benchmarks/scale", swiftSettings: house),

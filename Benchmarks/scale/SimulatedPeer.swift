@@ -1,4 +1,5 @@
 import CloudStore
+import CommitLog
 import Foundation
 import Logging
 import ObjectCloud
@@ -76,7 +77,7 @@ final class SimulatedPeer: Sendable {
 
     /// What `RememberingCloud` does for a device.
     private func remember() async throws {
-        cloud.recall(ZoneMemory(cloud: try await cloud.identity().uuid, zone: Self.zone), of: Self.zone)
+        cloud.base.recall(ZoneMemory(cloud: try await cloud.identity().uuid, zone: Self.zone), of: Self.zone)
     }
 
     /// Joins the zone. The first peer makes it and publishes version 1.
@@ -162,7 +163,7 @@ final class SimulatedPeer: Sendable {
         let token = state.withLock { $0.token }
         let isToPublish = state.withLock { !$0.pending.isEmpty }
         let changes =
-            if let token, isToPublish { try await cloud.changes(since: token, toPublishIn: Self.zone) } else {
+            if let token, isToPublish { try await cloud.base.changes(since: token, toPublishIn: Self.zone) } else {
                 try await cloud.changes(since: token, in: Self.zone)
             }
         if let record = changes.commits.last?.saved.first, let asset = record.assets.first {

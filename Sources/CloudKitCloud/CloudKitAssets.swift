@@ -5,79 +5,61 @@ import Synchronization
 
 /// Writes one asset to a temporary file on this machine, which is uploaded when it is complete. Memory: the bytes of one write.
 final class CloudKitAssetWriter: AssetWriter {
-    private let path: AssetPath
     private let zone: ZoneID
     private let store: CloudKitStore
+    private var draft: AssetDraft
     private var file: (staged: StagedFile, handle: FileHandle)?
-    private var isEnded = false
-    private var hash = ContentHash()
-    private var byteCount = 0
-    private var index: Data?
 
-    init(_ path: AssetPath, in zone: ZoneID, of store: CloudKitStore) {
-        self.path = path
-        self.zone = zone
-        self.store = store
-    }
+    init(_ path: AssetPath, in zone: ZoneID, of store: CloudKitStore) { (draft, self.zone, self.store) = (AssetDraft(path), zone, store) }
 
     deinit { abandon() }
 
-    private var place: String { "\(zone)/\(path.path)" }
+    private var place: String { "\(zone)/\(draft.path.path)" }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws {
         let file = try opened()
-        guard byteCount + bytes.count <= Self.byteLimit else {
+        guard draft.byteCount + bytes.count <= Self.byteLimit else {
             abandon()
             throw CloudError(
                 .limitExceeded, at: place, "the asset has more than \(Self.byteLimit) bytes, which CloudKit does not take",
                 hint: "split the dataset into several")
         }
         do { try file.handle.write(contentsOf: Data(bytes)) } catch { throw StagedFile.failure(error) }
-        hash.update(bytes)
-        byteCount += bytes.count
+        try draft.add(bytes)
     }
 
     /// CloudKit's limit for one asset, in bytes.
     private static let byteLimit = 250_000_000
 
-    func setIndex(_ index: Data) throws {
-        try verifyOpen()
-        guard self.index == nil, index.count <= CloudRecord.indexByteLimit else {
-            throw CloudError(.invalidArguments, at: path.indexPath, "a second index, or one of more than \(CloudRecord.indexByteLimit) bytes")
-        }
-        self.index = index
-    }
+    func setIndex(_ index: Data) throws { try draft.setIndex(index) }
 
     func finish(rawByteCount: Int) throws -> CloudAsset {
         let file = try opened()
         do { try file.handle.close() } catch { throw StagedFile.failure(error) }
         // Store the index before the asset, so that a device that finds the asset also finds its index.
-        if let index, try store.put([UInt8](index), as: "\(zone)/\(path.indexPath)") == .taken { throw taken() }
-        if try upload(file.staged.url) == .taken { throw taken() }
-        let asset = CloudAsset(
-            path: path.path, byteCount: byteCount, rawByteCount: rawByteCount, sha256: hash.hex,
-            index: index.map { CloudAssetIndex(byteCount: $0.count, sha256: ContentHash.of($0)) })
+        let indexIsTaken = try draft.index.map { try store.put([UInt8]($0), as: "\(zone)/\(draft.path.indexPath)") == .taken } ?? false
+        guard try !indexIsTaken && upload(file.staged.url) != .taken else { throw AssetDraft.isTaken(at: place, kind: "a record") }
         abandon()
-        return asset
+        return draft.asset(rawByteCount: rawByteCount)
     }
 
     /// Uploads the file. The bytes of a small asset are stored in the record itself.
     private func upload(_ file: URL) throws -> Placement {
-        guard byteCount <= CloudKitFile.inlineLimit else { return try store.put(file, byteCount: byteCount, as: place) }
+        guard draft.byteCount <= CloudKitFile.inlineLimit else { return try store.put(file, byteCount: draft.byteCount, as: place) }
         do { return try store.put([UInt8](try Data(contentsOf: file)), as: place) } catch let error as CloudError { throw error } catch {
             throw StagedFile.failure(error)
         }
     }
 
     func abandon() {
-        isEnded = true
+        draft.end()
         guard let file = file.take() else { return }
         try? file.handle.close()
         file.staged.remove()
     }
 
     private func opened() throws -> (staged: StagedFile, handle: FileHandle) {
-        try verifyOpen()
+        try draft.verifyOpen()
         if let file { return file }
         let staged = try StagedFile()
         do {
@@ -88,15 +70,6 @@ final class CloudKitAssetWriter: AssetWriter {
             staged.remove()
             throw StagedFile.failure(error)
         }
-    }
-
-    private func verifyOpen() throws(CloudError) {
-        if isEnded { throw CloudError(.invalidArguments, at: path.path, "the asset is finished or was abandoned") }
-    }
-
-    private func taken() -> CloudError {
-        // The name contains eight random digits, so this hardly ever happens.
-        CloudError(.inputOutput, at: place, "a record of that name is there already", hint: "try again", isRetryable: true)
     }
 }
 
@@ -128,9 +101,7 @@ final class CloudKitAssetReader: AssetReader {
     private var place: String { "\(zone)/\(path.path)" }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws {
-        guard offset >= 0, offset <= byteCount, buffer.count <= byteCount - offset else {
-            throw CloudError(.damaged, at: place, "bytes beyond the end were asked for: the index or the file is damaged")
-        }
+        try verifyRange(of: buffer.count, at: offset, in: place)
         guard !buffer.isEmpty else { return }
         let content = try downloaded()
         let begin = content.startIndex + offset
@@ -158,11 +129,5 @@ final class CloudKitAssetReader: AssetReader {
         return found
     }
 
-    func index() throws -> Data? {
-        guard let named = asset.index else { return nil }
-        let place = "\(zone)/\(path.indexPath)"
-        guard let bytes = try store.get(place, limit: CloudRecord.indexByteLimit) else { throw CloudError.objectPending(place) }
-        try named.verify(bytes, at: place)
-        return Data(bytes)
-    }
+    func index() throws -> Data? { try store.index(of: asset, at: "\(zone)/\(path.indexPath)") }
 }

@@ -20,8 +20,6 @@ package struct BoxKeys: Sendable {
 
     /// The key of the cut rule. Every epoch uses the first epoch's, so that a new epoch does not move block boundaries.
     package let cutKey: CutKey
-    /// The number of the newest epoch, in which new boxes are sealed.
-    package var newestEpoch: UInt32 { newest.number }
     /// The numbers of all known epochs, ascending.
     package var epochNumbers: [UInt32] { epochs.keys.sorted() }
     /// Whether contents are padded before they are sealed (``Padding``).

@@ -38,7 +38,7 @@ struct WatchedDevice: Sendable {
         let settings = try SyncError.at(.open) { try (engine?.database ?? LocalDatabase(path: database)).read { try $0.settings.read() } }
         return WatchedDevice(
             database: database, cloudOverride: cloud, backend: backend, cloudPath: cloud ?? settings.cloud,
-            zone: ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private), name: settings.device,
+            zone: settings.zoneID, name: settings.device,
             publishes: settings.role.publishes, given: engine, logger: logger, now: now)
     }
 

@@ -119,8 +119,8 @@ struct ObjectAssetTests {
         let left = try await cloud.storedFiles(in: .standard).filter { $0.kind == .temporary }
         #expect(left.count == 5 && left.allSatisfy { $0.path.hasPrefix("assets/notes_data/") && $0.modified.description == "2026-11-01T00:00:00.000Z" })
         let zone = ObjectZone(
-            history: HistoryID(cloud: "c", zone: .standard), ends: VerifiedHeadCache(), client: try store.client(), authority: ZoneAuthority(),
-            cache: ZoneCache(cloud: { "c" }, now: { Instant.now.microseconds }))
+            history: HistoryID(cloud: "c", zone: .standard), ends: VerifiedHeadCache(), store: BucketStore(client: try store.client(), cache: ZoneCache()),
+            authority: ZoneAuthority(), cache: ZoneCache())
         for file in left { try zone.removeFile(file.path) }
         #expect(store.state.withLock { $0.uploads.isEmpty })
     }
@@ -236,7 +236,7 @@ struct ObjectAssetTests {
     @Test func aPublishersReportIsNotWrittenForEachVersion() async throws {
         let store = FakeStore()
         let cloud = try await zone(store)
-        cloud.recall(ZoneMemory(cloud: try await cloud.identity().uuid, zone: .standard), of: .standard)
+        cloud.base.recall(ZoneMemory(cloud: try await cloud.identity().uuid, zone: .standard), of: .standard)
         var token: ChangeToken?
         var reports: [String] = []
         func publish(at clock: Instant) async throws {

@@ -11,18 +11,21 @@ import Testing
 @Suite(.timeLimit(.minutes(60))) struct OutsideBackendTests {
     /// A cloud on a shelf whose objects a check can change.
     private struct ShelfUnderTest: DamageableCloud {
-        let shelf = Shelf()
+        let shelf: Shelf
         let cloud: any CloudDatabase
         let damageStride = 9
 
-        init() async throws { cloud = try await ObjectStoreCloud.create(in: shelf, container: "iCloud.org.example.test") }
+        init(width: Int) async throws {
+            shelf = Shelf(width: width)
+            cloud = try await ObjectStoreCloud.create(in: shelf, container: "iCloud.org.example.test")
+        }
 
         func damage(_ path: String, in zone: ZoneID, _ change: (inout [UInt8]?) -> Void) throws { shelf.damage("\(zone)/\(path)", change) }
     }
 
-    @Test(arguments: CloudConformance.checks)
-    func storeOfObjectsKeepsThePromise(_ check: ConformanceCheck) async throws {
-        try await CloudConformance(damaging: { try await ShelfUnderTest() }).run(check)
+    @Test(arguments: CloudConformance.checks, [1, 4])
+    func storeOfObjectsKeepsThePromise(_ check: ConformanceCheck, width: Int) async throws {
+        try await CloudConformance(damaging: { try await ShelfUnderTest(width: width) }).run(check)
     }
 
     @Test func storeThatHoldsOtherThingsIsLeftAlone() async throws {

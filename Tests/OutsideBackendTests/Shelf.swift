@@ -8,8 +8,12 @@ import Synchronization
 final class Shelf: ObjectStore {
     private let items = Mutex<[String: (bytes: [UInt8], stored: Instant)]>([:])
 
+    /// How many requests the shelf takes at once. One that takes several also lists by folders and reads what has taken a path.
+    let width: Int
     let place = "a shelf"
     var clock: Instant { .now }
+
+    init(width: Int = 1) { self.width = width }
 
     func get(_ path: String, limit: Int) throws(CloudError) -> [UInt8]? {
         guard let bytes = items.withLock({ $0[path]?.bytes }) else { return nil }
@@ -24,6 +28,21 @@ final class Shelf: ObjectStore {
             items.filter { $0.key.hasPrefix(prefix) }.map { StoredObject(path: $0.key, byteCount: $0.value.bytes.count, modified: $0.value.stored) }
         }.sorted { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
         return first.map { Array(found.prefix($0)) } ?? found
+    }
+
+    func listFolder(_ folder: String) -> (objects: [StoredObject], folders: [String])? {
+        guard width > 1 else { return nil }
+        let listed = list(folder, first: nil), all = listed.map { $0.path.dropFirst(folder.count).split(separator: "/", maxSplits: 1) }
+        return (zip(listed, all).filter { $1.count == 1 }.map(\.0), Set(all.filter { $0.count > 1 }.map { "\($0[0])/" }).sorted())
+    }
+
+    func putOrRead(
+        _ bytes: [UInt8], as path: String, readingBesides besides: [@Sendable () -> Void]
+    ) -> (placement: Placement, found: [UInt8]?) {
+        let placement = put(bytes, as: path)
+        guard width > 1, placement == .taken else { return (placement, nil) }
+        sideBySide(besides)
+        return (placement, items.withLock { $0[path]?.bytes })
     }
 
     func put(_ bytes: [UInt8], as path: String) -> Placement {

@@ -3,34 +3,26 @@ import Foundation
 
 /// Collects one asset of a memory cloud, then stores it together with its index in one step.
 final class MemoryAssetWriter: AssetWriter {
-    private let path: AssetPath
     private let zone: MemoryZone
-    private var bytes: [UInt8]? = []
-    private var index: Data?
+    private var draft: AssetDraft
+    private var bytes: [UInt8] = []
 
     init(_ path: AssetPath, into zone: MemoryZone) {
-        self.path = path
+        draft = AssetDraft(path)
         self.zone = zone
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws {
-        _ = try written()
-        self.bytes?.append(contentsOf: bytes)
+        try draft.add(bytes)
+        self.bytes.append(contentsOf: bytes)
     }
 
-    func setIndex(_ index: Data) throws {
-        _ = try written()
-        guard self.index == nil, index.count <= CloudRecord.indexByteLimit else {
-            throw CloudError(.invalidArguments, at: path.indexPath, "a second index, or one of more than \(CloudRecord.indexByteLimit) bytes")
-        }
-        self.index = index
-    }
+    func setIndex(_ index: Data) throws { try draft.setIndex(index) }
 
     func finish(rawByteCount: Int) throws -> CloudAsset {
-        let bytes = try written()
-        self.bytes = nil
-        let index = index.map { [UInt8]($0) }
-        let now = zone.now()
+        try draft.verifyOpen()
+        draft.end()
+        let path = draft.path, index = draft.index.map { [UInt8]($0) }, now = zone.now()
         let isFree = zone.change { files in
             guard files.assets[path.path] == nil else { return false }
             files.assets[path.path] = bytes
@@ -39,18 +31,12 @@ final class MemoryAssetWriter: AssetWriter {
             return true
         }
         guard isFree else { throw CloudError(.inputOutput, at: path.path, "no free name was found for the asset", isRetryable: true) }
-        return CloudAsset(
-            path: path.path, byteCount: bytes.count, rawByteCount: rawByteCount, sha256: ContentHash.of(bytes),
-            index: index.map { CloudAssetIndex(byteCount: $0.count, sha256: ContentHash.of($0)) })
+        return draft.asset(rawByteCount: rawByteCount)
     }
 
     func abandon() {
-        bytes = nil
-    }
-
-    private func written() throws(CloudError) -> [UInt8] {
-        guard let bytes else { throw CloudError(.invalidArguments, at: path.path, "the asset is finished or was abandoned") }
-        return bytes
+        draft.end()
+        bytes = []
     }
 }
 
@@ -82,9 +68,7 @@ final class MemoryAssetReader: AssetReader {
     var byteCount: Int { bytes.count }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws {
-        guard offset >= 0, offset <= bytes.count, buffer.count <= bytes.count - offset else {
-            throw CloudError(.damaged, at: path.path, "bytes beyond the end were asked for: the index or the file is damaged")
-        }
+        try verifyRange(of: buffer.count, at: offset, in: path.path)
         buffer.copyBytes(from: bytes[offset..<offset + buffer.count])
     }
 

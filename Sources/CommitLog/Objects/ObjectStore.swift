@@ -1,4 +1,5 @@
 public import CloudStore
+package import Foundation
 public import StrictText
 
 /// A store of named, immutable objects, such as a database of records. ``ObjectStoreCloud`` makes a cloud of it: the shortest way to a backend
@@ -23,12 +24,32 @@ public protocol ObjectStore: Sendable {
     func size(of path: String) throws(CloudError) -> Int?
     /// The objects whose paths begin with `prefix`, sorted by path; at most `first` of them, if given.
     func list(_ prefix: String, first: Int?) throws(CloudError) -> [StoredObject]
+    /// The objects of one folder, and the names of its subfolders, each with its slash; nil if that is as slow as listing the objects in the
+    /// subfolders, too. The default returns nil.
+    ///
+    /// - Parameter folder: the path of the folder, with a slash at the end.
+    func listFolder(_ folder: String) throws(CloudError) -> (objects: [StoredObject], folders: [String])?
     /// The names of the zones that may exist in a scope.
     func zoneNames(in scope: CloudScope) throws(CloudError) -> Set<String>
     /// Stores an object if no object has its path. Throws `serverResponseLost` if it is unknown whether the object is stored or will be.
     func put(_ bytes: [UInt8], as path: String) throws(CloudError) -> Placement
+    /// Stores an object if no object has its path. Otherwise returns the object that is there as well, if the store has read it.
+    ///
+    /// The default does not read it.
+    ///
+    /// - Parameter besides: what the caller will read next if the path is taken. A store that reads the existing object runs these bodies in
+    ///   parallel with that read, and no body otherwise.
+    func putOrRead(
+        _ bytes: [UInt8], as path: String, readingBesides besides: [@Sendable () -> Void]
+    ) throws(CloudError) -> (placement: Placement, found: [UInt8]?)
     /// Removes objects, in the given order if the store cannot remove them in one step. An object that is gone is ignored.
     func remove(_ paths: [String]) throws(CloudError)
+
+    /// How many requests one call sends in parallel. The default is 1.
+    var width: Int { get }
+    /// Runs up to ``width`` bodies in parallel that each wait for requests. Returns when all have ended. The default gives each body a
+    /// thread.
+    func sideBySide(_ bodies: [@Sendable () -> Void])
 
     /// Opens an asset of a zone. It must have the size that its commit states. The default reads the whole object into memory.
     func reader(of asset: CloudAsset, in zone: ZoneID) throws(CloudError) -> any AssetReader
@@ -49,8 +70,12 @@ public struct StoredObject: Sendable {
     public let byteCount: Int
     /// When it was stored, by the store's clock.
     public let modified: Instant
+    /// A text that changes when the object does; empty if the store has none.
+    public let state: String
 
-    public init(path: String, byteCount: Int, modified: Instant) { (self.path, self.byteCount, self.modified) = (path, byteCount, modified) }
+    public init(path: String, byteCount: Int, modified: Instant, state: String = "") {
+        (self.path, self.byteCount, self.modified, self.state) = (path, byteCount, modified, state)
+    }
 }
 
 /// A multipart upload that was started but neither finished nor abandoned.
@@ -67,14 +92,30 @@ extension ObjectStore {
     public func markerPath(of scope: CloudScope) -> String { CloudMarker.fileName }
     public func reader(of asset: CloudAsset, in zone: ZoneID) throws(CloudError) -> any AssetReader { try WholeAssetReader(asset, in: zone, of: self) }
     public func writer(at path: AssetPath, in zone: ZoneID) -> any AssetWriter { WholeAssetWriter(path, in: zone, of: self) }
+    public func putOrRead(
+        _ bytes: [UInt8], as path: String, readingBesides besides: [@Sendable () -> Void]
+    ) throws(CloudError) -> (placement: Placement, found: [UInt8]?) {
+        (try put(bytes, as: path), nil)
+    }
     package func remove(_ path: String) throws(CloudError) { try remove([path]) }
+
+    /// The block index of an asset, after checking its size and hash; nil if the asset has none.
+    package func index(of asset: CloudAsset, at path: String) throws(CloudError) -> Data? {
+        guard let named = asset.index else { return nil }
+        guard let bytes = try get(path, limit: CloudRecord.indexByteLimit) else { throw .objectPending(path) }
+        try named.verify(bytes, at: path)
+        return Data(bytes)
+    }
+
     package func list(_ prefix: String) throws(CloudError) -> [StoredObject] { try list(prefix, first: nil) }
     public func unfinishedUploads(_ prefix: String) throws(CloudError) -> [UnfinishedUpload] { [] }
     public func abandonUpload(_ id: String, of path: String) throws(CloudError) {}
 
-    /// The default lists every object of the scope. A store holds few zones, and a listing by folders would be another feature that a store
-    /// must have.
+    public func listFolder(_ folder: String) throws(CloudError) -> (objects: [StoredObject], folders: [String])? { nil }
+
+    /// The default lists the scope by folders, or every object of the scope if the store cannot do that.
     public func zoneNames(in scope: CloudScope) throws(CloudError) -> Set<String> {
+        if let listed = try listFolder("\(scope.rawValue)/") { return Set(listed.folders.map { String($0.dropLast()) }) }
         var names: Set<String> = []
         for object in try list("\(scope.rawValue)/") {
             let parts = object.path.split(separator: "/")

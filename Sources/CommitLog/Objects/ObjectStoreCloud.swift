@@ -17,7 +17,7 @@ public final class ObjectStoreCloud: CloudDatabase {
     private let nonces: NonceSource
     private let ends = VerifiedHeadCache()
     package let authorities = ZoneAuthorities()
-    private let zones = ZoneCache()
+    private let zones: ZoneCache
     /// A request blocks its thread until the answer arrives, so requests run on these threads.
     private let workers: BlockingCalls
 
@@ -30,17 +30,22 @@ public final class ObjectStoreCloud: CloudDatabase {
     ///   - uuid: the UUID that the cloud must have; nil accepts any.
     ///   - container: the container identifier that it must have; nil accepts any.
     ///   - found: the identity, if it was created or read just now.
+    ///   - cache: the cache of the zones, if the store uses it, too.
+    ///   - words: how messages call the store's place.
     ///   - label: the name of the cloud's threads in debuggers.
     package init(
         _ store: any ObjectStore, expecting uuid: String? = nil, container: String? = nil, found: CloudIdentity? = nil, nonces: NonceSource = .system,
-        label: String
+        cache: ZoneCache = ZoneCache(), words: PlaceWords = PlaceWords(), label: String
     ) {
         self.store = store
         let path = store.markerPath(of: .private)
-        marker = found.map { CloudMarkerReader(store, at: path, found: $0) } ?? CloudMarkerReader(store, at: path, expecting: uuid, container: container)
+        marker =
+            found.map { CloudMarkerReader(store, at: path, found: $0) }
+            ?? CloudMarkerReader(store, at: path, expecting: uuid, container: container, words: words)
         let publicPath = store.markerPath(of: .public)
-        publicMarker = publicPath == path ? marker : CloudMarkerReader(store, at: publicPath, expecting: nil, container: container)
+        publicMarker = publicPath == path ? marker : CloudMarkerReader(store, at: publicPath, expecting: nil, container: container, words: words)
         self.nonces = nonces
+        zones = cache
         workers = BlockingCalls(limit: 8, label: label)
     }
 
@@ -127,19 +132,40 @@ public final class ObjectStoreCloud: CloudDatabase {
     public func zones() async throws -> [ZoneInfo] {
         try await workers.run { [self] in
             _ = try marker.identity()
-            var found: [ZoneInfo] = []
-            for scope in CloudScope.allCases {
-                for name in try store.zoneNames(in: scope).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) where CloudNames.isName(name) {
-                    if let info = try info(of: ZoneID(name, scope: scope)) { found.append(info) }
-                }
+            return try CloudScope.allCases.flatMap { scope in
+                let names = try store.zoneNames(in: scope).filter(CloudNames.isName).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+                return try store.results(of: names.map { name in { [self] in try info(of: ZoneID(name, scope: scope)) } }).compactMap(\.self)
             }
-            return found
         }
     }
 
     public func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges {
-        try await inZone(zone, to: token == nil ? .read : .look) { try HistoryReader(source: $0).changes(since: token) }
+        try await inZone(zone, to: token == nil ? .read : .look) {
+            $0.cache.setPublishing(zone, false)
+            let changes = try HistoryReader(source: $0).changes(since: token)
+            // The token's commit is there with its hash, so the store still holds the same cloud.
+            if token != nil {
+                $0.cache.prove(zone)
+                $0.cache.found(changes.commits.count, in: zone)
+            }
+            return changes
+        }
     }
+
+    /// Returns the commits after `token`, for a device that is about to publish after them. Data that the publish needs as well is requested
+    /// in parallel.
+    ///
+    /// ``publish(_:)`` checks whether the token's commit is still there. This call checks it only if the commit was not seen for half a day.
+    /// A run that in the end publishes nothing must call ``changes(since:in:)`` before it reports that nothing is new.
+    package func changes(since token: ChangeToken, toPublishIn zone: ZoneID) async throws -> ZoneChanges {
+        try await inZone(zone, to: .look) { try $0.lookToPublish(after: token) }
+    }
+
+    /// Restores what an earlier run has stored about a zone.
+    package func recall(_ memory: ZoneMemory, of zone: ZoneID) { zones.recall(memory, of: zone, in: marker.knownUUID) }
+
+    /// What the next run should know about a zone.
+    package func memory(of zone: ZoneID) -> ZoneMemory { zones.memory(of: zone, in: marker.knownUUID) }
 
     public func records(in zone: ZoneID, at number: Int?, notBefore token: ChangeToken?) async throws -> ZoneState {
         try await inZone(zone) { try HistoryReader(source: $0).state(at: number, notBefore: token) }
@@ -174,7 +200,9 @@ public final class ObjectStoreCloud: CloudDatabase {
 
     public func discard(_ assets: [CloudAsset], in zone: ZoneID) async {
         // An asset that cannot be removed now stays as an orphan. No commit names it, and a later prune removes it.
-        try? await inZone(zone, to: .write) { zone in for path in assets.compactMap({ AssetPath($0.path) }) { try zone.discard(path) } }
+        try? await inZone(zone, to: .write) { zone in
+            _ = try zone.store.results(of: assets.compactMap { AssetPath($0.path) }.map { path in { try zone.discard(path) } })
+        }
     }
 
     public func report(_ report: DeviceReport, in zone: ZoneID) async throws {
@@ -240,7 +268,7 @@ extension ObjectStoreCloud {
         let place = "\(zone)/\(ZoneMarker.fileName)"
         guard let bytes = try store.get(place, limit: CloudMarker.byteLimit) else { return nil }
         let info = try ZoneMarker.info(of: zone, from: bytes, at: place)
-        zones.remember(info)
+        zones.remember(info, bytes)
         return info
     }
 
@@ -264,7 +292,10 @@ extension ObjectStoreCloud {
         try await workers.run { [self] in
             do { return try body(open(zone, to: access)) } catch {
                 // The place may hold another cloud by now, or none. If so, that error explains more than the one that the body threw.
-                if access != .write { _ = try open(zone, to: .write) }
+                if access != .write {
+                    _ = try marker(of: zone).identity()
+                    _ = try open(zone, to: .write)
+                }
                 throw error
             }
         }
@@ -273,7 +304,10 @@ extension ObjectStoreCloud {
     private func open(_ zone: ZoneID, to access: Access) throws -> ObjectZone {
         try CloudNames.verify(zone)
         let marker = marker(of: zone)
-        if access == .write { _ = try marker.identity() }
+        if access == .write, !zones.isProven(zone) {
+            _ = try marker.identity()
+            zones.prove(zone)
+        }
         var authority = authorities.authority(of: zone), protection = authority.knownProtection
         if access != .look {
             let info = try found(zone)

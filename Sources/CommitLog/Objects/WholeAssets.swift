@@ -3,50 +3,37 @@ import Foundation
 
 /// Collects one asset in memory, and puts it into a store of objects when it is finished.
 final class WholeAssetWriter: AssetWriter {
-    private let path: AssetPath
     private let zone: ZoneID
     private let store: any ObjectStore
-    private var bytes: [UInt8]? = []
-    private var index: [UInt8]?
+    private var draft: AssetDraft
+    private var bytes: [UInt8] = []
 
-    init(_ path: AssetPath, in zone: ZoneID, of store: any ObjectStore) { (self.path, self.zone, self.store) = (path, zone, store) }
+    init(_ path: AssetPath, in zone: ZoneID, of store: any ObjectStore) { (draft, self.zone, self.store) = (AssetDraft(path), zone, store) }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws {
-        try verifyOpen()
-        self.bytes?.append(contentsOf: bytes)
+        try draft.add(bytes)
+        self.bytes.append(contentsOf: bytes)
     }
 
-    func setIndex(_ index: Data) throws {
-        try verifyOpen()
-        guard self.index == nil, index.count <= CloudRecord.indexByteLimit else {
-            throw CloudError(.invalidArguments, at: path.indexPath, "a second index, or one of more than \(CloudRecord.indexByteLimit) bytes")
-        }
-        self.index = Array(index)
-    }
+    func setIndex(_ index: Data) throws { try draft.setIndex(index) }
 
     func finish(rawByteCount: Int) throws -> CloudAsset {
-        try verifyOpen()
-        let bytes = bytes.take() ?? []
+        try draft.verifyOpen()
+        defer { abandon() }
         // Before the asset: whoever finds an asset finds its index.
-        if let index { try place(index, path.indexPath) }
-        try place(bytes, path.path)
-        return CloudAsset(
-            path: path.path, byteCount: bytes.count, rawByteCount: rawByteCount, sha256: ContentHash.of(bytes),
-            index: index.map { CloudAssetIndex(byteCount: $0.count, sha256: ContentHash.of($0)) })
+        if let index = draft.index { try place([UInt8](index), draft.path.indexPath) }
+        try place(bytes, draft.path.path)
+        return draft.asset(rawByteCount: rawByteCount)
     }
 
-    func abandon() { bytes = nil }
+    func abandon() {
+        draft.end()
+        bytes = []
+    }
 
     private func place(_ bytes: [UInt8], _ path: String) throws(CloudError) {
         let place = "\(zone)/\(path)"
-        // Eight random digits are in the name.
-        guard try store.put(bytes, as: place) != .taken else {
-            throw CloudError(.inputOutput, at: place, "an object of that name is there already", hint: "try again", isRetryable: true)
-        }
-    }
-
-    private func verifyOpen() throws(CloudError) {
-        if bytes == nil { throw CloudError(.invalidArguments, at: path.path, "the asset is finished or was abandoned") }
+        guard try store.put(bytes, as: place) != .taken else { throw AssetDraft.isTaken(at: place) }
     }
 }
 
@@ -73,16 +60,9 @@ final class WholeAssetReader: AssetReader {
     var byteCount: Int { bytes.count }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws {
-        guard offset >= 0, offset <= bytes.count, buffer.count <= bytes.count - offset else {
-            throw CloudError(.damaged, at: place, "bytes beyond the end were asked for: the index or the file is damaged")
-        }
+        try verifyRange(of: buffer.count, at: offset, in: place)
         buffer.copyBytes(from: bytes[offset..<offset + buffer.count])
     }
 
-    func index() throws -> Data? {
-        guard let named = asset.index else { return nil }
-        guard let bytes = try store.get(indexPlace, limit: CloudRecord.indexByteLimit) else { throw CloudError.objectPending(indexPlace) }
-        try named.verify(bytes, at: indexPlace)
-        return Data(bytes)
-    }
+    func index() throws -> Data? { try store.index(of: asset, at: indexPlace) }
 }

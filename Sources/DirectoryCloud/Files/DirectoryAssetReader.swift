@@ -48,9 +48,7 @@ final class DirectoryAssetReader: AssetReader, @unchecked Sendable {
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws {
         let place = zone.place(path.path)
-        guard offset >= 0, offset <= byteCount, buffer.count <= byteCount - offset else {
-            throw CloudError(.damaged, at: place, "bytes beyond the end were asked for: the index or the file is damaged")
-        }
+        try verifyRange(of: buffer.count, at: offset, in: place)
         var isStale = false
         let count = try StaleHandle.reopening { () throws in
             // Keep a reference during the read: another thread may replace `opened`.

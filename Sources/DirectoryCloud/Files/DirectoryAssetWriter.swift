@@ -8,10 +8,10 @@ import Platform
 ///
 /// Nothing is written before the first byte: a writer without data must not wake a sync tool.
 final class DirectoryAssetWriter: AssetWriter {
-    private let path: AssetPath
+    private var path: AssetPath { draft.path }
     private let zone: () throws -> ZoneFolder
     private var state = State.untouched
-    private var index: Data?
+    private var draft: AssetDraft
 
     private enum State {
         case untouched
@@ -21,7 +21,7 @@ final class DirectoryAssetWriter: AssetWriter {
 
     /// - Parameter zone: opens the zone's folder by name; throws if the cloud's directory is no longer the one that was opened.
     init(_ path: AssetPath, in zone: @escaping () throws -> ZoneFolder) {
-        self.path = path
+        draft = AssetDraft(path)
         self.zone = zone
     }
 
@@ -35,11 +35,8 @@ final class DirectoryAssetWriter: AssetWriter {
     }
 
     func setIndex(_ index: Data) throws {
-        let folder = try open().folder
-        guard self.index == nil, index.count <= CloudRecord.indexByteLimit else {
-            throw CloudError(.invalidArguments, at: folder.place(path.indexFileName), "a second index, or one of more than \(CloudRecord.indexByteLimit) bytes")
-        }
-        self.index = index
+        let place = try open().folder.place(path.indexFileName)
+        try draft.setIndex(index, at: place)
     }
 
     func finish(rawByteCount: Int) throws -> CloudAsset {
@@ -52,7 +49,7 @@ final class DirectoryAssetWriter: AssetWriter {
         try folder.synchronize()
         return CloudAsset(
             path: named.path, byteCount: sealed.byteCount, rawByteCount: rawByteCount, sha256: sealed.sha256,
-            index: index.map { CloudAssetIndex(byteCount: $0.count, sha256: ContentHash.of($0)) })
+            index: draft.index.map(CloudAssetIndex.init(of:)))
     }
 
     func abandon() {
@@ -70,14 +67,14 @@ final class DirectoryAssetWriter: AssetWriter {
             }
             // An interrupted copy may have left the same bytes there.
             if try file.place(as: name.fileName) != .taken { return name }
-            if index != nil { try folder.remove(name.indexFileName) }
+            if draft.index != nil { try folder.remove(name.indexFileName) }
             name = renamed(files.nonces)
         }
         throw CloudError(.inputOutput, at: folder.ownPlace, "no free name was found for the asset", isRetryable: true)
     }
 
     private func placeIndex(as name: AssetPath, in folder: CloudFolder, with files: FileMaker) throws -> Bool {
-        guard let index else { return true }
+        guard let index = draft.index else { return true }
         let file = try files.newFile(in: folder, at: folder.place(name.indexFileName))
         // SAFETY: the buffer is used only within the closure.
         try index.withUnsafeBytes { try file.write($0) }

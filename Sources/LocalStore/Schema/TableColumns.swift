@@ -37,12 +37,6 @@ struct TableColumns {
     /// The columns of the PRIMARY KEY, in its order.
     var primaryKey: [Column] { columns.filter { $0.keyPlace > 0 }.sorted { $0.keyPlace < $1.keyPlace } }
 
-    /// The column that is an alias of the rowid; nil if there is none.
-    var rowidColumn: Column? {
-        guard !isWithoutRowid, primaryKey.count == 1, primaryKey[0].declared.asciiLowercased == "integer" else { return nil }
-        return primaryKey[0]
-    }
-
     /// The same table with only these columns.
     func only(_ names: [String]) -> TableColumns {
         let wanted = Set(names.map(\.asciiLowercased))

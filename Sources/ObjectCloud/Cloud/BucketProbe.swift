@@ -111,5 +111,5 @@ extension ObjectCloud {
     /// Tests whether the bucket meets the requirements of a cloud.
     ///
     /// - Throws: ``CloudError`` if the bucket cannot be used at all.
-    public func probe() async throws -> BucketProbe { try await blocking { try BucketProbe($0) } }
+    public func probe() async throws -> BucketProbe { try await base.blocking { [client] in try BucketProbe(client) } }
 }

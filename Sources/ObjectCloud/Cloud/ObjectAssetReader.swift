@@ -1,5 +1,7 @@
 import CloudStore
+import CommitLog
 import Foundation
+import Synchronization
 
 /// Reads one asset of a bucket by byte ranges.
 ///
@@ -12,7 +14,8 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
     let byteCount: Int
     private let asset: CloudAsset
     private let path: AssetPath
-    private let zone: ObjectZone
+    private let zone: ZoneID
+    private let store: BucketStore
     private let condition = NSCondition()
     private var windows: [Window] = []
     /// The announced windows that are not requested yet, ascending.
@@ -48,37 +51,40 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
     }
 
     /// Opens the asset that a commit names. It must have the size that the commit states.
-    init(_ asset: CloudAsset, in zone: ObjectZone) throws(CloudError) {
-        guard let path = AssetPath(asset.path) else {
-            throw CloudError(
-                .damaged, at: "\(zone.history.zone)", "an asset's path is not one of an asset; nothing was opened",
-                hint: "do not trust this commit; run snapsync doctor")
-        }
+    init(_ asset: CloudAsset, in zone: ZoneID, of store: BucketStore) throws(CloudError) {
+        guard let path = AssetPath(asset.path) else { throw .badAssetPath(in: zone) }
         self.asset = asset
         self.path = path
-        self.zone = zone
+        (self.zone, self.store) = (zone, store)
         byteCount = asset.byteCount
     }
 
     /// Opens an asset, and reads its beginning and its index in parallel.
     ///
     /// If the asset is small and its index is cached, nothing is read in advance: its blocks are cheaper to compress again than to fetch.
-    static func open(_ asset: CloudAsset, in zone: ObjectZone) throws -> ObjectAssetReader {
-        let reader = try ObjectAssetReader(asset, in: zone)
-        let isKnown = asset.index != nil && zone.cache.index(of: reader.path.path, in: zone.history.zone) != nil
+    static func open(_ asset: CloudAsset, in zone: ZoneID, of store: BucketStore) throws(CloudError) -> ObjectAssetReader {
+        let reader = try ObjectAssetReader(asset, in: zone, of: store)
+        let isKnown = asset.index != nil && store.cache.index(of: reader.path.path, in: zone) != nil
         if isKnown, !reader.isBetterCopied { return reader }
-        var reads: [@Sendable () throws -> Void] = [{ try reader.readBeginning() }]
+        let beginning = Mutex(Result<Void, CloudError>.success(()))
+        var reads: [@Sendable () -> Void] = [
+            {
+                let read = Result { () throws(CloudError) in try reader.readBeginning() }
+                beginning.withLock { $0 = read }
+            }
+        ]
         // Ignore an error here: the caller gets it when it asks for the index.
         if asset.index != nil, !isKnown { reads.append { _ = try? reader.index() } }
-        _ = try zone.client.sideBySide(reads)
+        store.sideBySide(reads)
+        try beginning.withLock { $0 }.get()
         return reader
     }
 
     /// The object's path beneath the cloud.
-    var place: String { zone.path(path.path) }
+    var place: String { "\(zone)/\(path.path)" }
 
     /// Whether the asset is in the same bucket, read by the same client.
-    func isIn(_ other: ObjectZone) -> Bool { zone.client === other.client }
+    func isIn(_ other: BucketStore) -> Bool { store.client === other.client }
 
     var isBetterCopied: Bool { byteCount > Self.smallBytes }
 
@@ -90,9 +96,7 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws {
-        guard offset >= 0, offset <= byteCount, buffer.count <= byteCount - offset else {
-            throw CloudError(.damaged, at: zone.path(path.path), "bytes beyond the end were asked for: the index or the file is damaged")
-        }
+        try verifyRange(of: buffer.count, at: offset, in: place)
         // Read more than one window can hold in several parts.
         var done = 0
         while done < buffer.count {
@@ -179,13 +183,8 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
     }
 
     private func fetch(_ window: Window) throws(CloudError) {
-        let place = zone.path(path.path)
-        guard let (bytes, size) = try zone.client.get(place, offset: window.offset, count: window.count) else { throw Self.pending(place) }
-        guard size == byteCount, bytes.count == window.count else {
-            throw CloudError(
-                .damaged, at: place, "\(size) bytes long, the commit says \(byteCount)",
-                hint: "if a tool is copying objects, wait for it; else bring the object back from a copy", isRetryable: true)
-        }
+        guard let (bytes, size) = try store.client.get(place, offset: window.offset, count: window.count) else { throw .objectPending(place) }
+        guard size == byteCount, bytes.count == window.count else { throw .otherSize(size, insteadOf: byteCount, at: place) }
         condition.withLock {
             window.bytes = bytes
             condition.broadcast()
@@ -194,18 +193,12 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
 
     func index() throws -> Data? {
         guard let named = asset.index else { return nil }
-        let place = zone.path(path.indexPath)
-        if let known = zone.cache.index(of: path.path, in: zone.history.zone), (try? named.verify(Array(known), at: place)) != nil { return known }
+        let place = "\(zone)/\(path.indexPath)"
+        if let known = store.cache.index(of: path.path, in: zone), (try? named.verify(Array(known), at: place)) != nil { return known }
         if let known = condition.withLock({ indexBytes }) { return known }
-        guard let bytes = try zone.client.get(place, limit: CloudRecord.indexByteLimit) else { throw Self.pending(place) }
-        try named.verify(bytes, at: place)
-        let index = Data(bytes)
+        guard let index = try store.index(of: asset, at: place) else { return nil }
         condition.withLock { indexBytes = index }
-        zone.cache.remember(index: index, of: path, in: zone.history.zone)
+        store.cache.remember(index: index, of: path, in: zone)
         return index
-    }
-
-    private static func pending(_ place: String) -> CloudError {
-        CloudError(.pending, at: place, "the object has not arrived yet", hint: "wait for the tool that copies objects, then try again", isRetryable: true)
     }
 }

@@ -17,31 +17,22 @@ final class ObjectAssetWriter: AssetWriter {
     /// The most bytes that one request copies on the server.
     static let copyBytes = 512 << 20
 
-    private enum State {
-        case collecting
-        case uploading(id: String, tags: [String])
-        case ended
-    }
-
-    private let zone: ObjectZone
-    private let path: AssetPath
-    private var state = State.collecting
+    private let zone: ZoneID
+    private let store: BucketStore
+    private var client: ObjectClient { store.client }
+    private var draft: AssetDraft
+    /// The multipart upload, and the entity tags of the parts that were sent; nil while the first part is collected.
+    private var upload: (id: String, tags: [String])?
     private var part: [UInt8] = []
     /// The end of the collected bytes if another asset contains it too: the first such byte of `part`, and its offset in the other asset.
     private var run: (asset: ObjectAssetReader, begin: Int, offset: Int)?
     /// The range that the server copies as the next part; while it is set, `part` is empty.
     private var copy: Copy?
     private var mayCopy = true
-    private var hash = ContentHash()
-    private var byteCount = 0
-    private var index: Data?
 
-    private var place: String { zone.path(path.path) }
+    private var place: String { "\(zone)/\(draft.path.path)" }
 
-    init(_ path: AssetPath, in zone: ObjectZone) {
-        self.path = path
-        self.zone = zone
-    }
+    init(_ path: AssetPath, in zone: ZoneID, of store: BucketStore) { (draft, self.zone, self.store) = (AssetDraft(path), zone, store) }
 
     /// A range of another asset, and the MD5 of the bytes that the caller has read and verified there.
     private struct Copy {
@@ -57,17 +48,21 @@ final class ObjectAssetWriter: AssetWriter {
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws {
-        try verifyOpen()
+        try draft.verifyOpen()
         try sendCopy()
         run = nil
         try append(bytes)
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, copying other: any AssetReader, at offset: Int) throws {
-        guard mayCopy, let other = other as? ObjectAssetReader, other.byteCount > Self.partBytes, other.isIn(zone) else { return try write(bytes) }
-        try verifyOpen()
+        guard mayCopy, let other = other as? ObjectAssetReader, other.byteCount > Self.partBytes, other.isIn(store) else { return try write(bytes) }
+        try draft.verifyOpen()
         if let open = copy {
-            if open.asset === other, open.offset + open.count == offset, open.count + bytes.count <= Self.copyBytes { return extendCopy(bytes) }
+            if open.asset === other, open.offset + open.count == offset, open.count + bytes.count <= Self.copyBytes {
+                try draft.add(bytes)
+                copy?.take(bytes)
+                return
+            }
             try sendCopy()
         }
         let continues = run.map { $0.asset === other && $0.offset + part.count - $0.begin == offset } ?? false
@@ -85,15 +80,8 @@ final class ObjectAssetWriter: AssetWriter {
         copy = begun
     }
 
-    private func extendCopy(_ bytes: UnsafeRawBufferPointer) {
-        hash.update(bytes)
-        byteCount += bytes.count
-        copy?.take(bytes)
-    }
-
     private func append(_ bytes: UnsafeRawBufferPointer) throws {
-        hash.update(bytes)
-        byteCount += bytes.count
+        try draft.add(bytes)
         var rest = bytes[...]
         while !rest.isEmpty {
             let taken = rest.prefix(Self.partBytes - part.count)
@@ -106,78 +94,59 @@ final class ObjectAssetWriter: AssetWriter {
         }
     }
 
-    func setIndex(_ index: Data) throws {
-        try verifyOpen()
-        guard self.index == nil, index.count <= CloudRecord.indexByteLimit else {
-            throw CloudError(.invalidArguments, at: path.indexPath, "a second index, or one of more than \(CloudRecord.indexByteLimit) bytes")
-        }
-        self.index = index
-    }
+    func setIndex(_ index: Data) throws { try draft.setIndex(index) }
 
     func finish(rawByteCount: Int) throws -> CloudAsset {
-        try verifyOpen()
+        try draft.verifyOpen()
         try sendCopy()
         // The commit that names both objects is published later, so their order does not matter.
-        let indexPath = zone.path(path.indexPath), rest = part, client = zone.client
-        var puts: [(path: String, bytes: [UInt8])] = index.map { [(indexPath, Array($0))] } ?? []
-        if case .collecting = state { puts.append((place, rest)) }
-        let placements = try client.sideBySide(puts.map { one in { try client.put(one.bytes, as: one.path) } })
-        if placements.contains(.taken) { throw taken() }
-        if case .uploading = state {
+        let indexPath = "\(zone)/\(draft.path.indexPath)"
+        var puts: [(path: String, bytes: [UInt8])] = draft.index.map { [(indexPath, Array($0))] } ?? []
+        if upload == nil { puts.append((place, part)) }
+        let placements = try store.results(of: puts.map { one in { [client] in try client.put(one.bytes, as: one.path) } })
+        if placements.contains(.taken) { throw AssetDraft.isTaken(at: place) }
+        if upload != nil {
             if !part.isEmpty { try sendPart() }
             try complete()
         }
-        for path in [place] + (index == nil ? [] : [indexPath]) { zone.cache.placed(path) }
-        if let index { zone.cache.remember(index: index, of: path, in: zone.history.zone) }
-        state = .ended
-        part = []
-        return CloudAsset(
-            path: path.path, byteCount: byteCount, rawByteCount: rawByteCount, sha256: hash.hex,
-            index: index.map { CloudAssetIndex(byteCount: $0.count, sha256: ContentHash.of($0)) })
+        for path in [place] + (draft.index == nil ? [] : [indexPath]) { store.cache.placed(path) }
+        if let index = draft.index { store.cache.remember(index: index, of: draft.path, in: zone) }
+        upload = nil
+        abandon()
+        return draft.asset(rawByteCount: rawByteCount)
     }
 
     func abandon() {
-        if case .uploading(let id, _) = state { try? zone.client.abandon(id, of: place) }
-        state = .ended
+        if let upload { try? client.abandon(upload.id, of: place) }
+        draft.end()
         part = []
-        (run, copy) = (nil, nil)
+        (upload, run, copy) = (nil, nil, nil)
     }
 
-    private func verifyOpen() throws(CloudError) {
-        if case .ended = state { throw CloudError(.invalidArguments, at: path.path, "the asset is finished or was abandoned") }
-    }
-
-    private func taken() -> CloudError {
-        // The name contains eight random digits, so this hardly ever happens.
-        CloudError(.inputOutput, at: place, "an object of that name is there already", hint: "try again", isRetryable: true)
-    }
-
-    /// Sends the collected part. The first part starts the upload.
+    /// Sends the collected part.
     private func sendPart() throws {
-        var (id, tags) = ("", [String]())
-        if case .uploading(let known, let sent) = state { (id, tags) = (known, sent) } else { id = try begin() }
-        state = .uploading(id: id, tags: tags)
-        let answer = try zone.client.repeating(
-            "PUT", place, query: [("partNumber", String(tags.count + 1)), ("uploadId", id)], headers: [("content-md5", ObjectClient.md5(part))], body: part,
-            limit: 64 << 10)
-        guard answer.status == 200, let tag = answer.headers["etag"] else { throw zone.client.failure(answer, at: place) }
-        state = .uploading(id: id, tags: tags + [tag])
+        let answer = try send([("content-md5", ObjectClient.md5(part))], part)
+        guard answer.status == 200, let tag = answer.headers["etag"] else { throw client.failure(answer, at: place) }
+        upload?.tags.append(tag)
         part.removeAll(keepingCapacity: true)
+    }
+
+    /// Sends the request for the next part. The first part starts the upload.
+    private func send(_ headers: [(name: String, value: String)], _ body: [UInt8] = []) throws -> ObjectResponse {
+        let open = try upload ?? (id: begin(), tags: [])
+        upload = open
+        return try client.repeating(
+            "PUT", place, query: [("partNumber", String(open.tags.count + 1)), ("uploadId", open.id)], headers: headers, body: body, limit: 64 << 10)
     }
 
     /// Lets the server copy the pending range. If the server does not support that, reads the range and sends it.
     private func sendCopy() throws {
         guard let copy else { return }
         self.copy = nil
-        var (id, tags) = ("", [String]())
-        if case .uploading(let known, let sent) = state { (id, tags) = (known, sent) } else { id = try begin() }
-        state = .uploading(id: id, tags: tags)
-        let answer = try zone.client.repeating(
-            "PUT", place, query: [("partNumber", String(tags.count + 1)), ("uploadId", id)],
-            headers: [
-                ("x-amz-copy-source", zone.client.location.copySource(of: copy.asset.place)),
-                ("x-amz-copy-source-range", "bytes=\(copy.offset)-\(copy.offset + copy.count - 1)"),
-            ], limit: 64 << 10)
+        let answer = try send([
+            ("x-amz-copy-source", client.location.copySource(of: copy.asset.place)),
+            ("x-amz-copy-source-range", "bytes=\(copy.offset)-\(copy.offset + copy.count - 1)"),
+        ])
         let document = ObjectListing(answer.body)
         if answer.status == 200, document?.errorCode == nil, let tag = document?.tag {
             let plain = tag.filter { $0 != "\"" }
@@ -187,9 +156,10 @@ final class ObjectAssetWriter: AssetWriter {
                     .damaged, at: place, "the server has copied other bytes of \(copy.asset.place) than were read there",
                     hint: "somebody replaces objects; run snapsync doctor", isRetryable: true)
             }
-            return state = .uploading(id: id, tags: tags + [tag])
+            upload?.tags.append(tag)
+            return
         }
-        guard [200, 400, 403, 404, 405, 501].contains(answer.status) else { throw zone.client.failure(answer, at: place) }
+        guard [200, 400, 403, 404, 405, 501].contains(answer.status) else { throw client.failure(answer, at: place) }
         mayCopy = false
         var offset = copy.offset, md5 = Insecure.MD5()
         while offset < copy.offset + copy.count {
@@ -209,29 +179,29 @@ final class ObjectAssetWriter: AssetWriter {
     }
 
     private func begin() throws(CloudError) -> String {
-        let answer = try zone.client.repeating("POST", place, query: [("uploads", "")], limit: 64 << 10)
-        guard answer.status == 200, let id = ObjectListing(answer.body)?.uploadID, !id.isEmpty else { throw zone.client.failure(answer, at: place) }
+        let answer = try client.repeating("POST", place, query: [("uploads", "")], limit: 64 << 10)
+        guard answer.status == 200, let id = ObjectListing(answer.body)?.uploadID, !id.isEmpty else { throw client.failure(answer, at: place) }
         return id
     }
 
     /// Turns the parts into an object. Some servers ignore the condition in this request, so check first that the name is free.
     private func complete() throws {
-        guard case .uploading(let id, let tags) = state else { return }
-        guard try zone.client.size(of: place) == nil else { throw taken() }
-        let parts = tags.enumerated().map { "<Part><PartNumber>\($0.offset + 1)</PartNumber><ETag>\(Self.escaped($0.element))</ETag></Part>" }.joined()
+        guard let upload else { return }
+        guard try client.size(of: place) == nil else { throw AssetDraft.isTaken(at: place) }
+        let parts = upload.tags.enumerated().map { "<Part><PartNumber>\($0.offset + 1)</PartNumber><ETag>\(Self.escaped($0.element))</ETag></Part>" }.joined()
         let body = Array("<CompleteMultipartUpload>\(parts)</CompleteMultipartUpload>".utf8)
         let answer: ObjectResponse
         do throws(CloudError) {
-            answer = try zone.client.once("POST", place, query: [("uploadId", id)], headers: [("if-none-match", "*")], body: body, limit: 64 << 10)
+            answer = try client.once("POST", place, query: [("uploadId", upload.id)], headers: [("if-none-match", "*")], body: body, limit: 64 << 10)
         } catch {
             // The name contains eight random digits, so an object of this name and size is this one.
-            guard error.isRetryable, try zone.client.size(of: place) == byteCount else { throw error }
+            guard error.isRetryable, try client.size(of: place) == draft.byteCount else { throw error }
             return
         }
         // An error can come with status 200 if it occurs after the server has started to answer.
         if answer.status == 200, ObjectListing(answer.body)?.errorCode == nil { return }
-        guard answer.status >= 500 || answer.status == 200 || answer.status == 409, try zone.client.size(of: place) == byteCount else {
-            throw zone.client.failure(answer, at: place)
+        guard answer.status >= 500 || answer.status == 200 || answer.status == 409, try client.size(of: place) == draft.byteCount else {
+            throw client.failure(answer, at: place)
         }
     }
 

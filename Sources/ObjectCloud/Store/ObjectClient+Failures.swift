@@ -21,12 +21,6 @@ extension ObjectClient {
         }
     }
 
-    func unknownOutcome(at path: String, _ reason: String) -> CloudError {
-        CloudError(
-            .serverResponseLost, at: path, "the server did not say whether it has stored the object: \(reason)", hint: "the next run finds out",
-            isRetryable: true)
-    }
-
     func notAStore(_ place: String) -> CloudError {
         guard ObjectListing.canRead else {
             return CloudError(.cloudUnavailable, at: place, "the answer cannot be read: Expat is not installed", hint: "install Debian's package libexpat1")

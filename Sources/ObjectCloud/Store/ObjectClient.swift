@@ -47,6 +47,9 @@ package final class ObjectClient: Sendable {
         self.now = now
     }
 
+    /// How many requests one call sends in parallel.
+    static let width = 8
+
     /// The requests and bytes so far.
     package var usage: RequestUsage { meter.usage }
 
@@ -105,32 +108,21 @@ package final class ObjectClient: Sendable {
         }
     }
 
-    /// An object of a listing.
-    package struct Listed: Sendable {
-        /// The path beneath the cloud.
-        package let path: String
-        package let byteCount: Int
-        package let modified: Instant
-        /// The object's time, size and entity tag as the store reports them. The text changes when the object does; it is empty if the store
-        /// does not report them.
-        package let state: String
-    }
-
     /// Lists all objects whose paths begin with `prefix`, sorted by key.
     ///
     /// - Parameter first: ends the listing after this many objects; nil lists all.
-    package func list(_ prefix: String, first: Int? = nil) throws(CloudError) -> [Listed] { try list(prefix, first: first, byFolders: false).objects }
+    package func list(_ prefix: String, first: Int? = nil) throws(CloudError) -> [StoredObject] { try list(prefix, first: first, byFolders: false).objects }
 
     /// Lists the objects of one folder, and the names of its subfolders, each with its slash. The objects in the subfolders are not listed.
     ///
     /// - Parameter folder: the path of the folder, with a slash at the end.
-    package func listFolder(_ folder: String) throws(CloudError) -> (objects: [Listed], folders: [String]) {
+    package func listFolder(_ folder: String) throws(CloudError) -> (objects: [StoredObject], folders: [String]) {
         try list(folder, first: nil, byFolders: true)
     }
 
-    private func list(_ prefix: String, first: Int?, byFolders: Bool) throws(CloudError) -> (objects: [Listed], folders: [String]) {
+    private func list(_ prefix: String, first: Int?, byFolders: Bool) throws(CloudError) -> (objects: [StoredObject], folders: [String]) {
         let whole = location.key(prefix)
-        var found: [Listed] = []
+        var found: [StoredObject] = []
         var folders: Set<String> = []
         var token: String?
         var seen: Set<String> = []
@@ -147,7 +139,7 @@ package final class ObjectClient: Sendable {
                 guard object.key.hasPrefix(whole), object.byteCount >= 0 else { throw notAStore(prefix) }
                 let path = location.prefix.isEmpty ? object.key : String(object.key.dropFirst(location.prefix.utf8.count + 1))
                 found.append(
-                    Listed(
+                    StoredObject(
                         path: path, byteCount: object.byteCount, modified: (try? Instant(parsing: object.modified)) ?? clock,
                         state: object.modified.isEmpty || object.tag.isEmpty ? "" : "\(object.modified) \(object.byteCount) \(object.tag)"))
             }
@@ -164,19 +156,11 @@ package final class ObjectClient: Sendable {
         return (found, folders.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
     }
 
-    /// A multipart upload that was started but neither finished nor abandoned.
-    package struct Upload: Sendable {
-        /// The path beneath the cloud that the object would have had.
-        package let path: String
-        package let id: String
-        package let begun: Instant
-    }
-
     /// Lists the unfinished uploads of objects whose paths begin with `prefix`; empty if the store or the credentials do not allow this
     /// listing.
-    package func uploads(_ prefix: String) throws(CloudError) -> [Upload] {
+    package func uploads(_ prefix: String) throws(CloudError) -> [UnfinishedUpload] {
         let whole = location.key(prefix)
-        var found: [Upload] = []
+        var found: [UnfinishedUpload] = []
         var marker = (key: "", id: "")
         while true {
             var query = [(name: "uploads", value: ""), (name: "prefix", value: whole)]
@@ -189,7 +173,7 @@ package final class ObjectClient: Sendable {
             guard let page = ObjectListing(answer.body), page.root == "ListMultipartUploadsResult" else { return [] }
             for upload in page.uploads where upload.key.hasPrefix(whole) && !upload.id.isEmpty {
                 let path = location.prefix.isEmpty ? upload.key : String(upload.key.dropFirst(location.prefix.utf8.count + 1))
-                found.append(Upload(path: path, id: upload.id, begun: (try? Instant(parsing: upload.initiated)) ?? clock))
+                found.append(UnfinishedUpload(path: path, id: upload.id, begun: (try? Instant(parsing: upload.initiated)) ?? clock))
             }
             // A listing that does not advance would never end.
             guard page.isTruncated, page.nextUpload != marker, !page.uploads.isEmpty else { return found }
@@ -223,7 +207,7 @@ package final class ObjectClient: Sendable {
             do throws(CloudError) {
                 answer = try once("PUT", path, headers: [("if-none-match", "*"), ("content-md5", Self.md5(bytes))], body: bytes, limit: 64 << 10)
             } catch {
-                guard error.isRetryable else { throw wasTried ? unknownOutcome(at: path, error.reason) : error }
+                guard error.isRetryable else { throw wasTried ? .unknownOutcome(at: path, error.reason) : error }
                 last = error
                 // If the server was not reached, nothing was sent.
                 if error.code != .cloudUnavailable {
@@ -251,10 +235,10 @@ package final class ObjectClient: Sendable {
             default:
                 let failure = failure(answer, at: path)
                 // An earlier attempt may have succeeded, or may still do so.
-                throw wasTried ? unknownOutcome(at: path, failure.reason) : failure
+                throw wasTried ? .unknownOutcome(at: path, failure.reason) : failure
             }
         }
-        throw unknownOutcome(at: path, last?.reason ?? "no answer")
+        throw .unknownOutcome(at: path, last?.reason ?? "no answer")
     }
 
     /// Reads a key back: `.placed` if it has these bytes, `.taken` if it has others, nil if there is no object.
@@ -275,7 +259,7 @@ package final class ObjectClient: Sendable {
         } catch {
             // A longer object is another writer's.
             if error.code == .limitExceeded { return (.taken, nil) }
-            throw error.isRetryable || mayCome ? unknownOutcome(at: path, error.reason) : error
+            throw error.isRetryable || mayCome ? .unknownOutcome(at: path, error.reason) : error
         }
     }
 

@@ -1,3 +1,6 @@
+import CommitLog
+import Foundation
+
 /// One HTTP request to an object store, complete with its headers.
 package struct ObjectRequest: Sendable {
     package var method: String
@@ -62,4 +65,8 @@ package protocol ObjectTransport: Sendable {
     func send(_ request: ObjectRequest) throws(TransportFault) -> ObjectResponse
     /// Runs bodies in parallel that each wait for requests. Returns when all have ended. The default gives each body a thread.
     func sideBySide(_ bodies: [@Sendable () -> Void])
+}
+
+extension ObjectTransport {
+    package func sideBySide(_ bodies: [@Sendable () -> Void]) { Thread.sideBySide(bodies) }
 }

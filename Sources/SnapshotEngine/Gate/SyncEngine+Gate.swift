@@ -29,7 +29,7 @@ extension SyncEngine {
 
     package func device(_ settings: SyncSettings, _ cloud: any CloudDatabase) throws -> SyncContext {
         let assetLimit = try database.read { try $0.settings.operatorSettings().assetLimit }
-        let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
+        let zone = settings.zoneID
         return SyncContext(
             database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: assetRule, assetLimit: assetLimit,
             nonces: nonces, elapsed: stopwatch())

@@ -51,7 +51,7 @@ package struct SignedZone: Sendable {
     init?(of settings: SyncSettings, knowing text: String?, _ keyStore: any KeyStore, in cloud: any CloudDatabase) throws {
         guard let text else { return nil }
         let owner = KeyOwner(
-            cloud: settings.cloudUUID, zone: ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private), device: settings.device)
+            cloud: settings.cloudUUID, zone: settings.zoneID, device: settings.device)
         try self.init(try StrictJSON.decode(ZoneKnowledge.self, from: text), owner, keyStore, in: cloud)
     }
 

@@ -94,7 +94,7 @@ struct OpeningWalk: Sendable {
             let cloud = try local.openCloud(settings)
             log("opened the cloud", ["cloud": "\(settings.cloud)"])
             if let problem = await containerProblem(cloud) { return problem }
-            _ = try await cloud.zone(ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private))
+            _ = try await cloud.zone(settings.zoneID)
             log("found the zone", ["zone": "\(settings.zone)"])
             return nil
         } catch {

@@ -48,7 +48,7 @@ extension SyncEngine {
         let place = CloudLocation.canonical(path, cloud)
         if settings.role == .peer, !CloudLocation.isBucket(place) { try ReplicatedFolder.refuse(place, isSaid: isReplicated) }
         do {
-            _ = try await cloud.changes(since: applied?.token, in: ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private))
+            _ = try await cloud.changes(since: applied?.token, in: settings.zoneID)
         } catch let error as CloudError where error.code == .changeTokenExpired {
             // The applied version was pruned; the zone continues from it.
         } catch {

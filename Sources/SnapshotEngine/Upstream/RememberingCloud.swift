@@ -1,4 +1,5 @@
 import CloudStore
+import CommitLog
 import Foundation
 import LocalStore
 import ObjectCloud
@@ -12,7 +13,7 @@ import Synchronization
 /// It also tells the bucket whether the database has changes to publish. If so, the bucket sends the requests for a publication in parallel.
 struct RememberingCloud: CloudDatabaseDecorator {
     let wrapped: any CloudDatabase
-    private let bucket: ObjectCloud
+    private let bucket: ObjectStoreCloud
     private let zone: ZoneID
     private let settings: SyncSettings
     private let database: LocalDatabase
@@ -29,12 +30,12 @@ struct RememberingCloud: CloudDatabaseDecorator {
     /// Gives a bucket the answers that the database has cached of its zone. Any other cloud is returned unchanged.
     static func wrap(_ cloud: any CloudDatabase, _ settings: SyncSettings, _ database: LocalDatabase) throws -> any CloudDatabase {
         // A cast that fails looks through the conformances of the whole program, at every run. The types are compared first.
-        guard type(of: cloud) == ObjectCloud.self, let bucket = cloud as? ObjectCloud else { return cloud }
-        let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
+        guard type(of: cloud) == ObjectCloud.self, let bucket = (cloud as? ObjectCloud)?.base else { return cloud }
+        let zone = settings.zoneID
         // A cache that cannot be read is ignored, and the bucket is asked again.
         let memory = try database.read { try $0.state.zoneMemory() }.flatMap { try? StrictJSON.decode(ZoneMemory.self, from: Data($0.utf8)) }
         bucket.recall(memory ?? ZoneMemory(cloud: settings.cloudUUID, zone: zone), of: zone)
-        return RememberingCloud(wrapped: bucket, bucket: bucket, zone: zone, settings: settings, database: database, state: State(memory))
+        return RememberingCloud(wrapped: cloud, bucket: bucket, zone: zone, settings: settings, database: database, state: State(memory))
     }
 
     func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges {

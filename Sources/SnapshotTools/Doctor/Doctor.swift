@@ -76,7 +76,7 @@ extension SyncEngine {
     /// - Throws: ``SyncError`` if the database was not set up.
     func examine(_ depth: Examination.Depth) async throws -> Examination {
         let settings = try database.read(at: .open) { try $0.settings.read() }
-        let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
+        let zone = settings.zoneID
         let local = DatabaseFacts(database, settings, depth)
         let publishes = settings.role.publishes && depth == .thorough
         var facts = DoctorFacts(place: "--db \(database.path)", now: now())

@@ -1,5 +1,4 @@
 package import CloudStore
-import CommitLog
 import Foundation
 import StrictText
 
@@ -50,7 +49,7 @@ package struct ZoneMemory: Hashable, Sendable, Codable {
     var found = 0
 
     /// The UUID of the cloud, and the zone.
-    package let cloud: String
+    package internal(set) var cloud: String
     package let zone: String
 
     package init(cloud: String, zone: ZoneID) { (self.cloud, self.zone) = (cloud, zone.description) }

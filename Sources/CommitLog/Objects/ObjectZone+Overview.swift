@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 
 /// The result of listing a zone by folders: whether messages or tickets are waiting, and the state of the object `zone.json`.
 struct ZoneOverview: Sendable {
@@ -10,9 +9,9 @@ struct ZoneOverview: Sendable {
 }
 
 extension ObjectZone {
-    /// Lists the zone by folders.
-    func overview() throws(CloudError) -> ZoneOverview {
-        let listed = try client.listFolder(path(""))
+    /// Lists the zone by folders; nil if the store cannot list by folders.
+    func overview() throws(CloudError) -> ZoneOverview? {
+        guard let listed = try store.listFolder(path("")) else { return nil }
         let overview = ZoneOverview(
             hasMessages: listed.folders.contains("\(CloudNames.messages)/"), hasTickets: listed.folders.contains("\(CloudNames.waiting)/"),
             marker: listed.objects.first { $0.path == path(ZoneMarker.fileName) }?.state)
@@ -37,7 +36,7 @@ extension ObjectZone {
                 return nil
             }
         }
-        guard let changes = try client.sideBySide(looks).compactMap(\.self).first else { throw CloudError(.pending, at: "\(history.zone)", "no look was made") }
+        guard let changes = try store.results(of: looks).compactMap(\.self).first else { throw CloudError(.pending, at: "\(history.zone)", "no look was made") }
         cache.found(changes.commits.count, in: history.zone)
         return changes
     }
