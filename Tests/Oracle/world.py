@@ -34,7 +34,7 @@ class Device:
         def sorted_items(entries):
             return tuple(sorted(((table, repr(key), entry) for (table, key), entry in entries.items()), key=repr))
         return (sorted_items(self.know), tuple(sorted(self.tracked, key=repr)), self.version, self.latched, sorted_items(self.aside), repr(self.undo), self.pending, sorted_items(self.waiting),
-                tuple(sorted(self.based.items(), key=repr)))
+                repr(sorted(self.based.items(), key=repr)))
 
 
 class World:
