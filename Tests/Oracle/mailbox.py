@@ -94,7 +94,7 @@ def imported(world, name, chooser):
             know[place] = kept
     device.know, device.tracked = know, frozenset(tracked)
     device.based = {place: seen for place, seen in based.items() if place in tracked}
-    settlement = Settlement(world, name, chooser, before, version_first=True)
+    settlement = Settlement(world, name, chooser, before, version_first=True, reader=True)
     settlement.fight()
     settlement.settle()
     settlement.finish()
@@ -260,7 +260,7 @@ def apply_mail(world, name, now):
 def applied(world, name, now, chooser):
     mail, device = Mail(world.schema), world.devices[name]
     know, tracked, published = dict(device.know), set(device.tracked), model.base(world, name)
-    answers, waiting, left = dict(world.answers), [], in_order_of_application(world, mail, chooser)
+    answers, waiting, left = dict(world.answers), [], in_order_of_application(world, mail)
     while left:
         blocked = []
         for message in left:
@@ -311,14 +311,12 @@ def opened(world, place, entry):
     return world.open | {place} | ({parent} if parent else set())
 
 
-def in_order_of_application(world, mail, chooser):
-    """By their instants; deletions of rows come last, children before parents. Of the deletions in a table of which readers edit columns this is not said."""
+def in_order_of_application(world, mail):
+    """By their instants; deletions of rows come last, children before parents, but not those in a table of which readers edit columns."""
     tables = [table.name for table in world.schema.tables]
-    doubtful = not world.schema.built_in and any(message.kind == "deleted" and not mail.policy(message.place).rows for message in world.mail)
-    all_last = doubtful and chooser.choose(2) == 1
 
     def turn(message):
-        last = message.kind == "deleted" and (mail.policy(message.place).rows or all_last)
+        last = message.kind == "deleted" and mail.policy(message.place).rows
         return (1, -tables.index(message.place[0]), message.entry.lo) if last else (0, 0, message.entry.lo)
     return sorted(world.mail, key=turn)
 
