@@ -56,7 +56,8 @@ def imported(world, name, chooser):
         mine = device.know[place]
         if mail.columns(place) and mine.row is not None and base_row(world, name, place) is None and all(one.entry != mine for one in told):
             # No message adds a row. What is edited in it later counts from here.
-            device.silent, based[place] = device.silent | {(place, mine)}, mail.values(place, mine.row)
+            device.silent, device.whole = device.silent | {(place, mine)}, device.whole | {place}
+            based[place] = mail.values(place, mine.row)
     for place in sorted(set(device.know) | set(world.head), key=repr):
         mine, theirs = device.know.get(place), world.head.get(place)
         if place in device.tracked and place in over and stays_refused(world, over[place], theirs, chooser):
@@ -73,7 +74,7 @@ def imported(world, name, chooser):
             kept = theirs
         elif theirs == old.get(place):
             kept = mine
-            if mail.is_patch(place, theirs.row, mine.row):
+            if place not in device.whole and mail.is_patch(place, theirs.row, mine.row):
                 kept = mine._replace(row=mail.patched(place, mine.row, {}))
                 device.pending = tuple(message._replace(entry=kept) if message.entry == mine else message for message in device.pending)
                 device.silent = frozenset((other, kept if entry == mine else entry) for other, entry in device.silent)
@@ -92,7 +93,7 @@ def imported(world, name, chooser):
                 lost.add((name, place, mine.row, theirs.row))
         if kept is not None:
             know[place] = kept
-    device.know, device.tracked = know, frozenset(tracked)
+    device.know, device.tracked, device.whole = know, frozenset(tracked), device.whole & frozenset(tracked)
     device.based = {place: seen for place, seen in based.items() if place in tracked}
     settlement = Settlement(world, name, chooser, before, version_first=True, reader=True)
     settlement.fight()
@@ -138,7 +139,7 @@ def met(world, name, place, mine, theirs, mail, chooser, old, seen):
     if place in partly(world.devices[name]) and theirs.origin == mine.origin and (theirs.lo, theirs.hi) == (mine.lo, mine.hi):
         # The version has the change's own patch, and so its instant. What the patch left here is as late, and stays.
         return mine, True
-    if old is not None and mail.is_patch(place, old.row, mine.row):
+    if old is not None and place not in world.devices[name].whole and mail.is_patch(place, old.row, mine.row):
         if theirs.row is None:
             return theirs, False
         # Earlier patches that wait for an answer come first: this one was made on top of them.
@@ -164,7 +165,7 @@ def tell(world, name):
     """Puts what was changed here and not told yet into the mailbox. A patch that says what the version says may be left out."""
     mail, device = Mail(world.schema), world.devices[name]
     told, published = {message.place for message in device.pending}, model.base(world, name)
-    needless = {place for place in device.tracked if mail.columns(place) and place not in told and place in published
+    needless = {place for place in device.tracked - device.whole if mail.columns(place) and place not in told and place in published
                 and mail.is_patch(place, published[place].row, device.know[place].row)
                 and mail.values(place, published[place].row) == mail.values(place, device.know[place].row)}
     if not needless:
@@ -190,7 +191,7 @@ def sent(world, name):
             mailed(world, name, "deleted" if entry.row is None else "row", place, entry, None)
         elif entry.row is None and policy.delete:
             mailed(world, name, "deleted", place, entry, None)
-        elif entry.row is not None and mail.is_patch(place, old.row if old else None, entry.row):
+        elif entry.row is not None and place not in device.whole and mail.is_patch(place, old.row if old else None, entry.row):
             based = mail.changed(place, entry.row, seen)
             if not based:
                 device.silent = device.silent | {(place, entry)}
@@ -217,7 +218,7 @@ def silence(world, name, mail, place, entry, seen):
     world.note("no message carries it")
     if entry.row is not None and mail.columns(place):
         # A later patch is of what is changed from here on, whatever version comes in meanwhile.
-        device.based = device.based | {place: mail.values(place, entry.row)}
+        device.based, device.whole = device.based | {place: mail.values(place, entry.row)}, device.whole | {place}
     if entry.row is None or seen is None:
         return
     based = tuple((index, seen[index]) for index in seen if entry.row[index] != seen[index])
