@@ -1,7 +1,7 @@
 """Follows what happens in the model, and compares it with what is seen."""
 from collections import Counter
 
-import mailbox
+import mail
 import model
 
 
@@ -44,7 +44,7 @@ class Follower:
     def shown(self, world, name):
         wanted = world.devices[name].rows(self.schema)
         return wanted == self.seen[name] or all(
-            (table.name, key) in world.open or mailbox.matches(wanted[table.name].get(key), self.seen[name][table.name].get(key))
+            (table.name, key) in world.open or mail.matches(wanted[table.name].get(key), self.seen[name][table.name].get(key))
             for table in self.schema.tables for key in set(wanted[table.name]) | set(self.seen[name][table.name]))
 
     def difference(self, what, worlds):

@@ -1,9 +1,10 @@
 """Random steps of a history, drawn while it runs, for a statement is best made of the rows that are there."""
 from clock import HOUR, SECOND
 from application import NotificationWriter
+from reader_edits import EditsWriter
 from run import Run
 from user_commands import LOOKS
-from schemas import built_in_schema, random_schema
+from schemas import built_in_schema, edited_schema, random_schema
 from statements import Writer
 from writer_run import WriterRun
 
@@ -56,8 +57,16 @@ class WriterPlan:
         devices.make_tables(name, self.wal[name])
 
 
+class EditsPlan(WriterPlan):
+    """The same with an application's own tables, in which readers write what a message carries and what none does."""
+
+    def __init__(self, chance, without):
+        super().__init__(chance, without)
+        self.schema, self.overlays = edited_schema(chance, without), True
+
+
 def plan(kind, chance, without):
-    return WriterPlan(chance, without) if kind == "writer" else PeerPlan(chance, without)
+    return {"writer": WriterPlan, "edits": EditsPlan, "peers": PeerPlan}[kind](chance, without)
 
 
 def offset(chance):
@@ -90,7 +99,8 @@ class Clock:
 def steps(history, run):
     """Draws the steps of a history, each after the one before has been run."""
     chance, plan = history.chance, history.plan
-    clock, writer = Clock(chance), (NotificationWriter if history.kind == "writer" else Writer)(chance, history.schema, history.without)
+    clock = Clock(chance)
+    writer = {"writer": NotificationWriter, "edits": EditsWriter, "peers": Writer}[history.kind](chance, history.schema, history.without)
     number = [0]
 
     def numbered(step, fixed=False):
@@ -106,7 +116,7 @@ def steps(history, run):
         moment = step["at"] + run.devices.offsets[name]
         rows = run.seen[name]
         writer.saw(rows)
-        reads = plan.role(name) == "reader" and not (plan.overlays and chance.random() < 0.3)
+        reads = plan.role(name) == "reader" and not (plan.overlays and chance.random() < (0.15 if history.kind == "edits" else 0.3))
         return dict(step, ops=[op for _ in range(count) for op in (writer.reader_ops if reads else writer.ops)(moment, rows)])
 
     for index, name in enumerate(plan.names):

@@ -1,48 +1,8 @@
 """A writer and its readers: docs/messages.md. What a reader's changes become as messages, who wins at the writer, and how an answer ends them."""
-from collections import namedtuple
-
 import model
 from entries import Entry, explore
+from mail import ANY, Mail, Message
 from settle import Settlement
-
-# What a reader tells: kind is "read", "row" (a bucket that was made or changed) or "deleted"; entry is the reader's change.
-Message = namedtuple("Message", "id sender kind place entry based")
-
-
-class Any:
-    """A value that the documents leave open."""
-
-    def __repr__(self):
-        return "ANY"
-
-
-ANY = Any()
-
-
-def matches(wanted, seen):
-    """Whether a row is as the model has it, which may leave values open."""
-    if wanted is None or seen is None:
-        return wanted is seen
-    return all(one is ANY or one == other for one, other in zip(wanted, seen))
-
-
-class Mail:
-    """The positions of the columns that a mark touches."""
-
-    def __init__(self, schema):
-        self.table = schema.table("notifications")
-        self.read, self.updated = self.table.position("readAt"), self.table.position("updatedAt")
-
-    def is_mark(self, place, old, new):
-        """Whether two rows of a notification differ in nothing but the mark."""
-        if place[0] != "notifications" or old is None or new is None:
-            return False
-        return all(index in (self.read, self.updated) or one == other for index, (one, other) in enumerate(zip(old, new)))
-
-    def marked(self, row, value):
-        return tuple(value if index == self.read else ANY if index == self.updated else one for index, one in enumerate(row))
-
-
 def base_row(world, name, place):
     entry = model.base(world, name).get(place)
     return entry.row if entry else None
@@ -90,11 +50,22 @@ def imported(world, name, chooser):
     before, know, tracked, lost, based = device.copy(), {}, set(), set(), dict(device.based)
     answered = {message for message in device.pending if message.id in world.answered}
     device.pending = tuple(message for message in device.pending if message not in answered)
-    over = {message.place for message in answered if device.know.get(message.place) == message.entry and message.place not in partly(device)}
+    over = {message.place: message for message in answered if device.know.get(message.place) == message.entry and message.place not in partly(device)}
     old, told = model.base(world, name), before.pending
+    for place in device.tracked:
+        mine = device.know[place]
+        if mail.columns(place) and mine.row is not None and base_row(world, name, place) is None and all(one.entry != mine for one in told):
+            # No message adds a row. What is edited in it later counts from here.
+            device.silent, device.whole = device.silent | {(place, mine)}, device.whole | {place}
+            based[place] = mail.values(place, mine.row)
     for place in sorted(set(device.know) | set(world.head), key=repr):
         mine, theirs = device.know.get(place), world.head.get(place)
-        if place not in device.tracked or place in over:
+        if place in device.tracked and place in over and stays_refused(world, over[place], theirs, chooser):
+            # A refused change that the version does not overrule.
+            kept = mine
+            tracked.add(place)
+            device.silent = device.silent | {(place, mine)}
+        elif place not in device.tracked or place in over:
             kept = theirs
         elif theirs is None:
             kept = mine
@@ -103,27 +74,28 @@ def imported(world, name, chooser):
             kept = theirs
         elif theirs == old.get(place):
             kept = mine
-            if mail.is_mark(place, theirs.row if theirs else None, mine.row):
-                kept = mine._replace(row=mail.marked(mine.row, mine.row[mail.read]))
+            if place not in device.whole and mail.is_patch(place, theirs.row, mine.row):
+                kept = mine._replace(row=mail.patched(place, mine.row, {}))
                 device.pending = tuple(message._replace(entry=kept) if message.entry == mine else message for message in device.pending)
+                device.silent = frozenset((other, kept if entry == mine else entry) for other, entry in device.silent)
             tracked.add(place)
         else:
-            seen = before.based[place] if place in before.based else marked_on(mail, place, mine, told, old.get(place))
-            if world.pruned and seen is not None and mail.is_mark(place, base_row(world, name, place), mine.row) and all(one.entry != mine for one in told):
-                # What the mark was made on is not known any longer; then the later change wins.
+            seen = based[place] if place in based else seen_values(mail, place, mine, told, old.get(place))
+            if world.pruned and seen is not None and mail.is_patch(place, base_row(world, name, place), mine.row) and all(one.entry != mine for one in told):
+                # What the patch was made on is not known any longer; then the later change wins.
                 world.open = world.open | {place}
             kept, still = met(world, name, place, mine, theirs, mail, chooser, old.get(place), seen)
             if still:
                 tracked.add(place)
-                if place[0] == "notifications" and all(message.entry != mine for message in told):
+                if seen is not None and all(message.entry != mine for message in told):
                     based[place] = seen
-            elif mine.row != theirs.row and not mail.is_mark(place, base_row(world, name, place), mine.row):
+            elif mine.row != theirs.row and not mail.is_patch(place, base_row(world, name, place), mine.row) and ANY not in (mine.row or ()) + (theirs.row or ()):
                 lost.add((name, place, mine.row, theirs.row))
         if kept is not None:
             know[place] = kept
-    device.know, device.tracked = know, frozenset(tracked)
+    device.know, device.tracked, device.whole = know, frozenset(tracked), device.whole & frozenset(tracked)
     device.based = {place: seen for place, seen in based.items() if place in tracked}
-    settlement = Settlement(world, name, chooser, before, version_first=True)
+    settlement = Settlement(world, name, chooser, before, version_first=True, reader=True)
     settlement.fight()
     settlement.settle()
     settlement.finish()
@@ -138,14 +110,25 @@ def imported(world, name, chooser):
     return world
 
 
-def marked_on(mail, place, mine, told, old):
-    """The `readAt` that a mark was made on: an earlier mark's, if one was told."""
-    seen = old.row[mail.read] if place[0] == "notifications" and old is not None and old.row is not None else None
+def stays_refused(world, message, theirs, chooser):
+    """Whether a refused change stays at its reader: a deletion is taken back, and a patch of a row that is gone goes, too."""
+    if world.answers[message.id] != "refused" or message.kind == "deleted":
+        return False
+    if theirs is None or (message.kind == "patch" and theirs.row is None):
+        return message.kind != "patch"
+    return wins(chooser, message.entry, theirs)
+
+
+def seen_values(mail, place, mine, told, old):
+    """The values that a patch was made on: an earlier patch's, if one was told; None where the version has no row."""
+    if not mail.columns(place) or old is None or old.row is None:
+        return None
+    seen = mail.values(place, old.row)
     for message in told:
-        if message.place == place and message.kind == "read":
+        if message.place == place and message.kind == "patch":
             if message.entry == mine:
-                return message.based
-            seen = message.entry.row[mail.read]
+                return seen | dict(message.based)
+            seen = seen | {index: message.entry.row[index] for index, _ in message.based}
     return seen
 
 
@@ -154,20 +137,21 @@ def met(world, name, place, mine, theirs, mail, chooser, old, seen):
     if theirs is None:
         return mine, True
     if place in partly(world.devices[name]) and theirs.origin == mine.origin and (theirs.lo, theirs.hi) == (mine.lo, mine.hi):
-        # The version has the change's own mark, and so its instant. What the mark left here is as late, and stays.
+        # The version has the change's own patch, and so its instant. What the patch left here is as late, and stays.
         return mine, True
-    if mail.is_mark(place, old.row if old else None, mine.row):
+    if old is not None and place not in world.devices[name].whole and mail.is_patch(place, old.row, mine.row):
         if theirs.row is None:
             return theirs, False
-        # Earlier marks that wait for an answer come first: this one was made on top of them.
+        # Earlier patches that wait for an answer come first: this one was made on top of them.
         waiting = [(message.entry, message.based) for message in world.devices[name].pending
-                   if message.place == place and message.kind == "read" and message.entry != mine]
+                   if message.place == place and message.kind == "patch" and message.entry != mine]
         kept = theirs
-        for entry, based in waiting + [(mine, seen)]:
-            if entry is not mine and entry.row[mail.read] == kept.row[mail.read]:
+        for entry, based in waiting + [(mine, mail.changed(place, mine.row, seen))]:
+            new = {index: entry.row[index] for index, _ in based}
+            if entry is not mine and all(kept.row[index] == value for index, value in new.items()):
                 continue
-            if kept.row[mail.read] == based or wins(chooser, entry, kept):
-                kept = Entry(mail.marked(kept.row, entry.row[mail.read]), max(entry.lo, kept.lo), max(entry.hi, kept.hi), entry.origin)
+            if all(kept.row[index] == value for index, value in based) or wins(chooser, entry, kept):
+                kept = Entry(mail.patched(place, kept.row, new), max(entry.lo, kept.lo), max(entry.hi, kept.hi), entry.origin)
         return kept, kept is not theirs
     return (mine, True) if wins(chooser, mine, theirs) else (theirs, False)
 
@@ -178,16 +162,19 @@ def wins(chooser, mine, theirs):
 
 
 def tell(world, name):
-    """Puts what was changed here and not told yet into the mailbox. A mark that says what the version says may be left out."""
+    """Puts what was changed here and not told yet into the mailbox. A patch that says what the version says may be left out."""
     mail, device = Mail(world.schema), world.devices[name]
     told, published = {message.place for message in device.pending}, model.base(world, name)
-    needless = {place for place in device.tracked if place[0] == "notifications" and place not in told and place in published
-                and mail.is_mark(place, published[place].row, device.know[place].row) and published[place].row[mail.read] == device.know[place].row[mail.read]}
+    needless = {place for place in device.tracked - device.whole if mail.columns(place) and place not in told and place in published
+                and mail.is_patch(place, published[place].row, device.know[place].row)
+                and mail.values(place, published[place].row) == mail.values(place, device.know[place].row)}
     if not needless:
         return [sent(world, name)]
     without = world.copy()
     device = without.devices[name]
     device.tracked, device.know = device.tracked - needless, device.know | {place: published[place] for place in needless}
+    # Of a table with several such columns it is not known which one was reverted. What is not told stays here until something later comes.
+    without.open = without.open | {place for place in needless if len(mail.columns(place)) > 1}
     return [sent(world, name), sent(without, name)]
 
 
@@ -196,36 +183,50 @@ def sent(world, name):
     device = world.devices[name]
     told = {message.place: message.entry for message in device.pending}
     for place in sorted(device.tracked, key=lambda place: in_order(device.know[place])):
-        entry, old = device.know[place], base_row(world, name, place)
+        entry, old, policy = device.know[place], model.base(world, name).get(place), mail.policy(place)
         if told.get(place) == entry or (place, entry) in device.silent:
             continue
-        if place[0] == "notifications" and entry.row is not None and not mail.is_mark(place, old, entry.row):
-            # What no message carries stays; a mark that was made with it travels alone.
-            device.silent = device.silent | {(place, entry)}
-            world.open = world.open | {place}
-            based = marked_on(mail, place, None, device.pending, model.base(world, name).get(place))
-            if old is None or entry.row[mail.read] == based:
+        seen = device.based[place] if place in device.based else seen_values(mail, place, None, device.pending, old)
+        if policy.rows:
+            mailed(world, name, "deleted" if entry.row is None else "row", place, entry, None)
+        elif entry.row is None and policy.delete:
+            mailed(world, name, "deleted", place, entry, None)
+        elif entry.row is not None and place not in device.whole and mail.is_patch(place, old.row if old else None, entry.row):
+            based = mail.changed(place, entry.row, seen)
+            if not based:
+                device.silent = device.silent | {(place, entry)}
+                world.open = world.open | {place}
                 continue
-            device.marks = device.marks | {(place, entry)}
-            mailed(world, name, "read", place, entry, based)
-            continue
-        if entry.row is None:
-            kind, based = "deleted", None
-        elif place[0] == "notifications":
-            kind, based = "read", marked_on(mail, place, None, device.pending, model.base(world, name).get(place))
-            if place in device.based:
-                # The message is about the version that the mark was made on.
-                based = device.based[place]
-                device.based = {other: seen for other, seen in device.based.items() if other != place}
-            # The timestamp that goes with a mark is the message's.
-            entry = entry._replace(row=mail.marked(entry.row, entry.row[mail.read]))
+            # The message is about the version that the patch was made on.
+            device.based = {other: values for other, values in device.based.items() if other != place}
+            # The timestamp that goes with a patch is the message's.
+            entry = entry._replace(row=mail.patched(place, entry.row, {}))
             device.know = device.know | {place: entry}
+            mailed(world, name, "patch", place, entry, based)
         else:
-            kind, based = "row", None
-        mailed(world, name, kind, place, entry, based)
+            silence(world, name, mail, place, entry, seen if old is not None and old.row is not None else None)
+            continue
         if place in told:
             world.note("message after message")
     return world
+
+
+def silence(world, name, mail, place, entry, seen):
+    """What no message carries stays; a patch that was made with it travels alone."""
+    device = world.devices[name]
+    device.silent = device.silent | {(place, entry)}
+    world.note("no message carries it")
+    if entry.row is not None and mail.columns(place):
+        # A later patch is of what is changed from here on, whatever version comes in meanwhile.
+        device.based, device.whole = device.based | {place: mail.values(place, entry.row)}, device.whole | {place}
+    if entry.row is None or seen is None:
+        return
+    based = tuple((index, seen[index]) for index in seen if entry.row[index] != seen[index])
+    if world.schema.built_in or based:
+        world.open = world.open | {place}
+    if based:
+        device.marks = device.marks | {(place, entry)}
+        mailed(world, name, "patch", place, entry, based)
 
 
 def mailed(world, name, kind, place, entry, based):
@@ -260,57 +261,101 @@ def apply_mail(world, name, now):
 def applied(world, name, now, chooser):
     mail, device = Mail(world.schema), world.devices[name]
     know, tracked, published = dict(device.know), set(device.tracked), model.base(world, name)
-    for message in sorted(world.mail, key=in_turn):
-        place, entry, mine = message.place, message.entry, know.get(message.place)
-        row, answer = decide(world, know, message, mine, mail, chooser)
-        world.answers = dict(world.answers)
-        world.answers[message.id] = answer
-        world.note("message " + answer)
-        if answer != "applied":
-            continue
-        if entry.hi > now + 1000:
-            # Its change gets the writer's clock, so that what meets it later is decided by another time than the reader's.
-            world.open = opened(world, place, mine)
-        lo, hi = model.later(min(entry.lo, now), min(entry.hi, now), published.get(place))
-        if message.kind == "read" and mine is not None:
-            lo, hi = max(lo, mine.lo), max(hi, mine.hi + 1)
-        elif mine is not None and place in tracked:
-            hi = max(hi, mine.hi + 1)
-        know[place] = Entry(row, lo, hi, entry.origin)
-        tracked.add(place)
-    world.mail, world.unpublished = (), True
+    answers, waiting, left = dict(world.answers), [], in_order_of_application(world, mail)
+    while left:
+        blocked = []
+        for message in left:
+            place, entry, mine = message.place, message.entry, know.get(message.place)
+            row, answer = decide(world, know, message, mine, mail, chooser)
+            if answer in ("taken", "dangling"):
+                blocked.append((message, answer))
+                continue
+            answers[message.id] = answer
+            world.note("message " + answer)
+            if answer != "applied":
+                continue
+            if entry.hi > now + 1000:
+                # Its change gets the writer's clock, so that what meets it later is decided by another time than the reader's.
+                world.open = opened(world, place, mine)
+            lo, hi = model.later(min(entry.lo, now), min(entry.hi, now), published.get(place))
+            if message.kind == "patch" and mine is not None:
+                lo, hi = max(lo, mine.lo), max(hi, mine.hi + 1)
+            elif mine is not None and place in tracked:
+                hi = max(hi, mine.hi + 1)
+            know[place] = Entry(row, lo, hi, entry.origin)
+            tracked.add(place)
+        if len(blocked) == len(left):
+            for message, why in blocked:
+                if why == "dangling" and waits(message, now, chooser):
+                    waiting.append(message)
+                    world.note("message waits")
+                else:
+                    answers[message.id] = "refused"
+                    world.note("message refused by the table")
+            break
+        left = [message for message, _ in blocked]
+    world.unpublished = world.unpublished or answers != world.answers
+    world.mail, world.answers = tuple(message for message in world.mail if message in waiting), answers
     device.know, device.tracked = know, frozenset(tracked)
     return world
 
 
+def waits(message, now, chooser):
+    """Whether a message about a child waits for its parent: for a day after the change."""
+    day = now - 24 * 3600 * 1_000_000
+    return message.entry.lo > day or (message.entry.hi > day and chooser.choose(2) == 0)
+
+
 def opened(world, place, entry):
-    """A place of which the documents leave the outcome open; and the bucket of a notification, for it may have to come back."""
-    places = {place}
-    if place[0] == "notifications" and entry is not None and entry.row is not None:
-        places.add(("buckets", entry.row[world.schema.table("notifications").position("bucketId")]))
-    return world.open | places
+    """A place of which the documents leave the outcome open; and the parent of a row, for it may have to come back."""
+    parent = world.schema.parent_of(world.schema.table(place[0]), entry.row) if entry is not None and entry.row is not None else None
+    return world.open | {place} | ({parent} if parent else set())
 
 
-def in_turn(message):
-    """The order in which messages are applied that lie in the mailbox together."""
-    return message.kind == "deleted" and message.place[0] == "buckets", message.entry.lo
+def in_order_of_application(world, mail):
+    """By their instants; deletions of rows come last, children before parents, but not those in a table of which readers edit columns."""
+    tables = [table.name for table in world.schema.tables]
+
+    def turn(message):
+        last = message.kind == "deleted" and mail.policy(message.place).rows
+        return (1, -tables.index(message.place[0]), message.entry.lo) if last else (0, 0, message.entry.lo)
+    return sorted(world.mail, key=turn)
 
 
 def decide(world, know, message, mine, mail, chooser):
-    """The row that a message leads to, and whether it is applied or refused."""
-    if message.kind == "read":
+    """The row that a message leads to, and whether it is applied, refused, or not possible yet: a value is taken, a parent is missing."""
+    if message.kind == "patch":
         if mine is None or mine.row is None:
             return None, "refused"
-        if mine.row[mail.read] == message.based or (mine.row[mail.read] is ANY) or wins(chooser, message.entry, mine):
-            return mail.marked(mine.row, message.entry.row[mail.read]), "applied"
-        return None, "refused"
-    if message.kind == "deleted" and message.place[0] == "buckets":
-        column = mail.table.position("bucketId")
-        if any(place[0] == "notifications" and entry.row is not None and entry.row[column] == message.place[1] for place, entry in know.items()):
+        if not all(mine.row[index] is ANY or mine.row[index] == value for index, value in message.based) and not wins(chooser, message.entry, mine):
             return None, "refused"
-    if mine is not None and not wins(chooser, message.entry, mine):
-        return None, "refused"
-    return message.entry.row, "applied"
+        row = mail.patched(message.place, mine.row, {index: message.entry.row[index] for index, _ in message.based})
+    else:
+        if mine is not None and not wins(chooser, message.entry, mine):
+            return None, "refused"
+        row = message.entry.row
+    if row is None:
+        return None, "taken" if mine is not None and mine.row is not None and is_referred_to(world.schema, know, message.place) else "applied"
+    return row, obstacle(world.schema, know, message.place, mine.row if mine is not None else None, row) or "applied"
+
+
+def is_referred_to(schema, know, place):
+    return any(other != place and entry.row is not None and schema.parent_of(schema.table(other[0]), entry.row) == place for other, entry in know.items())
+
+
+def obstacle(schema, know, place, before, row):
+    """Why a table does not take a row yet; None if it does."""
+    table = schema.table(place[0])
+    columns = [table.position(name) for name in table.unique()]
+    for other, entry in know.items():
+        if other[0] == place[0] and other != place and entry.row is not None and any(
+                row[column] is not None and row[column] == entry.row[column] for column in columns):
+            return "taken"
+
+    def dangles(values):
+        parent = schema.parent_of(table, values)
+        return parent is not None and parent != place and (know.get(parent) is None or know[parent].row is None)
+    return "dangling" if dangles(row) and not (before is not None and dangles(before)) else None
 
 
 def publish_writer(world, name):

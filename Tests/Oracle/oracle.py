@@ -45,7 +45,7 @@ def one(task):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--command", required=True, help="the built snapsync")
-    parser.add_argument("--kind", choices=["peers", "writer", "all"], default="all")
+    parser.add_argument("--kind", choices=["peers", "writer", "edits", "all"], default="all")
     parser.add_argument("--histories", type=int, default=40, help="how many of each kind")
     parser.add_argument("--seed", type=int, help="the first seed; else drawn")
     parser.add_argument("--jobs", type=int, default=1)
@@ -65,7 +65,7 @@ def main():
     failures = 0
     try:
         tools = Tools(arguments.command, scratch, arguments.without, arguments.short)
-        for kind in ["peers", "writer"] if arguments.kind == "all" else [arguments.kind]:
+        for kind in ["peers", "writer", "edits"] if arguments.kind == "all" else [arguments.kind]:
             failures += batch(kind, seed, arguments, tools)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -3,7 +3,7 @@ import time
 
 import clock
 import effects
-import mailbox
+import mail
 import model
 from follower import Failed, Follower, describe
 from user_commands import UserCommands
@@ -17,7 +17,7 @@ UNSEEN = "a value that was not seen"
 
 def opened(touch):
     def row(values):
-        return tuple(mailbox.ANY if value == UNSEEN else value for value in values) if isinstance(values, tuple) else values
+        return tuple(mail.ANY if value == UNSEEN else value for value in values) if isinstance(values, tuple) else values
     return touch._replace(before=row(touch.before), after=row(touch.after), renamed=row(touch.renamed))
 
 
@@ -202,7 +202,7 @@ class Run(UserCommands, Follower):
         """Rows with what is seen in the place of values that the model leaves open."""
         def filled(table, key, row):
             shown = seen[table].get(key, [UNSEEN] * len(row))
-            return tuple(there if value is mailbox.ANY else value for value, there in zip(row, shown))
+            return tuple(there if value is mail.ANY else value for value, there in zip(row, shown))
         return {table: {key: filled(table, key, row) for key, row in some.items()} for table, some in rows.items()}
 
     def expanded(self, step):
@@ -242,6 +242,10 @@ class Run(UserCommands, Follower):
     def compares(self, place):
         """Whether all devices must agree about an entity at the end."""
         return True
+
+    def may_wait(self):
+        """Whether messages may lie in the mailbox at the end."""
+        return False
 
     def may_dangle(self):
         """Whether an application wrote a reference to nothing, with foreign keys off."""

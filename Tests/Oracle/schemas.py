@@ -11,6 +11,12 @@ AFFINITIES = {"text": "TEXT", "json": "TEXT", "integer": "INTEGER", "boolean": "
 Parent = namedtuple("Parent", "columns table action")
 
 
+# What readers may send about a table's rows: docs/messages.md, "Which tables readers may edit".
+Policy = namedtuple("Policy", "rows patch delete")
+NOTHING = Policy(False, (), False)
+ROWS = Policy(True, (), False)
+
+
 class Column:
     def __init__(self, name, type, optional=False, unique=False, check=None, collation="binary"):
         self.name, self.type, self.optional, self.unique, self.check, self.collation = name, type, optional, unique, check, collation
@@ -37,11 +43,12 @@ class Column:
 
 
 class Table:
-    """`keys` are the columns of the key, in front of `columns`; `unit` is the timestamp's, None for text."""
+    """`keys` are the columns of the key, in front of `columns`; `unit` is the timestamp's, None for text; `messages` is a Policy."""
 
     def __init__(self, name, keys, columns, timestamp=None, parent=None, without_rowid=False, strict=False, unit=None, turned=False):
         self.name, self.keys, self.columns, self.timestamp, self.parent = name, keys, columns, timestamp, parent
         self.without_rowid, self.strict, self.unit, self.turned = without_rowid, strict, unit, turned
+        self.messages = NOTHING
 
     def key_names(self):
         return [column.name for column in self.keys]
@@ -118,6 +125,10 @@ class Schema:
                 dataset["timestamp"] = table.timestamp
             if table.unit:
                 dataset["timestampUnit"] = table.unit
+            if table.messages.rows:
+                dataset["messages"] = {"rows": True}
+            elif table.messages.patch:
+                dataset["messages"] = {"patch": list(table.messages.patch)} | ({"delete": True} if table.messages.delete else {})
             datasets.append(dataset)
         return json.dumps({"formatVersion": 1, "datasets": datasets})
 
@@ -233,6 +244,36 @@ def random_schema(chance, without=()):
     return Schema(tables, triggers, kinds + kinds_of(tables))
 
 
+def edited_schema(chance, without=()):
+    """An application's tables of which the readers may edit all, some columns, or nothing."""
+    allows = {"unique"} if chance.random() < 0.3 and "unique" not in without else set()
+    tables = [random_table(chance, "lists", allows)]
+    if chance.random() < 0.6 and "parent" not in without:
+        tables.append(random_child(chance, "items", tables[0], allows))
+    for table in tables:
+        if len(table.keys) == 1 and table.keys[0].type == "integer":
+            # Of such a key SQLite makes the values; that is the matter of --shared-keys.
+            return edited_schema(chance, without)
+    for table in tables:
+        table.messages = random_policy(chance, table)
+    kinds = ["readers edit " + kind_of(table.messages) for table in tables] + (["parent"] if len(tables) > 1 else []) + sorted(allows)
+    return Schema(tables, kinds=sorted(set(kinds + kinds_of(tables))))
+
+
+def random_policy(chance, table):
+    kind = chance.random()
+    names = [column.name for column in table.columns if column.name != table.timestamp]
+    if kind < 0.45:
+        return ROWS
+    if kind < 0.85:
+        return Policy(False, tuple(chance.sample(names, min(len(names), chance.choice([1, 1, 2])))), chance.random() < 0.5)
+    return NOTHING
+
+
+def kind_of(policy):
+    return "rows" if policy.rows else "columns" if policy.patch else "nothing"
+
+
 def built_in_schema():
     """The tables that `init --create` makes."""
     buckets = Table("buckets", [Column("id", "text")], [
@@ -244,4 +285,5 @@ def built_in_schema():
         Column("attachments", "json"), Column("actions", "json"), Column("tapAction", "json", True)],
         "updatedAt")
     notifications.refers(["bucketId"], buckets, "")
+    buckets.messages, notifications.messages = ROWS, Policy(False, ("readAt",), True)
     return Schema([buckets, notifications], kinds=["built-in"], built_in=True)

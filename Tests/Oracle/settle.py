@@ -9,15 +9,15 @@ Aside = namedtuple("Aside", "entry reason")
 
 
 class Settlement:
-    """One import at one device, or one look whether something can return. `latest` decides between instants."""
+    """One import at one device, or one look whether something can return. A reader publishes nothing."""
 
-    def __init__(self, world, name, chooser, before, imported=True, version_first=False):
+    def __init__(self, world, name, chooser, before, imported=True, version_first=False, reader=False):
         self.world, self.name, self.chooser, self.before = world, name, chooser, before
         self.schema, self.device = world.schema, world.devices[name]
         self.head = world.head
         self.know, self.tracked = dict(self.device.know), set(self.device.tracked)
         self.aside = dict(self.device.aside)
-        self.version_first, self.imported = version_first, imported
+        self.version_first, self.imported, self.reader = version_first, imported, reader
 
     def finish(self):
         self.device.know = {place: entry for place, entry in self.know.items() if entry is not None}
@@ -142,6 +142,11 @@ class Settlement:
             if not self.there(place) or self.there(parent):
                 continue
             known = self.last_known(parent)
+            if self.reader and known is not None and all(rival in self.tracked for rival in self.rivals(parent, known)):
+                for rival in self.rivals(parent, known):                       # P3
+                    self.put_aside(rival, self.know[rival], "valueTaken")
+                    self.tracked.discard(rival)
+                    self.know[rival] = self.head.get(rival)
             if known is None or (parent in self.aside and self.aside[parent].reason != "parentNeeded"):
                 self.child_aside(place)                                        # P4
             elif self.rivals(parent, known):
@@ -238,6 +243,8 @@ class Settlement:
                 group = [(parent, Entry(orphaned(self.schema.table(parent[0]), aside.entry.row), gone.lo + 1, gone.hi + 1, ("revived",) + parent))] + group
             else:
                 group = [(parent, aside.entry)] + group
+        if self.reader and any(self.rivals(each[0], each[1].row) for each in group):
+            return False
         if not all(self.ranks_higher(each, (rival, self.know[rival])) for each in group for rival in self.rivals(each[0], each[1].row)):
             return False
         for each in group:

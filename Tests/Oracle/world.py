@@ -14,6 +14,8 @@ class Device:
         self.pending, self.silent, self.marks = (), frozenset(), frozenset()
         # Of a reader: the `readAt` that an unsent mark was made on, where an import has brought another version since.
         self.based = {}
+        # Of a reader: the places whose change is more than a patch.
+        self.whole = frozenset()
 
     def copy(self):
         other = Device()
@@ -21,6 +23,7 @@ class Device:
         other.aside, other.undo = self.aside, self.undo
         other.waiting, other.replaced = self.waiting, self.replaced
         other.pending, other.silent, other.marks, other.based = self.pending, self.silent, self.marks, self.based
+        other.whole = self.whole
         return other
 
     def rows(self, schema):
@@ -34,7 +37,7 @@ class Device:
         def sorted_items(entries):
             return tuple(sorted(((table, repr(key), entry) for (table, key), entry in entries.items()), key=repr))
         return (sorted_items(self.know), tuple(sorted(self.tracked, key=repr)), self.version, self.latched, sorted_items(self.aside), repr(self.undo), self.pending, sorted_items(self.waiting),
-                tuple(sorted(self.based.items(), key=repr)))
+                repr(sorted(self.based.items(), key=repr)))
 
 
 class World:

@@ -2,6 +2,7 @@
 import itertools
 import os
 
+import mail
 import mailbox
 import model
 from run import Run, composed
@@ -45,8 +46,16 @@ class WriterRun(Run):
         """The places that no message carries: readers differ in them."""
         return {place for world in self.worlds for device in world.devices.values() for place, entry in device.silent if device.know.get(place) == entry}
 
+    def waiting(self):
+        """The places whose messages wait for a parent."""
+        return {message.place for world in self.worlds for message in world.mail}
+
     def compares(self, place):
-        return not self.history.plan.overlays or (self.exact and place not in self.overlays())
+        return not self.history.plan.overlays or (self.exact and place not in self.overlays() | self.waiting())
+
+    def may_wait(self):
+        """Whether messages may lie in the mailbox at the end."""
+        return self.history.plan.overlays and (not self.exact or any(world.mail for world in self.worlds))
 
     def waiting_files(self):
         folder = os.path.join(self.devices.zone(), "messages")
@@ -92,14 +101,14 @@ def renumbered(world, number):
 
 def filled(world, seen):
     """Puts what is seen in the place of values that the documents leave open."""
-    if not any(mailbox.ANY in entry.row for device in world.devices.values() for entry in device.know.values() if entry.row):
+    if not any(mail.ANY in entry.row for device in world.devices.values() for entry in device.know.values() if entry.row):
         return world
     world = world.copy()
     for name, device in world.devices.items():
         known = {}
         for place, entry in device.know.items():
             row = seen.get(name, {}).get(place[0], {}).get(place[1])
-            if entry.row is not None and mailbox.ANY in entry.row and row is not None:
+            if entry.row is not None and mail.ANY in entry.row and row is not None:
                 known[entry] = entry._replace(row=row)
         if not known:
             continue

@@ -54,6 +54,21 @@ import Testing
         ] { #expect(text.contains(form), "\(form) in \(text)") }
     }
 
+    /// An ANY column of a STRICT table converts nothing, so a description of type text takes any text.
+    @Test func textThatReadsAsANumberArrivesInAStrictTable() throws {
+        let scene = try Scene()
+        try scene.scratch.write(
+            #"{"formatVersion":1,"datasets":[{"name":"n","key":"id","columns":[{"name":"id","type":"text"},{"name":"v","type":"text"}]}]}"#, to: "d.json")
+        for (name, role) in [("a", "writer"), ("b", "reader")] {
+            try scene.database("\(name).db").run("CREATE TABLE n(id TEXT PRIMARY KEY NOT NULL, v ANY NOT NULL) STRICT")
+            try scene.succeed("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets d.json")
+        }
+        try scene.database("a.db").run("INSERT INTO n VALUES('k', '0042'), ('l', '1e3')")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("sync --db b.db")
+        #expect(try scene.database("b.db").run("SELECT typeof(v), v FROM n ORDER BY id") == "text|0042\ntext|1e3\n")
+    }
+
     /// A table that makes other values of them refuses the version, and nothing changes.
     @Test(arguments: [
         ("TEXT", "12", "as text"), ("TEXT", "0.5", "as text"), ("INTEGER", "'12'", "as a number"), ("DECIMAL(10,2)", "' 1.50 '", "as a number"),

@@ -71,6 +71,28 @@ import Testing
             for name in ["a", "b"] { #expect(try rows(name, "SELECT title FROM notes WHERE id = 'k'") == "a\n") }
         }
 
+        /// A version that was made by a clock that is hours ahead comes in while b's clock is wrong, too. It lacks rows of b, so their instants are not
+        /// later than b's clock once that is right, and c's later rows win.
+        @Test func rowsThatAVersionLacksAreNotLaterThanTheClockOnceItIsRight() throws {
+            let table = "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL, updatedAt TEXT);"
+            for (name, seconds) in [("a", 15_000), ("b", 108_000), ("c", 5_000)] as [(String, Int64)] {
+                try edit(name, table, seconds)
+                if name == "b" { try edit("b", "INSERT INTO notes VALUES('before init', 'b', '\(text(108_000))'), ('changed', 'b', NULL)", seconds) }
+                try run("init --db \(name).db --cloud cloud --role peer --device \(name) --tables all", seconds)
+                if name != "b" { try run("sync --quiet --db \(name).db", seconds) }
+            }
+            try edit("b", "UPDATE notes SET title = 'b, again' WHERE id = 'changed'; INSERT INTO notes VALUES('before import', 'b', NULL)", 108_010)
+            #expect(try run("import --db b.db", 108_020).contains("imported version 1"))
+            try edit("b", "INSERT INTO notes VALUES('after import', 'b', NULL)", 108_030)
+            try edit("a", "INSERT INTO notes VALUES('of a', 'a', NULL)", 15_010)
+            try run("sync --quiet --db a.db", 15_020)
+            #expect(try run("import --db b.db", 108_040).contains("imported version 2"))
+            try run("sync --quiet --db b.db", 100)
+            for key in ["before init", "changed", "before import", "after import"] { try edit("c", "INSERT INTO notes VALUES('\(key)', 'c', NULL)", 5_000) }
+            for (name, seconds) in [("c", 5_010), ("b", 110), ("a", 15_030), ("c", 5_020)] as [(String, Int64)] { try run("sync --db \(name).db", seconds) }
+            for name in ["a", "b", "c"] { #expect(try rows(name, "SELECT count(*) FROM notes WHERE title = 'c'; SELECT count(*) FROM notes") == "4\n5\n") }
+        }
+
         /// Its instant follows from the version's, not from the clock, which may be hours behind.
         @Test func revivedParentIsLaterThanItsDeletionAlsoByASlowClock() throws {
             try peers(
@@ -183,6 +205,37 @@ import Testing
             for name in ["r", "s"] { #expect(try rows(name, "SELECT count(*) FROM snapsync_changes") == "0\n") }
         }
 
+        /// A reader's change that no message carries stays there as a whole row, over an earlier edit of the writer. It must not send that edit's column.
+        @Test(arguments: ["UPDATE notes SET note = 'own' WHERE id = 'k'", "INSERT INTO notes VALUES('new', 'of r', 'own', NULL)"], [false, true])
+        func editThatNoMessageCarriesUndoesNothing(sql: String, isComparedBefore: Bool) throws {
+            for timestamp in ["", #""timestamp":"at","#] {
+                try scene.scratch.write(
+                    """
+                    {"formatVersion":1,"datasets":[{"name":"notes","key":"id",\(timestamp)"columns":[{"name":"id","type":"text"},{"name":"title","type":"text"},
+                      {"name":"note","type":"text","optional":true},{"name":"at","type":"text","optional":true}],"messages":{"patch":["title"]}}]}
+                    """, to: "datasets.json")
+                let names = timestamp.isEmpty ? ["w", "r"] : ["w2", "r2"]
+                let (w, r) = (names[0], names[1])
+                for name in names {
+                    try edit(name, "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL, note TEXT, at TEXT)", 0)
+                    if name == w { try edit(w, "INSERT INTO notes VALUES('k', 'first', NULL, '\(text(0))')", 0) }
+                    try run("init --db \(name).db --cloud cloud-\(w) --role \(name == w ? "writer" : "reader") --device \(name) --datasets datasets.json", 1)
+                    try run("sync --quiet --db \(name).db", 2)
+                }
+                try edit(w, "UPDATE notes SET title = 'of w' WHERE id = 'k'; INSERT INTO notes VALUES('new', 'of w', NULL, NULL)", 10)
+                try edit(r, sql, 20)
+                if isComparedBefore { try run("sync --db \(r).db", 21) }
+                for (name, seconds) in [(w, 30), (r, 31), (w, 32), (r, 33)] as [(String, Int64)] { try run("sync --db \(name).db", seconds) }
+                #expect(try rows(w, "SELECT id, title, note FROM notes ORDER BY id") == "k|of w|\nnew|of w|\n")
+                #expect(try rows(r, "SELECT count(*) FROM notes WHERE note = 'own'") == "1\n")
+                #expect(try scene.succeed("messages --db \(r).db").contains("  local: notes "))
+                // An edit of the column itself travels.
+                try edit(r, "UPDATE notes SET title = 'of r, later' WHERE note = 'own'", 40)
+                for (name, seconds) in [(r, 41), (w, 42), (r, 43)] as [(String, Int64)] { try run("sync --db \(name).db", seconds) }
+                #expect(try rows(w, "SELECT title, note FROM notes WHERE title <> 'of w'") == "of r, later|\n")
+            }
+        }
+
         @Test func jsonTextNullComesBackAsItWas() throws {
             try scene.scratch.write(
                 """
@@ -204,6 +257,18 @@ import Testing
             try run("sync --db b.db", 31)
             try run("sync --quiet --db a.db", 32)
             for name in ["a", "b"] { #expect(try rows(name, "SELECT id, code, typeof(extra), extra FROM notes") == "k|v|text|null\n") }
+        }
+
+        /// A UNIQUE value takes the row away without a trigger. The insert that brings its key back replaces what the version has, also by a slow clock.
+        @Test(arguments: ["", "WITHOUT ROWID"]) func keyThatReplaceRemovedComesBackLaterThanTheVersions(option: String) throws {
+            let table = "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, code TEXT UNIQUE, updatedAt TEXT) \(option);"
+            try peers(["a", "e"], table, first: "INSERT INTO notes VALUES('k', 'u', '\(text(0))');")
+            try edit("e", "INSERT OR REPLACE INTO notes VALUES('x', 'u', NULL)", -7_000)
+            try edit("e", "UPDATE notes SET code = 'w' WHERE id = 'x'; INSERT INTO notes VALUES('k', 'v', '\(text(-20_000))')", -6_999)
+            try run("sync --quiet --db e.db", -6_990)
+            let asset = try Python.run("import gzip, sys; print(gzip.open(sys.argv[1]).read().decode())", [scene.asset("notes")], in: scene.scratch.path)
+            let instant = try #require(asset.firstMatch(of: /"instants":\[.*"id":"k","at":"([^"]+)"/)).1
+            #expect(String(instant) > text(-1), "the row is earlier than the one that it replaces: \(instant)")
         }
 
         /// What the toolkit logs says the replaced instant as text, also where the table's own timestamps are numbers.

@@ -9,7 +9,7 @@ import Testing
     /// every device with the model after every step. A history that fails is run three times more, and counts if it fails again: what a kill or a race does
     /// to it differs from run to run.
     @Suite struct OracleTests {
-        @Test(arguments: ["peers", "writer"])
+        @Test(arguments: ["peers", "writer", "edits"])
         func twentyHistoriesEndAsTheModelSays(kind: String) throws {
             let seed = ProcessInfo.processInfo.environment["SNAPSYNC_TORTURE_SEED"] ?? "1"
             let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -134,8 +134,10 @@ import Testing
         /// The names in the edits that a device's conflict journal has.
         private func lostNames(_ device: String) throws -> [String] {
             let conflicts = try #require(try scene.json("conflicts --all --db \(device).db")["conflicts"] as? [[String: Any]])
-            return try conflicts.compactMap { ($0["lost"] as? [String: Any])?["entity"] as? String }.map {
-                try #require((try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])?["name"] as? String)
+            return try conflicts.map { conflict in
+                let lost = try #require(conflict["lost"] as? [String: Any])
+                guard let entity = lost["entity"] as? String else { return "deleted" }
+                return try #require((try JSONSerialization.jsonObject(with: Data(entity.utf8)) as? [String: Any])?["name"] as? String)
             }
         }
 
@@ -199,6 +201,28 @@ import Testing
             #expect(kept == "laterDeletion|third|deleted\n")
             try run("sync --db d.db", -19_930)
             for name in ["c", "d"] { #expect(try bucket(name) == "") }
+        }
+
+        /// The same by messages. The writer applies the change of r to the second state, which r had not seen; the third was made on the second.
+        @Test(arguments: ["deleted", "east", "west", "north", "south"]) func aMessageThatWonATieIsKnownFromTheStateItReplaced(name: String) throws {
+            try run("init --db w.db --create --cloud cloud --role writer --device w", 0)
+            try edit("w", "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('b', 'first', '\(text(0))', '\(text(0))')", 0)
+            try run("sync --db w.db", 1)
+            for device in ["r", "s"] {
+                try run("init --db \(device).db --create --cloud cloud --role reader --device \(device)", -20_000)
+                try run("sync --db \(device).db", -20_000)
+            }
+            try edit("r", name == "deleted" ? "DELETE FROM buckets" : "UPDATE buckets SET name = '\(name)'", -19_990)
+            try edit("s", "UPDATE buckets SET name = 'second'", -19_980)
+            for (device, seconds) in [("s", -19_970), ("w", 10), ("s", -19_960)] as [(String, Int64)] { try run("sync --db \(device).db", seconds) }
+            try edit("s", "UPDATE buckets SET name = 'third'", -19_950)
+            for device in ["r", "w", "s", "w", "r", "s"] { try run("sync --db \(device).db", device == "w" ? 20 : -19_940) }
+            let stays = try bucket("w")
+            for device in ["r", "s"] { #expect(try bucket(device) == stays) }
+            let own = name == "deleted" ? "" : "\(name)\n"
+            #expect([own, "third\n"].contains(stays))
+            let lost = try ["w", "r", "s"].flatMap(lostNames)
+            #expect(lost.filter { $0 == (stays == own ? "third" : name) }.count == 1, "\(lost)")
         }
     }
 #endif

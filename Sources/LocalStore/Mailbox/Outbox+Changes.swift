@@ -79,6 +79,16 @@ extension Outbox {
             .bind(.integer(id), .key(change.key), .integer(change.sequence)).integer() == 1
     }
 
+    /// The body of the last message about an entity, or what was recorded for a change without a message; nil if there is none.
+    package func lastBody(of key: EntityKey, in schema: DatasetSchema) throws -> (body: Data, isMessage: Bool)? {
+        guard let id = try trackingID(schema), try transaction.mailbox.exist() else { return nil }
+        let statement = try KeyedStatement(
+            db, "SELECT body, id IS NOT NULL FROM snapsync_outbox WHERE dataset = ? AND key = ? AND body IS NOT NULL ORDER BY number DESC LIMIT 1"
+        ).bind(.integer(id), .key(key))
+        guard try statement.step(), let body = statement.text(0) else { return nil }
+        return (Data(body), statement.integer(1) == 1)
+    }
+
     /// The messages about an entity that were or may have been sent, oldest first. They wait for answers, or their answers may have been missed.
     package func unansweredMessages(about change: UnsentChange, of schema: DatasetSchema) throws -> [(body: Data, isInDoubt: Bool)] {
         guard let id = try trackingID(schema) else { return [] }

@@ -97,12 +97,15 @@ extension ChangeLog {
         let isOrdered =
             try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ? AND kind = \(LogEntryKind.overwritten))")
             .bind(.integer(id)).integer() == 1
-        // An entry of kind 1 counts only if REPLACE did remove the row. An entry of kind 3 says what the next entry of the same key replaced.
+        // An entry of kind 1 counts only if REPLACE did remove the row, and if the row is there again only for what it says of the version. An entry
+        // of kind 3 says what the next entry of the same key replaced.
         let notes = try KeyedStatement(
             db,
             """
-            SELECT seq, \(key.unlogged("key")), clock, stamp, seen, kind FROM snapsync_log l WHERE dataset = ? AND seq <= ? AND key IS NOT NULL\(schema.hasSimpleKey ? "" : " AND \(key.unlogged("key")) IS NOT NULL")
-            AND (kind <> \(LogEntryKind.mayBeReplaced) OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", key.unlogged("l.key"))))) ORDER BY \(isOrdered ? "seq" : "2, seq")
+            SELECT seq, \(key.unlogged("key")), clock, stamp, seen, kind,
+                kind = \(LogEntryKind.mayBeReplaced) AND EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", key.unlogged("l.key"))))
+            FROM snapsync_log l WHERE dataset = ? AND seq <= ? AND key IS NOT NULL\(schema.hasSimpleKey ? "" : " AND \(key.unlogged("key")) IS NOT NULL")
+            ORDER BY \(isOrdered ? "seq" : "2, seq")
             """)
         let before = try InstantsBefore(transaction, schema, id: id)
         // The first entry of a key says whether the version has the entity. If an insert follows an entry of an update, either the row was
@@ -117,24 +120,34 @@ extension ChangeLog {
         try notes.bind(.integer(id), .integer(last))
         let unit = schema.timestampUnit
         var replaced: (key: EntityKey?, stamp: LoggedStamp)?
+        // Of rows that are there: what the rows had that REPLACE may have removed before. An ignored insert leaves such entries, too.
+        var removed: [EntityKey: Int64?] = [:]
         var overwritten = InsertOriginClassifier(isNoted: schema.timestampIndex != nil)
         while try notes.step() {
             let key = notes.key(1), kind = notes.integer(5)
+            if notes.integer(6) == 1 {
+                if let key, removed.count < Self.removedLimit { removed.updateValue(Self.seen(notes.timestamp(4), unit)?.microseconds, forKey: key) }
+                continue
+            }
             if kind == 3 {
                 overwritten.add(key)
                 replaced = LoggedStamp(notes.timestamp(4)).map { (key, $0) }
                 continue
             }
-            let origin = overwritten.origin(of: key, kind: kind)
+            var origin = overwritten.origin(of: key, kind: kind)
+            let gone = kind == 2 ? key.flatMap { removed.removeValue(forKey: $0) } : nil
+            if gone != nil { origin = .inVersion }
             var under: LoggedStamp?
-            if let found = replaced, found.key == key { (under, replaced) = (found.stamp, nil) }
+            if let one = replaced, one.key == key { (under, replaced) = (one.stamp, nil) }
             let clock = notes.integer(2) * 1000
             // If REPLACE repeats the timestamp of the row that it replaces, the statement did not change the timestamp.
             let repeats = kind == 2 && under != nil && LoggedStamp(notes.timestamp(3)) == under
             let stamp = repeats ? clock : RowInstant.instant(of: notes.timestamp(3), unit)?.microseconds ?? clock
             // An insert, or an update that changes the key, replaces the row that was stored under the new key, not the row that had another key
             // before.
-            let old = [kind == 2 ? nil : Self.seen(notes.timestamp(4), unit), under?.instant(unit)].compactMap { $0?.microseconds }.max()
+            // If REPLACE removed a row of the version under this key, the insert replaces that one.
+            let found = kind == 2 ? gone.flatMap(\.self) : Self.seen(notes.timestamp(4), unit)?.microseconds
+            let old = [found, under?.instant(unit)?.microseconds].compactMap(\.self).max()
             let known = try before.look(notes, replacing: old, clock: clock)
             let at = max(min(stamp, clock), known.seen.map(Self.next) ?? .min, known.own.map(Self.next) ?? .min)
             // The base comes from the key's first entry: it is the instant of the row that was stored before.
@@ -145,6 +158,9 @@ extension ChangeLog {
             ).run()
         }
     }
+
+    /// How many rows that REPLACE may have removed are remembered.
+    private static let removedLimit = 65_536
 
     /// The published instant that an entry says its change replaced. Triggers write the row's own timestamp, the toolkit writes RFC 3339 text.
     static func seen(_ value: ColumnValue, _ unit: TimestampUnit?) -> Instant? {

@@ -11,9 +11,13 @@ package struct MergeTable: TransactionPart {
     let transaction: LocalTransaction
 
     /// Records that a tracked change wins over the version and stays.
-    package func keep(of key: EntityKey, in schema: DatasetSchema) throws {
+    ///
+    /// - Parameter isNew: whether the version is known to lack the entity.
+    package func keep(of key: EntityKey, in schema: DatasetSchema, isNew: Bool = false) throws {
         guard let id = try trackingID(schema) else { return }
-        try KeyedStatement(db, "UPDATE snapsync_changes SET wins = \(MergeDecision.kept) WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
+        try KeyedStatement(db, "UPDATE snapsync_changes SET wins = \(MergeDecision.kept), isNew = ? WHERE dataset = ? AND key = ?").bind(
+            .integer((isNew ? TrackedOrigin.new : .unknown).rawValue), .integer(id), .key(key)
+        ).run()
     }
 
     /// Records the version's instant that a tracked change has now been compared with.
@@ -43,6 +47,8 @@ package struct MergeTable: TransactionPart {
     /// A deletion of an entity that the version does not have stays, with two exceptions: the version has a tombstone that is as late, or the
     /// publisher has applied the deletion's message (it may have given it an earlier instant). A deletion that lost to the version's entity is
     /// deleted: its row exists again by now.
+    ///
+    /// An edit that was kept as new replaces nothing of the version, so its instant never depends on the version's time.
     package func end(of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         let table = schema.table.sqlIdentifier, key = schema.keySQL
@@ -59,9 +65,11 @@ package struct MergeTable: TransactionPart {
                     OR EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", "c.key"))))
                 """, arguments: [id])
         try db.execute(
-            sql:
-                "UPDATE snapsync_changes SET isMark = \(Self.markAfterMerge), wins = \(MergeDecision.undecided), isNew = \(TrackedOrigin.unknown) WHERE dataset = ?",
-            arguments: [id])
+            sql: """
+                UPDATE snapsync_changes SET isMark = \(Self.markAfterMerge), wins = \(MergeDecision.undecided), isNew = CASE
+                    WHEN wins = \(MergeDecision.kept) AND isNew = \(TrackedOrigin.new) AND state < \(TrackedState.deleted) THEN isNew ELSE \(TrackedOrigin.unknown) END
+                WHERE dataset = ?
+                """, arguments: [id])
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])
         try transaction.rowids.setCompared(schema)
     }

@@ -71,11 +71,8 @@ struct MessageApplier {
         try keepingReferences(of: subject) {
             try transaction.rows.setValues(patch.settings(new, in: subject.schema, over: row.state.timestamp), of: subject.key, in: subject.schema)
         }
-        // Make the instant later than the replaced one. Then neither the patch nor an earlier edit of the other columns can undo the other.
-        try transaction.changeLog.track(
-            of: subject.key, in: subject.schema,
-            at: max(limited(incoming, over: instant), instant == .distantPast ? instant : instant.advanced(byMicroseconds: 1)),
-            joining: .continuing(base: instant))
+        // The instant is later than the replaced one: neither the patch nor an earlier edit of the other columns can undo the other.
+        try transaction.changeLog.track(of: subject.key, in: subject.schema, at: limited(incoming, over: instant), joining: .continuing(base: instant))
         return .applied
     }
 
@@ -121,11 +118,14 @@ struct MessageApplier {
         if try !wasDangling && isDangling() { throw DanglingRow() }
     }
 
-    /// Returns the instant with which to track a message's change. It is not later than this device's clock, unless the replaced state is.
+    /// Returns the instant with which to track a message's change: its own, but not later than this device's clock, and later than the replaced
+    /// state in any case.
     ///
-    /// It is later than the replaced state if the message's own instant is.
+    /// A change can win with the instant of the state that it replaces. With the same instant, a still later message, made on the replaced state,
+    /// would overwrite this change as if its author had seen it, and no journal would keep it.
     private func limited(_ incoming: IncomingMessage, over present: Instant?) -> Instant {
-        min(incoming.instant, max(now, present?.advanced(byMicroseconds: 1) ?? now))
+        let limited = min(incoming.instant, now)
+        return present.map { max(limited, $0.advanced(byMicroseconds: 1)) } ?? limited
     }
 
     /// The row is in the message's state already. If the message is later, track its instant, so that it wins over changes that were made in

@@ -194,6 +194,10 @@ struct MessageComposer: Sendable {
                 try write(.untellable("no message adds a row to this dataset"), of: change, schema, rules, version, in: transaction)
                 continue
             }
+            if let row, let base, let difference = try outlived(base, by: row, change, schema, rules, in: transaction) {
+                try write(difference, of: change, schema, rules, version, in: transaction)
+                continue
+            }
             let difference = expected.compare(row, deleted: change.isDeletion ? change.instant : nil)
             if let putBack = expected.putBack(row, change) {
                 try write(putBack, of: change, schema, rules, version, in: transaction)
@@ -216,6 +220,34 @@ struct MessageComposer: Sendable {
             }
             try write(difference, of: change, schema, rules, version, in: transaction)
         }
+    }
+
+    /// Returns the patch of a change that outlived another state of its entity as a whole row; nil for every other change.
+    ///
+    /// Such a row differs from the version in columns that nobody changed here: patching them would undo the publisher's edits. Only columns
+    /// that were edited since the last comparison are patched.
+    private func outlived(
+        _ base: EntityCopy, by row: EntityCopy, _ change: UnsentChange, _ schema: DatasetSchema, _ rules: MessageRules, in transaction: LocalTransaction
+    ) throws -> ExpectedEntity.Difference? {
+        guard !rules.rows, !change.isDeletion, !change.isMark else { return nil }
+        if let seen = change.base {
+            let latest = try transaction.datasetStates.versionTime(of: schema), own = base.state.timestamp.map { min($0, latest ?? $0) }
+            guard try transaction.tombstonesAndInstants.appliedInstant(of: change.key, in: schema) ?? own ?? .distantPast > seen else { return nil }
+        }
+        var shown: [Int: OwnedValue]?
+        if let last = try transaction.outbox.lastBody(of: change.key, in: schema) {
+            shown =
+                last.isMessage
+                ? try RowPatch(StrictJSON.decode(SyncUpdateMessage.self, from: last.body), schema)?.changes.mapValues(\.new)
+                : try RowPatch.values(String(decoding: last.body, as: UTF8.self), rules.patched, schema)
+        } else if change.base == nil {
+            return nil
+        }
+        var changes: [Int: RowPatch.Change] = [:]
+        for (index, value) in shown ?? [:] where row.values[index] != value {
+            changes[index] = RowPatch.Change(new: row.values[index] ?? .null, seen: value)
+        }
+        return changes.isEmpty ? .untellable("the version has another state of the row, and messages would undo it") : .patch(changes, coversAll: false)
     }
 
     /// Returns the messages about a change's entity that wait for an answer, oldest first. Of messages whose answers may have been missed, only
@@ -243,7 +275,10 @@ struct MessageComposer: Sendable {
         switch difference {
         case .nothing: try transaction.outbox.add(change, of: schema, .same, coversAll: true, comparedWith: version.number)
         case .untellable(let reason):
-            try transaction.outbox.add(change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: reason)
+            // A later edit is compared with what the row shows now (``outlived(_:by:_:_:_:in:)``).
+            let shown = rules.rows || change.isDeletion ? nil : try? document(rules.patched, of: change, schema, in: transaction)
+            try transaction.outbox.add(
+                change, of: schema, .local, body: shown.map { Data($0.utf8) }, coversAll: false, comparedWith: version.number, reason: reason)
         case .put(let entity, let isNew):
             try store(
                 message(rules.vocabulary.type(of: .put, isNew: isNew), change, schema, rules, version, entity: entity), of: change, schema, version,
@@ -292,13 +327,8 @@ struct MessageComposer: Sendable {
                 type: type, key: change.key, timestamp: change.instant.description, id: id, sender: device.settings.device, dataset: schema.name,
                 readAt: mark?.new.text, basedOnReadAt: mark?.seen?.text, version: version.number)
         }
-        let columns = changes.keys.sorted(), part = try RowPatch.schema(columns, of: schema)
-        func document(_ values: [Int: OwnedValue]) throws -> String? {
-            try EntityDocument.make(part) { sink in
-                let schemaSink = ColumnsSink(sink, columns: part.columns.map { column in schema.columns.firstIndex { $0.name == column.name } ?? 0 })
-                try transaction.rows.giveRow(change.key, of: schema, to: OverlayingSink(schemaSink, setting: values))
-            }
-        }
+        let columns = changes.keys.sorted()
+        func document(_ values: [Int: OwnedValue]) throws -> String? { try self.document(columns, setting: values, of: change, schema, in: transaction) }
         let seen = changes.compactMapValues(\.seen)
         do {
             return SyncUpdateMessage(
@@ -307,6 +337,17 @@ struct MessageComposer: Sendable {
                 basedOn: seen.count == changes.count ? try document(seen) : nil)
         } catch is FormatError {
             return nil
+        }
+    }
+
+    /// Writes some columns of a change's row, with other values in some of them, as a partial row.
+    private func document(
+        _ columns: [Int], setting values: [Int: OwnedValue] = [:], of change: UnsentChange, _ schema: DatasetSchema, in transaction: LocalTransaction
+    ) throws -> String? {
+        let part = try RowPatch.schema(columns, of: schema)
+        return try EntityDocument.make(part) { sink in
+            let schemaSink = ColumnsSink(sink, columns: part.columns.map { column in schema.columns.firstIndex { $0.name == column.name } ?? 0 })
+            try transaction.rows.giveRow(change.key, of: schema, to: OverlayingSink(schemaSink, setting: values))
         }
     }
 

@@ -49,7 +49,8 @@ struct RowPatch: Sendable, Hashable {
         try schema.with(columns: schema.columns.indices.filter { columns.contains($0) || schema.keyIndices.contains($0) }.map { schema.columns[$0] })
     }
 
-    private static func values(_ entity: String?, _ columns: [Int], _ schema: DatasetSchema) throws -> [Int: OwnedValue] {
+    /// Reads the values of some columns from a partial row.
+    static func values(_ entity: String?, _ columns: [Int], _ schema: DatasetSchema) throws -> [Int: OwnedValue] {
         guard let entity else { throw IncomingMessage.Fault(reason: "it lacks the new values") }
         do {
             let part = try self.schema(columns, of: schema)

@@ -62,7 +62,7 @@ package struct BlockMerge {
     /// Marks the changes in a key range that win over the version's block of that range (nil: no entities).
     func decide(_ block: EntityBlock?, in range: KeyRange) throws {
         let decided = try decide(try transaction.changeLog.changes(of: schema, in: range), block)
-        for change in decided.kept { try transaction.merge.keep(of: change.key, in: schema) }
+        for change in decided.kept { try transaction.merge.keep(of: change.key, in: schema, isNew: !change.isInVersion) }
         for change in decided.overlaid { try transaction.merge.overlay(of: change.key, in: schema) }
     }
 
