@@ -21,6 +21,8 @@ package final class LocalTransaction {
     package var missingColumns: [String: [Int]] = [:]
     /// Whether an import takes rows that break a CHECK constraint of this database's tables.
     package var ignoresChecks = false
+    /// How many pages were free before this transaction freed some without overwriting them; nil if it has not.
+    var freePagesBefore: Int?
     let silenced: SilencedTables
     let absences: LogAbsences
     /// How many rows the connection had changed when the transaction began.
