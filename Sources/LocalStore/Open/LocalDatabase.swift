@@ -149,7 +149,8 @@ package final class LocalDatabase: Sendable {
                 defer { large?.end() }
                 try db.inTransaction(kind) {
                     large?.begin()
-                    let transaction = LocalTransaction(db, path: path, silenced: silenced, absences: absences, noticeLimit: listeners.keyLimit)
+                    let transaction = LocalTransaction(
+                        db, path: path, silenced: silenced, absences: absences, isLarge: isLarge, noticeLimit: listeners.keyLimit)
                     let value = try body(transaction)
                     try transaction.overwriteFreedPages()
                     changes = try transaction.endObserving()

@@ -4,20 +4,21 @@ import GRDB
 enum PageOverwriting {
     /// Never: the rows are the toolkit's.
     case never
-    /// At the end of the transaction, those that are still free.
-    case atTheEnd
+    /// In a large transaction at its end, those that are still free; in others at once.
+    case late
 }
 
 // SQLite builds such as Debian's turn `secure_delete` on for every connection. SQLite then writes each page that a deletion frees, and an import
 // writes it again with new rows.
 extension LocalTransaction {
-    /// Deletes all rows of a table. SQLite then frees the table's pages without reading or writing them, unless the table has triggers.
+    /// Deletes all rows of a table. SQLite then frees the table's pages without overwriting them, unless the table has triggers.
     func deleteAll(from table: String, overwriting: PageOverwriting = .never) throws {
-        let isSecure = try Int.fetchOne(db, sql: "PRAGMA main.secure_delete") == 1
-        if isSecure, overwriting == .atTheEnd, freePagesBefore == nil { freePagesBefore = try freePageCount() }
-        if isSecure { try db.execute(sql: "PRAGMA main.secure_delete = FAST") }
-        defer { if isSecure { try? db.execute(sql: "PRAGMA main.secure_delete = ON") } }
+        let isFast = try (overwriting == .never || isLarge) && Int.fetchOne(db, sql: "PRAGMA main.secure_delete") == 1
+        let before = try isFast && overwriting == .late ? freePageCount() : nil
+        if isFast { try db.execute(sql: "PRAGMA main.secure_delete = FAST") }
+        defer { if isFast { try? db.execute(sql: "PRAGMA main.secure_delete = ON") } }
         try db.execute(sql: "DELETE FROM main.\(table.sqlIdentifier)")
+        if let before, freePagesBefore == nil, try freePageCount() > before { freePagesBefore = before }
     }
 
     /// Overwrites the pages that ``deleteAll(from:overwriting:)`` has freed and that hold no new rows.
@@ -32,7 +33,7 @@ extension LocalTransaction {
         let piece = 10_000
         try db.execute(sql: "CREATE TABLE main.snapsync_freed(zeros)")
         for start in stride(from: 0, to: count, by: piece) {
-            try db.execute(sql: "INSERT INTO main.snapsync_freed VALUES(zeroblob(?))", arguments: [min(piece, count - start) * (pageSize - 4)])
+            try db.execute(sql: "INSERT INTO main.snapsync_freed VALUES(zeroblob(?))", arguments: [(min(piece, count - start) + 1) * (pageSize - 4)])
         }
         try db.execute(sql: "DROP TABLE main.snapsync_freed")
     }
