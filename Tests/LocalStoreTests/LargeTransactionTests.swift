@@ -12,7 +12,9 @@ import Testing
 
     private let schema: DatasetSchema
     /// 3 MB.
-    private let new = (0..<20_000).map { [Cell.text("new \(String(repeating: "0", count: 5 - "\($0)".count))\($0)"), .text(String(repeating: "n", count: 130))] }
+    private let new = (0..<20_000).map { number in
+        [Cell.text("new \(String(repeating: "0", count: 5 - "\(number)".count))\(number)"), .text(String(repeating: "n", count: 130))]
+    }
 
     init() throws { schema = try namedItems() }
 
