@@ -44,7 +44,7 @@ let package = Package(
         .target(name: "CLinux"),
         // Loads shared libraries when they are first needed.
         .target(name: "CLoader"),
-        // The one call of SQLite that Swift cannot make: it is variadic.
+        // What needs SQLite's C interface: a call that is variadic, and the methods of SQLite's open files.
         .target(name: "CSQLiteConfig"),
 
         // The C library's calls that several modules need: files, locks, clocks. Besides DirectoryCloud nothing else imports the C library.

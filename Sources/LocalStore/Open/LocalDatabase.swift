@@ -111,8 +111,10 @@ package final class LocalDatabase: Sendable {
     }
 
     /// Runs `body` in one immediate transaction. If `body` throws, the transaction is rolled back.
-    package func write<T>(_ body: (LocalTransaction) throws -> T) throws -> T {
-        try transaction(.immediate, body)
+    ///
+    /// - Parameter isLarge: whether `body` may write many megabytes (``LargeTransaction``).
+    package func write<T>(isLarge: Bool = false, _ body: (LocalTransaction) throws -> T) throws -> T {
+        try transaction(.immediate, isLarge: isLarge, body)
     }
 
     /// Runs `body` in one immediate transaction, or throws at once if another connection is writing.
@@ -133,7 +135,7 @@ package final class LocalDatabase: Sendable {
     }
 
     private func transaction<T>(
-        _ kind: Database.TransactionKind, isPatient: Bool = true, ending: Database.TransactionCompletion = .commit,
+        _ kind: Database.TransactionKind, isPatient: Bool = true, isLarge: Bool = false, ending: Database.TransactionCompletion = .commit,
         _ body: (LocalTransaction) throws -> T
     ) throws -> T {
         try LocalStoreError.translating(at: path) {
@@ -143,9 +145,14 @@ package final class LocalDatabase: Sendable {
                 defer { wait.setPatient(true) }
                 var result: T?
                 var changes: [DatasetChanges] = []
+                let large = isLarge ? try LargeTransaction(db) : nil
+                defer { large?.end() }
                 try db.inTransaction(kind) {
-                    let transaction = LocalTransaction(db, path: path, silenced: silenced, absences: absences, noticeLimit: listeners.keyLimit)
+                    large?.begin()
+                    let transaction = LocalTransaction(
+                        db, path: path, silenced: silenced, absences: absences, isLarge: isLarge, noticeLimit: listeners.keyLimit)
                     let value = try body(transaction)
+                    try transaction.overwriteFreedPages()
                     changes = try transaction.endObserving()
                     if lent != nil { try transaction.tellObservers(of: changes) }
                     result = value

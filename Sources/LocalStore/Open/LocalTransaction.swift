@@ -21,6 +21,10 @@ package final class LocalTransaction {
     package var missingColumns: [String: [Int]] = [:]
     /// Whether an import takes rows that break a CHECK constraint of this database's tables.
     package var ignoresChecks = false
+    /// Whether the transaction may write many megabytes (``LargeTransaction``).
+    let isLarge: Bool
+    /// How many pages were free before this transaction freed some without overwriting them; nil if it has not.
+    var freePagesBefore: Int?
     let silenced: SilencedTables
     let absences: LogAbsences
     /// How many rows the connection had changed when the transaction began.
@@ -33,8 +37,12 @@ package final class LocalTransaction {
     /// The datasets whose rows this transaction may have changed.
     private var observed: [DatasetSchema] = []
 
-    init(_ db: Database, path: String, silenced: SilencedTables = SilencedTables(), absences: LogAbsences = LogAbsences(), noticeLimit: Int? = nil) {
+    init(
+        _ db: Database, path: String, silenced: SilencedTables = SilencedTables(), absences: LogAbsences = LogAbsences(), isLarge: Bool = false,
+        noticeLimit: Int? = nil
+    ) {
         self.db = db
+        self.isLarge = isLarge
         self.path = path
         self.silenced = silenced
         self.absences = absences

@@ -11,7 +11,7 @@ package struct RowAccess: TransactionPart {
     /// Deletes every entity of a dataset and returns an applier for the new ones.
     package func replaceAll(of schema: DatasetSchema) throws -> EntityApplier {
         try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
-            try db.execute(sql: "DELETE FROM \(schema.table.sqlIdentifier)")
+            try transaction.deleteAll(from: schema.table, overwriting: .late)
             return try EntityApplier(transaction, schema)
         }
     }

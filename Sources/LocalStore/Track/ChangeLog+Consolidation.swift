@@ -66,7 +66,7 @@ extension ChangeLog {
         let those = "dataset IN (\((ids + [ReservedDataset.none.rawValue]).map(String.init).joined(separator: ", ")))"
         let last = try lastEntry()
         if try last == sequence && hasNoOthers(than: ids) {
-            try empty(.log)
+            try transaction.deleteAll(from: LocalTable.log.name)
         } else {
             try db.execute(sql: "DELETE FROM snapsync_log WHERE \(those) AND seq <= ?", arguments: [sequence])
         }
@@ -79,15 +79,6 @@ extension ChangeLog {
         let tracked = try Int64.fetchAll(db, sql: "SELECT id FROM snapsync_tracking")
         guard try tracked.allSatisfy({ try ids.contains($0) || !hasEntries(of: $0) }) else { return false }
         return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE seq = 0)").integer() == 0
-    }
-
-    /// Deletes all rows of a table. SQLite then frees the table's pages without reading them. With full `secure_delete` it would overwrite each
-    /// page first.
-    func empty(_ table: LocalTable) throws {
-        let secure = try Int.fetchOne(db, sql: "PRAGMA secure_delete") ?? 0
-        if secure == 1 { try db.execute(sql: "PRAGMA secure_delete = FAST") }
-        defer { if secure == 1 { try? db.execute(sql: "PRAGMA secure_delete = ON") } }
-        try db.execute(sql: "DELETE FROM \(table.name)")
     }
 
     private func track(_ schema: DatasetSchema, id: Int64, upTo last: Int64) throws {

@@ -12,12 +12,14 @@ extension ChangeTracking {
     package func importing<T>(_ schemas: [DatasetSchema], then finish: () throws -> Void = {}, _ work: () throws -> T) throws -> T {
         try transaction.observe(schemas)
         func body() throws -> T { try keepingOwnColumns(of: schemas, work) }
-        return try unrecorded {
-            try settingChecks(off: transaction.ignoresChecks) {
-                let triggers = try ApplicationTriggers(db)
-                guard triggers.isEmpty else {
-                    return try TriggerReplay(transaction, schemas, triggers).run(noting: false, then: { try end(schemas, finish) }, body)
-                }
+        return try settingChecks(off: transaction.ignoresChecks) {
+            let triggers = try ApplicationTriggers(db)
+            guard triggers.isEmpty else {
+                return try unrecorded { try TriggerReplay(transaction, schemas, triggers).run(noting: false, then: { try end(schemas, finish) }, body) }
+            }
+            // All triggers are the tracking's. Turning them off costs no page of the log, which the import would have to write at its beginning
+            // and again at its end.
+            return try TriggerSwitch(db: db).off {
                 let result = try body()
                 try end(schemas, finish)
                 return result
@@ -73,15 +75,8 @@ extension ChangeTracking {
         return result
     }
 
-    /// Runs `body`, which replaces all rows of a dataset, with the dataset's triggers dropped, and creates the same triggers again.
+    /// Runs `body`, which replaces all rows of a dataset, with the triggers off.
     ///
-    /// SQLite empties a table without triggers at once instead of row by row. If `body` throws, the caller rolls the transaction back, which
-    /// restores the triggers.
-    package func suspendingTriggers<T>(of schema: DatasetSchema, _ body: () throws -> T) throws -> T {
-        let triggers = try installedTriggers(schema)
-        for trigger in triggers { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
-        let result = try body()
-        for trigger in triggers { try db.execute(sql: trigger.sql) }
-        return result
-    }
+    /// SQLite empties a table without triggers at once instead of row by row.
+    package func withoutTriggers<T>(_ body: () throws -> T) throws -> T { try TriggerSwitch(db: db).off(body) }
 }

@@ -196,7 +196,7 @@ package struct TombstonesAndInstants: TransactionPart {
         let key = schema.keySQL, arguments: StatementArguments = ["id": id, "at": instant.microseconds, "seq": sequence]
         let others = "SELECT EXISTS (SELECT 1 FROM snapsync_instants WHERE dataset < ?1) OR EXISTS (SELECT 1 FROM snapsync_instants WHERE dataset > ?1)"
         if try KeyedStatement(db, others).bind(.integer(id)).integer() == 0 {
-            try transaction.changeLog.empty(.instants)
+            try transaction.deleteAll(from: LocalTable.instants.name)
         } else {
             try db.execute(sql: "DELETE FROM snapsync_instants WHERE dataset = ?", arguments: [id])
         }

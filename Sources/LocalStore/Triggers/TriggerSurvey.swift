@@ -124,7 +124,7 @@ private final class StatementCompiler {
                 Unmanaged<StatementCompiler>.fromOpaque(context).takeUnretainedValue().note(action, table, in: String(cString: trigger))
                 return SQLITE_OK
             }, Unmanaged.passUnretained(self).toOpaque())
-        if !triggers { csqlite_enable_triggers(connection, 0) }
+        if !triggers { csqlite_triggers(connection, 0, nil) }
     }
 
     deinit { sqlite3_close(connection) }

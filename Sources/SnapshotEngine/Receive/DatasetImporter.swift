@@ -52,7 +52,7 @@ struct DatasetImporter: Sendable {
         let outcome: Outcome
         switch plan {
         case .whole:
-            outcome = try transaction.tracking.suspendingTriggers(of: schema) {
+            outcome = try transaction.tracking.withoutTriggers {
                 let applier = try transaction.rows.replaceAll(of: schema)
                 return try insert(Array(index.blocks.indices), applier) { block, _ in try block.give(to: applier) }
             }

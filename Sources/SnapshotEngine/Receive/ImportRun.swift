@@ -36,6 +36,9 @@ package struct ImportRun: Sendable {
     /// The guards that run after the zone is read, in this order. The guards that check rows run in the transaction (``replace``).
     static let guards: [RunGuard] = [.shrink]
 
+    /// The number of rows of a dataset from which an import may write more pages than SQLite's cache holds.
+    private static let largeImport = 5000
+
     /// The number of attempts if another program keeps changing rows that the import must compare first.
     private static let attempts = 3
 
@@ -303,7 +306,8 @@ package struct ImportRun: Sendable {
         let changes = local.upstream?.changes
         for commit in changes?.commits ?? [] { ledger.authors[commit.token.number] = commit.device }
         let schemas = incoming.map(\.schema)
-        return try device.database.write { transaction in
+        let isLarge = incoming.contains { ($0.snapshot?.index.recordCount ?? 0) >= Self.largeImport }
+        return try device.database.write(isLarge: isLarge) { transaction in
             // The transaction must start from the state that was read before it.
             guard try transaction.state.applied() == local.applied, try transaction.state.view() == local.view else {
                 throw device.anotherRun(.apply)
@@ -322,6 +326,7 @@ package struct ImportRun: Sendable {
                 let replaced = try incoming.indices.map {
                     try incoming[$0].apply(prepared.plans[$0], with: prepared.importers[$0], prepared.rules[$0], ledger, in: transaction, progress)
                 }
+                try transaction.merge.setCompared(incoming.filter { $0.snapshot != nil }.map(\.schema))
                 try prepared.merging.finish(incoming, changes)
                 return replaced
             }

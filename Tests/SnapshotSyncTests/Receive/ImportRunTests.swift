@@ -55,6 +55,23 @@ import Testing
         #expect(try scene.reader.run(tables) == before)
     }
 
+    @Test(arguments: [false, true]) func aWholeImportLeavesTheSchemaAsItIs(wal: Bool) async throws {
+        let scene = try await scene(8000, readerWAL: wal)
+        try await scene.export()
+        _ = try await scene.importNewest()
+        try scene.reader.run(
+            "INSERT INTO snapsync_importing VALUES(1); DELETE FROM things; DELETE FROM snapsync_importing; UPDATE snapsync_tracking SET isComplete = 0")
+        let (version, schema) = (try scene.reader.run("PRAGMA schema_version"), try scene.reader.schema())
+        #expect(try await scene.importNewest().applied)
+        #expect(try scene.differences() == "")
+        // Each change of the schema makes every program on the database prepare its statements again.
+        #expect(try scene.reader.run("PRAGMA schema_version") == version)
+        #expect(try scene.reader.schema() == schema)
+        try scene.reader.run("UPDATE things SET size = 77 WHERE count = 7; PRAGMA integrity_check")
+        #expect(try scene.reader.run("SELECT count(*) FROM snapsync_log WHERE dataset > 0") == "1\n")
+        #expect(try scene.reader.run("SELECT isComplete FROM snapsync_tracking") == "1\n")
+    }
+
     @Test func onlyBlocksThatDifferAreFetched() async throws {
         let scene = try await scene(20_000)
         try await scene.export()
@@ -71,7 +88,7 @@ import Testing
     @Test func whatWasChangedBehindTheTrackingsBackIsReplaced() async throws {
         let scene = try await scene(8000)
         try await scene.export()
-        try await scene.importNewest()
+        _ = try await scene.importNewest()
         try scene.reader.run(
             """
             INSERT INTO snapsync_importing VALUES(1); DELETE FROM things WHERE count < 10; UPDATE things SET size = 9 WHERE count = 7000;
@@ -79,7 +96,7 @@ import Testing
             """)
         try scene.writer.run("UPDATE things SET size = 5 WHERE count = 12")
         try await scene.export()
-        try await scene.importNewest()
+        _ = try await scene.importNewest()
         #expect(try scene.differences() == "")
     }
 
@@ -102,12 +119,12 @@ import Testing
         let scene = try await scene()
         try await scene.export()
         try scene.reader.run("ALTER TABLE things ADD COLUMN mine TEXT DEFAULT 'own'")
-        try await scene.importNewest()
+        _ = try await scene.importNewest()
         #expect(try scene.reader.run("SELECT DISTINCT mine FROM things") == "own\n")
         try scene.reader.run("UPDATE things SET mine = 'changed'")
         try scene.writer.run("UPDATE things SET done = NOT done WHERE rowid % 2 = 0")
         try await scene.export()
-        try await scene.importNewest()
+        _ = try await scene.importNewest()
         #expect(try scene.reader.run("SELECT DISTINCT mine FROM things") == "changed\n")
     }
 
@@ -246,7 +263,7 @@ import Testing
         let old = try scene.writer.run("SELECT * FROM things ORDER BY id")
         try scene.writer.run("DELETE FROM things WHERE count % 2 = 0")
         try await scene.export()
-        try await scene.importNewest()
+        _ = try await scene.importNewest()
         let reader = try scene.engine("reader.db")
         #expect(try await reader.importVersion(1).view == "version 1")
         #expect(try scene.reader.run("SELECT * FROM things ORDER BY id") == old)
@@ -295,7 +312,7 @@ import Testing
         let fault = CloudError(.inputOutput, at: "assets", "the disk does not answer")
         let error = try await refused(scene, from: FaultyCloudDatabase(wrapping: scene.cloud, .atRead(fault)))
         #expect(error.code == .inputOutput)
-        try await scene.importNewest()
+        _ = try await scene.importNewest()
         #expect(try scene.differences() == "")
     }
 
@@ -326,7 +343,7 @@ import Testing
         try await scene.export()
         try scene.writer.run("DELETE FROM things WHERE count = 1")
         try await scene.export()
-        try await scene.importNewest()
+        _ = try await scene.importNewest()
         try memory.damageCommit(2, in: scene.zone) { $0 = nil }
         #expect(try await refused(scene).code == .dataRefused)
     }
@@ -334,7 +351,7 @@ import Testing
     @Test func programsThatReadSeeTheOldRowsAndThenTheNew() async throws {
         let scene = try await scene(8000)
         try await scene.export()
-        try await scene.importNewest()
+        _ = try await scene.importNewest()
         try scene.writer.run("UPDATE things SET size = 1")
         try await scene.export()
         // Each look at the database, from inside the import, finds the old rows whole.
