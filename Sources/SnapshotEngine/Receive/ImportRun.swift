@@ -285,6 +285,8 @@ package struct ImportRun: Sendable {
     ) throws -> Replaced? {
         try device.database.withoutRollbacks {
             let ledger = ImportLedger(database: device.database.path, settings: device.settings, now: device.now())
+            // A device that joins with stricter tables is told before it takes rows out of the zone, and a reader takes none out.
+            ledger.resolvesDuplicates = device.settings.role.publishes && local.applied != nil && view == nil
             do {
                 guard var replaced = try replace(incoming, local, token: token, view: view, mail, ledger, ignoringChecks: ignoringChecks) else { return nil }
                 replaced.notices = ledger.sentences + replaced.notices
