@@ -91,7 +91,10 @@ import Testing
                 function: DatabaseFunction("app_slug", argumentCount: 1, pure: true) { values in
                     String.fromDatabaseValue(values[0])?.lowercased().replacing(" ", with: "-")
                 })
-            db.add(collation: DatabaseCollation("APP_LENGTH") { $0.count < $1.count ? .orderedAscending : $0.count > $1.count ? .orderedDescending : .orderedSame })
+            db.add(
+                collation: DatabaseCollation("APP_LENGTH") { one, other in
+                    one.count < other.count ? .orderedAscending : one.count > other.count ? .orderedDescending : .orderedSame
+                })
         }
         let pool = try DatabasePool(path: application.path, configuration: configuration)
         try await pool.write {
