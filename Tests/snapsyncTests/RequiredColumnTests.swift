@@ -93,6 +93,23 @@ import Testing
         #expect(try rows(scene, "b") == "a|7|d\nt1|1|of b\nt2|2|of a\n")
     }
 
+    @Test func aReadersStricterTableHoldsTheDefaultAndVerifies() throws {
+        let scene = try scene("writer", "reader")
+        try scene.database("b.db").run(
+            "CREATE TABLE new(id TEXT PRIMARY KEY NOT NULL, n INTEGER NOT NULL DEFAULT 7); INSERT INTO new SELECT * FROM task; DROP TABLE task; ALTER TABLE new RENAME TO task"
+        )
+        try scene.database("a.db").run("INSERT INTO task VALUES('a', NULL)")
+        for (values, expected) in [("NULL", "7"), ("8", "8"), ("NULL", "7"), ("NULL", "7")] {
+            try scene.database("a.db").run("UPDATE task SET n = \(values) WHERE id = 'a'")
+            for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+            #expect(try rows(scene, "b") == "a|\(expected)\nt1|1\nt2|2\n")
+            try scene.succeed("verify --local --db b.db")
+            #expect(try scene.succeed("sync --db b.db").contains("is here already"))
+        }
+        #expect(try scene.succeed("conflicts --db b.db").contains("no edit has lost"))
+        #expect(try scene.succeed("cat task --db a.db").contains(#"{"id":"a"}"#))
+    }
+
     @Test func withoutADefaultTheErrorNamesTheColumnAndNothingChanges() throws {
         let scene = try scene("peer", "peer")
         try scene.database("a.db").run(

@@ -80,8 +80,10 @@ package final class CarriedColumns {
         try track(rows: "(\(isSet)) AND \(schema.keySQL.isNotNull("t"))", of: schema, in: transaction, order: order)
     }
 
-    /// Tracks rows `t` of a dataset's table that satisfy a condition.
-    static func track(rows condition: String, of schema: DatasetSchema, in transaction: LocalTransaction, order: Order) throws {
+    /// Tracks rows `t` of a dataset's table that satisfy a condition. An edit on top of such a change makes it an ordinary one.
+    static func track(
+        rows condition: String, of schema: DatasetSchema, in transaction: LocalTransaction, order: Order, as scope: ChangeScope = .carried
+    ) throws {
         guard let id = try transaction.tracking.id(of: schema) else { return }
         let key = schema.keySQL.value(of: "t"), stamp = schema.ownInstantSQL
         let instant =
@@ -93,7 +95,7 @@ package final class CarriedColumns {
         try transaction.db.execute(
             sql: """
                 INSERT OR IGNORE INTO main.snapsync_changes(dataset, key, at, seq, state, base, isMark)
-                SELECT \(id), key, \(instant), 0, CASE WHEN own IS \(instant) OR \(instant) = \(Int64.min) THEN 0 ELSE 1 END, base, \(TrackedChange.carriedMark) FROM (
+                SELECT \(id), key, \(instant), 0, CASE WHEN own IS \(instant) OR \(instant) = \(Int64.min) THEN 0 ELSE 1 END, base, \(scope.rawValue) FROM (
                     SELECT \(key) AS key, \(stamp) AS own,
                         coalesce((SELECT at FROM main.snapsync_instants i WHERE i.dataset = \(id) AND i.key = \(key)), \(stamp), \(Int64.min)) AS base
                     FROM main.\(schema.table.sqlIdentifier) t WHERE \(condition));

@@ -31,12 +31,15 @@ package struct DefaultedRows: TransactionPart {
         "EXISTS (SELECT 1 FROM temp.snapsync_defaulted d WHERE d.dataset = \(id) AND d.key = \(schema.keySQL.value(of: "t")))"
     }
 
-    /// Ends the noting. At a publisher the rows count as changed here, so that its next version has what they hold.
+    /// Ends the noting. The rows count as changed here, so that a publisher's next version has what they hold.
+    ///
+    /// - Parameter publishing: whether this device publishes, as in ``CarriedColumns/restore(publishing:)``.
     package func end(of schema: DatasetSchema, publishing: Bool) throws {
         guard transaction.notesDefaults else { return }
         transaction.notesDefaults = false
-        if publishing, let id = try trackingID(schema) {
-            try CarriedColumns.track(rows: Self.contains(rowsOf: schema, id: id), of: schema, in: transaction, order: .after)
+        if let id = try trackingID(schema) {
+            try CarriedColumns.track(
+                rows: Self.contains(rowsOf: schema, id: id), of: schema, in: transaction, order: publishing ? .after : .same, as: .defaulted)
         }
         try db.execute(sql: "DROP TABLE temp.snapsync_defaulted")
     }
