@@ -101,13 +101,16 @@ package struct TableStructure: Hashable, Sendable, Codable {
         package let parentColumns: [String]
         package let onDelete: Action
         package let onUpdate: Action
+        /// Whether SQLite checks the foreign key at the end of a transaction; nil if not, so that such a document is as it always was.
+        package let deferred: Bool?
 
-        package init(columns: [String], parent: String, parentColumns: [String], onDelete: Action, onUpdate: Action) {
+        package init(columns: [String], parent: String, parentColumns: [String], onDelete: Action, onUpdate: Action, deferred: Bool? = nil) {
             self.columns = columns
             self.parent = parent
             self.parentColumns = parentColumns
             self.onDelete = onDelete
             self.onUpdate = onUpdate
+            self.deferred = deferred
         }
     }
 

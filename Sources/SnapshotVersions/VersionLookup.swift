@@ -21,16 +21,16 @@ package final class VersionLookup {
     /// Applies the next commit's changes to the version.
     package func add(_ changes: ChangeSet) { overlay.add(changes) }
 
-    /// Fills NULL columns of surviving rows with the version's values.
+    /// Fills columns of surviving rows that are NULL, or hold the column's default, with the version's values.
     ///
     /// - Parameter columns: the columns' positions in the schema.
-    package func fillNulls(of columns: [Int], in keys: [EntityKey], _ transaction: LocalTransaction) throws {
+    package func fillUnset(of columns: [Int], in keys: [EntityKey], _ transaction: LocalTransaction) throws {
         guard !keys.isEmpty, !columns.isEmpty else { return }
         try SyncError.at(.apply) {
             let rows = try StashedRows(transaction, schema, table: "snapsync_unseen")
             try rows.create()
             try forEachEntity(of: keys) { key, give in try rows.take(key, give) }
-            try rows.fillNulls(of: columns)
+            try rows.fillUnset(of: columns)
             try rows.drop()
         }
     }

@@ -7,10 +7,7 @@ import Testing
     @Test func aFailureToSendIsNotedAndEndsTheLastSuccess() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.succeed("sync --db watch.db")
-        let mailbox = "\(Scene.zone)/messages/watch"
-        // A file stands where the folder has to be: as for any folder that cannot be written, also for the superuser.
-        try? FileManager.default.removeItem(atPath: scene.scratch.path(mailbox))
-        try scene.scratch.write("", to: mailbox)
+        let mailbox = try scene.blockMailbox(of: "watch")
         try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
         try scene.database("phone.db").run("UPDATE buckets SET name = 'news'")
         try scene.succeed("sync --db phone.db")
@@ -19,6 +16,12 @@ import Testing
         #expect(try scene.contents("watch.db").contains("'news'"))
         let status = try scene.json("status --db watch.db")
         #expect((status["lastError"] as? [String: Any])?["step"] as? String == "announce")
+        // The import is of this moment, but the messages have not gone.
+        #expect(status["unsentSince"] as? String != nil)
+        let monitored = try scene.run("status --db watch.db --strict --max-age 1d")
+        #expect(monitored.status == 75 && monitored.errorText.contains("messages of this device could not be sent since"))
+        let plugin = try scene.run("status --db watch.db --strict --nagios --max-age 1d")
+        #expect(plugin.status == 2 && plugin.text.hasPrefix("SNAPSYNC CRITICAL - messages of this device could not be sent since"))
 
         // Imports go on well; the last success is not later than the first failure to send.
         #expect(try scene.run("sync --db watch.db").status == half.status)
@@ -35,7 +38,8 @@ import Testing
         try FileManager.default.removeItem(atPath: scene.scratch.path(mailbox))
         #expect(try scene.succeed("sync --db watch.db").contains("sent 1 message to the publisher"))
         let healed = try scene.json("status --db watch.db")
-        #expect(healed["lastError"] == nil)
+        #expect(healed["lastError"] == nil && healed["unsentSince"] == nil)
+        try scene.succeed("status --db watch.db --strict --max-age 1d")
         #expect(try #require(healed["lastSuccess"] as? String) > first)
     }
 
@@ -53,5 +57,16 @@ import Testing
         #expect(warnings.contains { $0.contains("could not be compared with the version that was applied last") })
         // The edit is told by comparing with the new version.
         #expect(try scene.succeed("sync --db watch.db").contains("sent 1 message to the publisher"))
+    }
+}
+
+extension Scene {
+    /// Puts a file where a device's folder in the mailbox has to be, so that nobody can write there, not even the superuser. Returns its path.
+    @discardableResult
+    func blockMailbox(of device: String) throws -> String {
+        let mailbox = "\(Scene.zone)/messages/\(device)"
+        try? FileManager.default.removeItem(atPath: scratch.path(mailbox))
+        try scratch.write("", to: mailbox)
+        return mailbox
     }
 }

@@ -127,6 +127,13 @@ import Testing
         let unfit = try scene.run("init --db own.db --cloud cloud --role writer --tables all --json")
         check(try #require(try JSONSerialization.jsonObject(with: unfit.errors) as? [String: Any]), "errors")
 
+        let mute = try Scene.phoneAndWatch()
+        try mute.succeed("sync --db watch.db")
+        try mute.blockMailbox(of: "watch")
+        try mute.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
+        #expect(try mute.run("sync --db watch.db").status != 0)
+        check(try mute.json("status --db watch.db"), "status --json")
+
         let contested = try Scene.phoneAndWatch()
         try contested.database("watch.db").run("UPDATE buckets SET name = 'by watch' WHERE id = (SELECT min(id) FROM buckets)")
         try contested.database("phone.db").run("UPDATE buckets SET name = 'by phone' WHERE id = (SELECT min(id) FROM buckets)")

@@ -202,4 +202,29 @@ import Testing
         try scene.succeed("sync --db copy.db")
         #expect(try scene.database("copy.db").run("SELECT * FROM hens; SELECT * FROM eggs; PRAGMA foreign_key_check") == "1|1\n1|1\n")
     }
+
+    @Test func deferredForeignKeysAreMadeDeferred() throws {
+        let scene = try Scene()
+        try scene.database("app.db").run(
+            """
+            CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, "other id" TEXT, UNIQUE(id, "other id"));
+            CREATE TABLE c(id TEXT PRIMARY KEY NOT NULL CHECK(length(id) > 0), a TEXT /* DEFERRABLE */ REFERENCES p(id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED NOT NULL,
+              b TEXT REFERENCES p NOT DEFERRABLE INITIALLY DEFERRED, d TEXT REFERENCES p DEFERRABLE INITIALLY IMMEDIATE, "e,f" TEXT, g TEXT,
+              CONSTRAINT pair FOREIGN KEY("e,f", g) REFERENCES "p"(id, "other id") DEFERRABLE INITIALLY DEFERRED
+              FOREIGN KEY(g) REFERENCES p(id));
+            """)
+        try scene.succeed("init --db app.db --cloud cloud --role writer --device w --tables all")
+        try scene.succeed("sync --db app.db")
+        try scene.succeed("init --db copy.db --cloud cloud --role reader --device r --create")
+        for name in ["app", "copy"] {
+            let database = try scene.database("\(name).db")
+            // Only a deferred foreign key lets the child come before its parent.
+            let parent = "INSERT INTO p VALUES('p', 'q'); COMMIT; SELECT count(*) FROM c"
+            func isAccepted(_ columns: String, _ values: String) -> Bool {
+                (try? database.run("PRAGMA foreign_keys = ON; BEGIN; INSERT INTO c(id, a, \(columns)) VALUES('c', 'p', \(values)); \(parent)")) == "1\n"
+            }
+            #expect(!isAccepted("b", "'p'") && !isAccepted("d", "'p'") && !isAccepted("g", "'p'"), "\(name)")
+            #expect(isAccepted("\"e,f\"", "'x'"), "\(name)")
+        }
+    }
 }

@@ -14,6 +14,8 @@ package final class CarriedColumns {
     private let transaction: LocalTransaction
     private let schema: DatasetSchema
     private let columns: [String]
+    /// For each column the condition that a row `t` has no value there: it is NULL, or it is the default that the import inserted instead.
+    private let unset: [String]
 
     /// Copies the values; nil if no row has one.
     ///
@@ -22,8 +24,17 @@ package final class CarriedColumns {
         columns = missing.map { schema.columns[$0].column.sqlIdentifier }
         self.transaction = transaction
         self.schema = schema
-        guard !columns.isEmpty else { return nil }
-        let table = schema.table.sqlIdentifier, isSet = columns.map { "\($0) IS NOT NULL" }.joined(separator: " OR ")
+        guard !columns.isEmpty, let id = try transaction.tracking.id(of: schema) else { return nil }
+        let defaults = try transaction.db.requiredDefaults(of: schema), unpublished = Set(transaction.missingColumns[schema.name] ?? [])
+        unset = missing.map { index in
+            let name = "t." + schema.columns[index].column.sqlIdentifier
+            guard let text = defaults[schema.columns[index].column.asciiLowercased] else { return "\(name) IS NULL" }
+            return "\(name) IS (\(text))" + (unpublished.contains(index) ? "" : " AND \(DefaultedRows.contains(rowsOf: schema, id: id))")
+        }
+        let isSet = missing.map { index in
+            "\(schema.columns[index].column.sqlIdentifier) IS NOT (\(defaults[schema.columns[index].column.asciiLowercased] ?? "NULL"))"
+        }.joined(separator: " OR ")
+        let table = schema.table.sqlIdentifier
         guard try Bool.fetchOne(transaction.db, sql: "SELECT EXISTS (SELECT 1 FROM main.\(table) WHERE \(isSet))") == true else { return nil }
         let key = schema.keySQL
         try transaction.db.execute(
@@ -44,25 +55,16 @@ package final class CarriedColumns {
         let db = transaction.db, table = schema.table.sqlIdentifier, key = schema.keySQL
         guard let id = try transaction.tracking.id(of: schema) else { return }
         let isUntracked = "NOT EXISTS (SELECT 1 FROM main.snapsync_changes c WHERE c.dataset = \(id) AND c.key = \(key.value(of: "k")))"
-        let list = columns.joined(separator: ", "), isNull = columns.map { "t.\($0) IS NULL" }.joined(separator: " AND ")
+        let list = columns.joined(separator: ", "), isUnset = unset.joined(separator: " AND ")
         // If a later change asset of the version has the columns after all, its values count.
         try db.execute(
             sql: """
-                DELETE FROM temp.snapsync_carried AS k WHERE NOT (\(isUntracked)) OR NOT EXISTS (SELECT 1 FROM main.\(table) t WHERE \(key.isSame("t", "k")) AND \(isNull));
+                DELETE FROM temp.snapsync_carried AS k WHERE NOT (\(isUntracked)) OR NOT EXISTS (SELECT 1 FROM main.\(table) t WHERE \(key.isSame("t", "k")) AND \(isUnset));
                 UPDATE main.\(table) AS t SET (\(list)) = (SELECT \(list) FROM temp.snapsync_carried k WHERE \(key.isSame("k", "t")))
                 WHERE \(key.isIn("t", table: "temp.snapsync_carried"));
                 """)
-        let stamp = schema.ownInstantSQL
-        let instant = publishing ? "max(base + 1, \(Self.firstInstant))" : "base"
-        try db.execute(
-            sql: """
-                INSERT INTO main.snapsync_changes(dataset, key, at, seq, state, base, isMark)
-                SELECT \(id), key, \(instant), 0, CASE WHEN own IS \(instant) OR \(instant) = \(Int64.min) THEN 0 ELSE 1 END, base, \(TrackedChange.carriedMark) FROM (
-                    SELECT \(key.value(of: "t")) AS key, \(stamp) AS own,
-                        coalesce((SELECT at FROM main.snapsync_instants i WHERE i.dataset = \(id) AND i.key = \(key.value(of: "t"))), \(stamp), \(Int64.min)) AS base
-                    FROM main.\(table) t WHERE \(key.isIn("t", table: "temp.snapsync_carried")));
-                DROP TABLE temp.snapsync_carried;
-                """)
+        try Self.track(rows: key.isIn("t", table: "temp.snapsync_carried"), of: schema, in: transaction, order: publishing ? .after : .same)
+        try db.execute(sql: "DROP TABLE temp.snapsync_carried")
     }
 
     /// The order of the change's instant and the row's instant in the applied version.
@@ -72,25 +74,31 @@ package final class CarriedColumns {
     ///
     /// A row that is tracked already is published with all its columns anyway.
     static func track(_ columns: [DatasetColumn], of schema: DatasetSchema, in transaction: LocalTransaction, order: Order) throws {
-        guard !columns.isEmpty, let id = try transaction.tracking.id(of: schema) else { return }
-        let db = transaction.db, table = schema.table.sqlIdentifier, key = schema.keySQL, stamp = schema.ownInstantSQL
-        let defaults = Dictionary(
-            try Row.fetchAll(db, sql: "SELECT name, dflt_value FROM pragma_table_info(?)", arguments: [schema.table])
-                .compactMap { row in (row[1] as String?).map { ((row[0] as String).asciiLowercased, $0) } }, uniquingKeysWith: { first, _ in first })
+        guard !columns.isEmpty else { return }
+        let defaults = try transaction.db.defaults(of: schema.table)
         let isSet = columns.map { "t.\($0.column.sqlIdentifier) IS NOT (\(defaults[$0.column.asciiLowercased] ?? "NULL"))" }.joined(separator: " OR ")
+        try track(rows: "(\(isSet)) AND \(schema.keySQL.isNotNull("t"))", of: schema, in: transaction, order: order)
+    }
+
+    /// Tracks rows `t` of a dataset's table that satisfy a condition. An edit on top of such a change makes it an ordinary one.
+    static func track(
+        rows condition: String, of schema: DatasetSchema, in transaction: LocalTransaction, order: Order, as scope: ChangeScope = .carried
+    ) throws {
+        guard let id = try transaction.tracking.id(of: schema) else { return }
+        let key = schema.keySQL.value(of: "t"), stamp = schema.ownInstantSQL
         let instant =
             switch order {
             case .before: "CASE WHEN base > \(firstInstant) THEN base - 1 ELSE \(Int64.min) END"
             case .same: "base"
             case .after: "max(base + 1, \(firstInstant))"
             }
-        try db.execute(
+        try transaction.db.execute(
             sql: """
                 INSERT OR IGNORE INTO main.snapsync_changes(dataset, key, at, seq, state, base, isMark)
-                SELECT \(id), key, \(instant), 0, CASE WHEN own IS \(instant) OR \(instant) = \(Int64.min) THEN 0 ELSE 1 END, base, \(TrackedChange.carriedMark) FROM (
-                    SELECT \(key.value(of: "t")) AS key, \(stamp) AS own,
-                        coalesce((SELECT at FROM main.snapsync_instants i WHERE i.dataset = \(id) AND i.key = \(key.value(of: "t"))), \(stamp), \(Int64.min)) AS base
-                    FROM main.\(table) t WHERE (\(isSet)) AND \(key.isNotNull("t")));
+                SELECT \(id), key, \(instant), 0, CASE WHEN own IS \(instant) OR \(instant) = \(Int64.min) THEN 0 ELSE 1 END, base, \(scope.rawValue) FROM (
+                    SELECT \(key) AS key, \(stamp) AS own,
+                        coalesce((SELECT at FROM main.snapsync_instants i WHERE i.dataset = \(id) AND i.key = \(key)), \(stamp), \(Int64.min)) AS base
+                    FROM main.\(schema.table.sqlIdentifier) t WHERE \(condition));
                 """)
     }
 

@@ -11,11 +11,16 @@ package import SnapshotModel
 package final class EntityApplier: EntitySink {
     /// How many entities were written.
     package private(set) var count = 0
+    /// Takes the entities whose UNIQUE values are taken; nil if such an entity is an error.
+    package var duplicates: DuplicateValues?
     private let statement: Statement
     private let handle: OpaquePointer
     private let connection: OpaquePointer
     private let place: String
     private let schema: DatasetSchema
+    private let transaction: LocalTransaction
+    /// The positions of columns that get the table's default where an entity has no value. Most tables have none.
+    private let defaultColumns: [Int]
     /// The positions of text columns that would store a text that looks like a number as a number. Most tables have none.
     private let numericColumns: [Int]
     /// The columns of type `any` that do not keep every value unchanged.
@@ -25,9 +30,13 @@ package final class EntityApplier: EntitySink {
     init(_ transaction: LocalTransaction, _ schema: DatasetSchema, updating: Bool = false) throws {
         let kept = updating ? try Self.required(transaction.db, besides: schema) : []
         let columns = (schema.columns.map { $0.column.sqlIdentifier } + kept.map(\.name)).joined(separator: ", ")
-        // A version that was published before the table got a NOT NULL column has no value for it.
-        let defaults = try transaction.missingColumns[schema.name].map { try Self.defaults(transaction.db, schema, $0) } ?? [:]
+        // A version may lack a value for a column that this table declares NOT NULL: it was published before the column was added, or by a device
+        // whose table permits NULL.
+        let defaults = try transaction.db.requiredDefaults(of: schema)
         let described = schema.columns.map { column in defaults[column.column.asciiLowercased].map { "coalesce(?, \($0))" } ?? "?" }
+        let unpublished = Set(transaction.missingColumns[schema.name] ?? [])
+        defaultColumns = schema.columns.indices.filter { !unpublished.contains($0) && defaults[schema.columns[$0].column.asciiLowercased] != nil }
+        self.transaction = transaction
         let values = (described + kept.map(\.value)).joined(separator: ", ")
         // Update instead of REPLACE, which would also delete rows that conflict in other unique indexes. The update includes key columns whose
         // equal values may be stored differently: in another case, with trailing spaces, as an integer or a real.
@@ -70,16 +79,6 @@ package final class EntityApplier: EntitySink {
         }
     }
 
-    /// The defaults of columns that the table declares as NOT NULL, by the columns' names in lower case.
-    ///
-    /// - Parameter positions: the columns' positions in the schema.
-    private static func defaults(_ db: Database, _ schema: DatasetSchema, _ positions: [Int]) throws -> [String: String] {
-        let wanted = Set(positions.map { schema.columns[$0].column.asciiLowercased })
-        let sql = "SELECT name, dflt_value FROM pragma_table_info(?) WHERE \"notnull\" = 1 AND dflt_value IS NOT NULL"
-        let found = try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [schema.table]).map { (($0[0] as String).asciiLowercased, $0[1] as String) }
-        return Dictionary(found.filter { wanted.contains($0.0) }, uniquingKeysWith: { first, _ in first })
-    }
-
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         let handle = self.handle
         var code = SQLITE_OK
@@ -99,10 +98,20 @@ package final class EntityApplier: EntitySink {
         // The values are valid until this call returns; the next bind replaces every one of them.
         guard code == SQLITE_DONE, sqlite3_reset(handle) == SQLITE_OK else {
             defer { sqlite3_reset(handle) }
+            if let duplicates, sqlite3_extended_errcode(connection) == uniqueFailure {
+                sqlite3_reset(handle)
+                if try duplicates.take(values) { return }
+            }
             throw failure(code)
         }
         count += 1
+        if defaultColumns.contains(where: { if case .null = values[$0] { true } else { false } }), let key = schema.keyShape.key(of: values) {
+            try transaction.defaultedRows.add(key, of: schema)
+        }
     }
+
+    /// SQLITE_CONSTRAINT_UNIQUE, a macro of <sqlite3.h> that Swift does not import.
+    private let uniqueFailure = SQLITE_CONSTRAINT | 8 << 8
 
     private func refuseNumber(_ value: ColumnValue, _ index: Int) throws {
         let bytes: UnsafeRawBufferPointer
@@ -136,7 +145,17 @@ package final class EntityApplier: EntitySink {
     }
 
     private func failure(_ code: Int32) -> LocalStoreError {
-        LocalStoreError(
+        let notNull = "NOT NULL constraint failed: \(schema.table)."
+        if let message = sqlite3_errmsg(connection).map({ String(cString: $0) }), code & 0xFF == SQLITE_CONSTRAINT, message.hasPrefix(notNull) {
+            let column = message.dropFirst(notNull.count)
+            return LocalStoreError(
+                .badRow, at: "\(place), entity \(count)",
+                "an entity has no value for the column \(column), which is NOT NULL here and has no default; nothing was changed",
+                hint:
+                    "make the table anew with a default for \(column), or let the column be NULL, as it is on the device that wrote the row; or write a value there, and sync both"
+            )
+        }
+        return LocalStoreError(
             DatabaseError(resultCode: ResultCode(rawValue: code & 0xFF), message: String(cString: sqlite3_errmsg(connection))),
             at: "\(place), entity \(count)")
     }

@@ -20,6 +20,8 @@ package final class StashedRows {
     let columnNames: [String]
     private let transaction: LocalTransaction
     private let described: String
+    /// What is inserted into the described columns.
+    private let values: String
     private var db: Database { transaction.db }
     private var columns: String { columnNames.joined(separator: ", ") }
     private var key: KeySQL { schema.keySQL }
@@ -33,6 +35,10 @@ package final class StashedRows {
         let columns = try String.fetchAll(transaction.db, sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", arguments: [schema.table])
         columnNames = (try transaction.tables.hiddenKey(of: schema).map { [$0] } ?? []).map(\.sqlIdentifier) + columns.map(\.sqlIdentifier)
         described = schema.columns.map { $0.column.sqlIdentifier }.joined(separator: ", ")
+        let defaults = try transaction.db.requiredDefaults(of: schema)
+        values = schema.columns.map { column in
+            defaults[column.column.asciiLowercased].map { "coalesce(\(column.column.sqlIdentifier), \($0))" } ?? column.column.sqlIdentifier
+        }.joined(separator: ", ")
     }
 
     /// Creates the temporary table, after dropping one of the same name.
@@ -48,12 +54,17 @@ package final class StashedRows {
                 """)
     }
 
-    /// Fills columns that are NULL in the table's rows with the values of the stashed rows of the same keys.
+    /// Fills columns that are NULL in the table's rows, or hold the column's default, with the values of the stashed rows of the same keys.
+    ///
+    /// `ALTER TABLE … ADD COLUMN` gives every row the default.
     ///
     /// - Parameter columns: the columns' positions in the schema.
-    package func fillNulls(of columns: [Int]) throws {
-        let values = columns.map { schema.columns[$0].column.sqlIdentifier }.map { name in
-            "\(name) = coalesce(t.\(name), (SELECT k.\(name) FROM \(table) k WHERE \(key.isSame("k", "t"))))"
+    package func fillUnset(of columns: [Int]) throws {
+        let defaults = try db.defaults(of: schema.table)
+        let values = columns.map { schema.columns[$0].column }.map { column in
+            let name = column.sqlIdentifier, value = "(SELECT k.\(name) FROM \(table) k WHERE \(key.isSame("k", "t")))"
+            guard let text = defaults[column.asciiLowercased] else { return "\(name) = coalesce(t.\(name), \(value))" }
+            return "\(name) = CASE WHEN t.\(name) IS NULL OR t.\(name) IS (\(text)) THEN coalesce(\(value), t.\(name)) ELSE t.\(name) END"
         }
         guard !values.isEmpty else { return }
         try db.execute(
@@ -115,7 +126,7 @@ package final class StashedRows {
     }
 
     private func statement(_ conflict: String, _ isWhole: Bool) -> String {
-        let columns = isWhole ? columns : described
-        return "INSERT OR \(conflict) INTO main.\(schema.table.sqlIdentifier)(\(columns)) SELECT \(columns) FROM \(table) WHERE \(key.matches(nil, "?1"))"
+        let columns = isWhole ? columns : described, values = isWhole ? columns : values
+        return "INSERT OR \(conflict) INTO main.\(schema.table.sqlIdentifier)(\(columns)) SELECT \(values) FROM \(table) WHERE \(key.matches(nil, "?1"))"
     }
 }

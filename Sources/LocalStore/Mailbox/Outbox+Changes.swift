@@ -32,7 +32,7 @@ extension Outbox {
                 UnsentChange(
                     key: key, sequence: statement.integer(1), instant: statement.instant(2),
                     isDeletion: statement.integer(3) == Int64(TrackedState.deleted.rawValue),
-                    isMark: statement.integer(4) == ChangeScope.mark.rawValue, isCarried: statement.integer(4) == ChangeScope.carried.rawValue,
+                    isMark: statement.integer(4) == ChangeScope.mark.rawValue, isCarried: statement.integer(4) >= ChangeScope.carried.rawValue,
                     base: statement.isNull(5) ? nil : statement.instant(5)))
         }
         return changes

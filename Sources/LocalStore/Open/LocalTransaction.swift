@@ -19,6 +19,8 @@ package final class LocalTransaction {
     var conflictBytes: Int64?
     /// The positions of the columns that the version being imported does not have, by dataset name.
     package var missingColumns: [String: [Int]] = [:]
+    /// Whether entities are noted that are inserted with a default of this table instead of NULL.
+    var notesDefaults = false
     /// Whether an import takes rows that break a CHECK constraint of this database's tables.
     package var ignoresChecks = false
     /// Whether the transaction may write many megabytes (``LargeTransaction``).
@@ -91,6 +93,8 @@ package final class LocalTransaction {
     package var changeLog: ChangeLog { ChangeLog(transaction: self) }
     /// The decisions of an import about the tracked changes.
     package var merge: MergeTable { MergeTable(transaction: self) }
+    /// The entities that the import inserted with a default of this table.
+    package var defaultedRows: DefaultedRows { DefaultedRows(transaction: self) }
     /// Repairs tracked instants that are later than the clock.
     package var futureInstants: FutureInstants { FutureInstants(transaction: self) }
     /// What the applied version has besides its rows.

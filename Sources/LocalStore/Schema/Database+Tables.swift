@@ -1,4 +1,5 @@
 import GRDB
+import SnapshotModel
 
 extension Database {
     /// Whether a table of that name exists, as this transaction sees the database.
@@ -13,5 +14,21 @@ extension Database {
     func hasColumn(_ column: String, in table: String) throws -> Bool {
         try KeyedStatement(self, "SELECT EXISTS (SELECT 1 FROM pragma_table_info(?) WHERE name = ? COLLATE NOCASE)").bind(.text(table), .text(column)).integer()
             == 1
+    }
+
+    /// The defaults of a table's columns, as the table declares them, by the columns' names in lower case.
+    ///
+    /// - Parameter required: only those of columns that are NOT NULL.
+    func defaults(of table: String, required: Bool = false) throws -> [String: String] {
+        let sql = "SELECT name, dflt_value FROM pragma_table_info(?) WHERE dflt_value IS NOT NULL AND (\"notnull\" = 1 OR NOT ?)"
+        return Dictionary(
+            try Row.fetchAll(cachedStatement(sql: sql), arguments: [table, required]).map { (($0[0] as String).asciiLowercased, $0[1] as String) },
+            uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The defaults of optional columns of a dataset that the table declares NOT NULL, by the columns' names in lower case.
+    func requiredDefaults(of schema: DatasetSchema) throws -> [String: String] {
+        let optional = Set(schema.columns.filter(\.isOptional).map { $0.column.asciiLowercased })
+        return optional.isEmpty ? [:] : try defaults(of: schema.table, required: true).filter { optional.contains($0.key) }
     }
 }

@@ -66,4 +66,6 @@ enum ChangeScope: Int64, TableCode {
     case mark = 1
     /// Nothing: the row has values in columns that the version does not describe.
     case carried = 2
+    /// Nothing: the row has this table's default in a column in which the version has NULL.
+    case defaulted = 3
 }

@@ -98,7 +98,8 @@ extension TableInspector {
         return []
     }
 
-    /// Adds columns of a description that a table lacks. They are added without NOT NULL, because existing rows have no values for them.
+    /// Adds columns of a description that a table lacks. A column that is NOT NULL without a default is added without NOT NULL, because existing
+    /// rows have no values for it.
     ///
     /// The statements consist only of quoted names and of the words of ``TableStructure``, never of SQL text from elsewhere.
     package func addColumns(_ names: [String], of description: DatasetDescription, to table: String) throws {
@@ -106,6 +107,11 @@ extension TableInspector {
             guard let column = description.structure.column(name) else { continue }
             var words = [column.column.sqlIdentifier, column.declared.sql]
             if column.collation != .binary { words.append("COLLATE \(column.collation.rawValue.uppercased())") }
+            // SQLite adds no column whose default is the time.
+            if case .literal = column.default, let value = column.default {
+                if column.notNull { words.append("NOT NULL") }
+                words.append("DEFAULT \(value.sql)")
+            }
             try db.execute(sql: "ALTER TABLE \(table.sqlIdentifier) ADD COLUMN \(words.filter { !$0.isEmpty }.joined(separator: " "))")
         }
     }

@@ -17,6 +17,7 @@ extension TableInspector {
             guard areDescribed(columns), collations.count == columns.count, TableStructure.areDistinct(columns) else { return nil }
             return TableStructure.Unique(columns: columns, collations: collations)
         }.prefix(TableStructure.constraintLimit)
+        let deferred = try DeferredKeys(db, of: table.name)
         let references = try transaction.references.foreignKeys().filter { $0.child.asciiLowercased == table.name.asciiLowercased }.compactMap {
             key -> TableStructure.Reference? in
             guard let parent = datasets.first(where: { $0.table.asciiLowercased == key.parent.asciiLowercased }), areDescribed(key.columns.map(\.child)),
@@ -27,7 +28,7 @@ extension TableInspector {
             guard parentColumns.isSuperset(of: named), try isUnique(named, in: parent.table) else { return nil }
             return TableStructure.Reference(
                 columns: key.columns.map(\.child), parent: parent.name, parentColumns: key.columns.map(\.parent), onDelete: action(key.onDelete),
-                onUpdate: action(key.onUpdate))
+                onUpdate: action(key.onUpdate), deferred: deferred.contains(key.columns.map(\.child), parent: key.parent) ? true : nil)
         }.prefix(TableStructure.constraintLimit)
         let primary = table.primaryKey.map(\.name)
         let travelling = table.columns.filter { !$0.isGenerated && described.contains($0.name.asciiLowercased) }.map(\.name)
@@ -187,6 +188,7 @@ extension TableStructure {
             var part = "FOREIGN KEY(\(list(reference.columns))) REFERENCES \(parent.table.sqlIdentifier)(\(list(reference.parentColumns)))"
             if reference.onDelete != .noAction { part += " ON DELETE \(reference.onDelete.sql)" }
             if reference.onUpdate != .noAction { part += " ON UPDATE \(reference.onUpdate.sql)" }
+            if reference.deferred == true { part += " DEFERRABLE INITIALLY DEFERRED" }
             parts.append(part)
         }
         for check in checks ?? [] {

@@ -37,7 +37,7 @@ package struct TableInspector: TransactionPart {
                 "there is no such table",
                 "make it first (snapsync init --create makes the built-in ones and those that the zone describes), or correct the dataset file")
         }
-        guard kind == "table" else { throw refuse("it is a view", "name the table behind it in the dataset file") }
+        guard kind == "table" else { throw refuse("it is a view", "name the table behind it in a dataset file (--datasets)") }
 
         let list = try Row.fetchOne(db.cachedStatement(sql: "SELECT wr, strict FROM pragma_table_list(?) WHERE schema = 'main'"), arguments: [schema.table])
         let withoutRowid: Bool = list?[0] ?? false, isStrict: Bool = list?[1] ?? false
@@ -61,7 +61,7 @@ package struct TableInspector: TransactionPart {
             guard !ColumnAffinity(declared: found.declared, isStrict: isStrict).spoils(column.kind) else {
                 throw refuse(
                     "the column \(column.column) is declared \(found.declared), which cannot hold the type \(column.kind.rawValue)",
-                    "correct the type in the dataset file, or the column's")
+                    "declare the column so that it can hold the type; or, with a dataset file, correct the type there")
             }
         }
         if !isHidden { try checkKey(of: schema, refuse: refuse) }

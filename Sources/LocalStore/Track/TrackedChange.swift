@@ -26,14 +26,13 @@ package struct TrackedChange: Sendable, Hashable {
     package var isNew: Bool { isInVersion != true }
     /// Whether the change touched at most columns that a message changes by themselves, such as a read mark.
     package let isMark: Bool
-    /// Whether nothing was edited, but the row has values in columns that the version does not describe.
+    /// Whether nothing was edited, but the row has values that the version does not have.
     package let isCarried: Bool
+    /// Whether these values are only the defaults of this table.
+    package let isDefaulted: Bool
     /// The instant of the version's entity or tombstone that the change was made on; nil if there was none or it is not known. If a version's
     /// edit is later than this, neither author had seen the other's change.
     package let base: Instant?
-
-    /// The value of `isMark` for a carried change. An edit on top of it sets 0.
-    static let carriedMark: Int64 = 2
 
     static let columns = "key, at, state, isNew, isMark, base"
 
@@ -47,7 +46,8 @@ package struct TrackedChange: Sendable, Hashable {
         let origin = TrackedOrigin(rawValue: row.integer(3)) ?? .unknown
         isInVersion = origin == .unknown ? nil : origin == .inVersion
         isMark = row.integer(4) == 1
-        isCarried = row.integer(4) == Self.carriedMark
+        isDefaulted = row.integer(4) == ChangeScope.defaulted.rawValue
+        isCarried = row.integer(4) == ChangeScope.carried.rawValue || isDefaulted
         base = row.isNull(5) ? nil : row.instant(5)
     }
 }

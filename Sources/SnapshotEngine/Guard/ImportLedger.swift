@@ -11,6 +11,8 @@ package final class ImportLedger {
     let device: String
     /// Whether this device publishes the edits that win here. No other device then sees the edits that lose to them.
     let publishes: Bool
+    /// Whether rows of a version are set aside if they hold a UNIQUE value of this device's table that another row of the version holds.
+    var resolvesDuplicates = false
     /// The device that published the version that is being applied; nil if unknown.
     var author: String?
     /// The devices that published the versions that are being applied, by version number.
@@ -67,6 +69,11 @@ package final class ImportLedger {
             }
             try rows.end()
         }
+    }
+
+    /// The resolver for UNIQUE values that several rows of a version hold; nil if such a version is refused.
+    func duplicates(of schema: DatasetSchema, in transaction: LocalTransaction) throws -> DuplicateValues? {
+        try resolvesDuplicates ? DuplicateValues(transaction, schema) : nil
     }
 
     /// Reports that an entity was set aside.

@@ -137,11 +137,17 @@ extension ImportReport {
     /// Combines this import and a later one into one report.
     func followed(by later: ImportReport) -> ImportReport {
         let again = Set(later.datasets.map(\.name))
+        // If the later import knows the fields, it has taken them in; if not, it says so itself.
+        let outdated = again.map { $0 + Self.unknownFields }
         return ImportReport(
             applied: applied || later.applied, version: later.version, datasets: datasets.filter { !again.contains($0.name) } + later.datasets,
             view: later.view,
-            warnings: warnings + later.warnings, conflicts: conflicts + later.conflicts, refusedEdits: refusedEdits + later.refusedEdits)
+            warnings: warnings.filter { warning in !outdated.contains(where: warning.hasPrefix) } + later.warnings,
+            conflicts: conflicts + later.conflicts, refusedEdits: refusedEdits + later.refusedEdits)
     }
+
+    /// The beginning of a warning, after the dataset's name.
+    static let unknownFields = ": this device does not know the fields"
 
     /// This report with one more warning.
     package func warning(_ text: String) -> ImportReport {

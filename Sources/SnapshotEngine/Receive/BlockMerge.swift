@@ -110,8 +110,8 @@ package struct BlockMerge {
         guard let ledger else { return }
         var contested: [ContestedChange] = []
         for (change, verdict) in zip(changes, verdicts) where verdict.loses || verdict == .stays {
-            // Values in columns that the version does not have are restored, whichever side wins.
-            if change.isCarried, !missing.isEmpty { continue }
+            // Values in columns that the version does not have are restored, whichever side wins. A default is nobody's edit.
+            if change.isDefaulted || change.isCarried && !missing.isEmpty { continue }
             let entity = version[change.key]
             let instant = try entity.map { try self.instant(of: $0, change.key) } ?? transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema)
             if rule.keepsCopy, try verdict.loses || cloudWins(over: change) { continue }

@@ -60,18 +60,24 @@ struct ChangeImporter {
     /// Inserts the entities. If an entity and a locally changed row hold the same UNIQUE value, the later one keeps it.
     private func insert(_ changes: ChangeSet, sparing kept: Set<EntityKey>) throws -> (count: Int, hasClashed: Bool) {
         var count = 0
-        func give() throws {
+        func give(_ duplicates: DuplicateValues?) throws {
             let applier = try transaction.rows.inserting(into: schema)
+            applier.duplicates = duplicates
             try changes.entities.give(to: kept.isEmpty ? applier : FilteringSink(applier, schema) { !kept.contains($0) })
             count = applier.count
         }
+        func giveAll() throws -> Bool {
+            let duplicates = try ledger.duplicates(of: schema, in: transaction)
+            try give(duplicates)
+            return try duplicates?.resolve { try ledger.setAside($0, in: transaction) } ?? 0 > 0
+        }
         guard try transaction.changeLog.hasChanges(of: schema), let rows = try UniqueConflictResolver(transaction, schema, versionStays: rule.versionStays)
         else {
-            try give()
-            return (count, false)
+            let hasClashed = try giveAll()
+            return (count, hasClashed)
         }
         if try transaction.attempting({
-            try give(); return true
+            try give(nil); return true
         }) {
             return (count, false)
         }
@@ -79,7 +85,7 @@ struct ChangeImporter {
             throw SyncError(.needsWholeVersion, step: .apply, at: schema.name, "rows that were changed here hold UNIQUE values of the version's")
         }
         try rows.stash(all: true)
-        try give()
+        _ = try giveAll()
         try ledger.restore(rows, of: lookup, in: transaction)
         return (count, true)
     }

@@ -49,14 +49,17 @@ struct DatasetImporter: Sendable {
     func apply(_ plan: Plan, ledger: ImportLedger, in transaction: LocalTransaction) throws -> Outcome {
         try loadTombstonesAndInstants(in: transaction)
         let index = asset.index
+        let duplicates = try SyncError.at(.apply) { try ledger.duplicates(of: schema, in: transaction) }
+        func resolveDuplicates() throws -> Int { try duplicates?.resolve { try ledger.setAside($0, in: transaction) } ?? 0 }
         let outcome: Outcome
         switch plan {
         case .whole:
             outcome = try transaction.tracking.withoutTriggers {
                 let applier = try transaction.rows.replaceAll(of: schema)
+                applier.duplicates = duplicates
                 return try insert(Array(index.blocks.indices), applier) { block, _ in try block.give(to: applier) }
             }
-            try transaction.rows.checkCount(of: schema, is: index.recordCount)
+            try transaction.rows.checkCount(of: schema, is: index.recordCount - resolveDuplicates())
             try limitTimestamps(in: transaction)
         case .blocks(let numbers):
             let unseen = try transaction.state.unseenColumns(of: schema)
@@ -70,12 +73,14 @@ struct DatasetImporter: Sendable {
             try kept?.stash()
             try clear(numbers, sparingKept: hasChanges, transaction)
             let applier = try transaction.rows.inserting(into: schema)
+            applier.duplicates = duplicates
             outcome = try insert(numbers, applier) { block, range in
                 if hasChanges { try merge.insert(block, of: range, through: applier) } else { try block.give(to: applier) }
             }
+            let displaced = try resolveDuplicates()
             try limitTimestamps(in: transaction)
             if let kept { try ledger.restore(kept, of: VersionLookup(asset, schema), in: transaction) }
-            if !hasChanges { try transaction.rows.checkCount(of: schema, is: index.recordCount) }
+            if !hasChanges { try transaction.rows.checkCount(of: schema, is: index.recordCount - displaced) }
             if hasChanges { try PatchOverlay(schema, in: transaction)?.applyOverlays(to: transaction.merge.overlaidKeys(of: schema)) }
         }
         try transaction.merge.end(of: schema)

@@ -257,7 +257,7 @@ package struct ImportRun: Sendable {
         var warnings = noted + replaced.notices
         for dataset in replaced.datasets where !dataset.unknownFields.isEmpty {
             warnings.append(
-                "\(dataset.report.name): this device does not know the fields \(dataset.unknownFields.sorted().joined(separator: ", ")); they were left out (snapsync describe --update --create takes them over)"
+                "\(dataset.report.name)\(ImportReport.unknownFields) \(dataset.unknownFields.sorted().joined(separator: ", ")); they were left out (snapsync describe --update --create takes them over)"
             )
         }
         return .applied(
@@ -288,6 +288,8 @@ package struct ImportRun: Sendable {
     ) throws -> Replaced? {
         try device.database.withoutRollbacks {
             let ledger = ImportLedger(database: device.database.path, settings: device.settings, now: device.now())
+            // A device that joins with stricter tables is told before it takes rows out of the zone, and a reader takes none out.
+            ledger.resolvesDuplicates = device.settings.role.publishes && local.applied != nil && view == nil
             do {
                 guard var replaced = try replace(incoming, local, token: token, view: view, mail, ledger, ignoringChecks: ignoringChecks) else { return nil }
                 replaced.notices = ledger.sentences + replaced.notices

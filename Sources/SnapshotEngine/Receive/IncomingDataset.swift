@@ -74,6 +74,7 @@ struct IncomingDataset: Sendable {
         }
         let unseenColumns = schema.columns.indices.filter { unseen.contains(schema.columns[$0].name) }
         let own = Set(missing).union(unseenColumns).sorted()
+        try SyncError.at(.apply) { try transaction.defaultedRows.begin(of: schema) }
         let carried = try SyncError.at(.read) { try own.isEmpty ? nil : CarriedColumns(transaction, schema, own) }
         var unknown: Set<String> = []
         var count = countBefore
@@ -109,9 +110,10 @@ struct IncomingDataset: Sendable {
             if !unseenColumns.isEmpty {
                 // These rows stay because of local edits that were made before the columns existed.
                 let keys = try transaction.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil)).filter { !$0.isDeletion }.map(\.key)
-                try lookup?.fillNulls(of: unseenColumns, in: keys, transaction)
+                try lookup?.fillUnset(of: unseenColumns, in: keys, transaction)
             }
             try carried?.restore(publishing: ledger.publishes)
+            try transaction.defaultedRows.end(of: schema, publishing: ledger.publishes)
             if snapshot != nil { try transaction.state.setUnseenColumns([], of: schema) }
             // Change assets do not name types. If the version has another type for a column, the next version must be a snapshot asset.
             if let snapshot {

@@ -12,6 +12,8 @@ struct LocalStatus: Sendable {
     let applied: AppliedVersion?
     let view: String?
     let lastSuccess: Instant?
+    /// Since when this reader has not been able to send its messages; nil if the last attempt succeeded.
+    let unsentSince: Instant?
     let lastFailure: RunFailure?
     let lastExport: RunRecord?
     let lastImport: RunRecord?
@@ -69,7 +71,9 @@ struct LocalStatus: Sendable {
         // A run with nothing to do writes its record to a file beside the database.
         let imported = [noted.success, idle?.at].compactMap { $0 }.max()
         // A reader must also send its changes. While sending fails, the last success is not later than the first failure.
-        lastSuccess = imported.map { min($0, noted.unsentSince ?? $0) }
+        unsentSince = settings.role == .reader ? noted.unsentSince : nil
+        let unsent = unsentSince
+        lastSuccess = imported.map { min($0, unsent ?? $0) }
         let own = RunKind(of: settings.role)
         lastExport = own == .export ? Self.later(noted.export, idle) : noted.export
         lastImport = own == .import ? Self.later(noted.import, idle) : noted.import

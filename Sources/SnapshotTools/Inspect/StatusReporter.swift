@@ -110,6 +110,8 @@ public struct StatusReport: Sendable, Encodable {
     public let lastSuccess: String?
     /// How long ago that was, in seconds; nil before the first time.
     public let lastSuccessAge: Int?
+    /// Since when this reader has not been able to send its messages; nil if the last attempt succeeded.
+    public let unsentSince: String?
     /// The error of the last run if it failed after the last success; nil otherwise.
     public let lastError: Failure?
     /// The last successful export, whether or not it published anything.
@@ -159,10 +161,10 @@ public struct StatusReport: Sendable, Encodable {
 extension StatusReport: RequestCounting {}
 
 extension StatusReport {
-    /// Checks that the last success is recent enough.
+    /// Checks that the last success is recent enough, and that a reader's messages could be sent at the last attempt.
     ///
     /// - Parameter maximumAge: its maximum age; nil means three of the scheduler's intervals.
-    /// - Throws: ``SyncError`` with `.tryAgainLater` if it is too old or there was none, `.refused` if neither an age nor an interval is known.
+    /// - Throws: ``SyncError`` with `.tryAgainLater` if it is too old, there was none, or messages could not be sent, `.refused` if neither an age nor an interval is known.
     public func verifyFresh(within maximumAge: Duration? = nil) throws {
         guard let limit = maximumAge.map({ Int($0.components.seconds) }) ?? interval.map({ $0 * 3 }) else {
             throw SyncError(
@@ -172,8 +174,12 @@ extension StatusReport {
         let rule = maximumAge == nil ? "three intervals of \(AgeText.words(seconds: interval ?? 0))" : "\(AgeText.words(seconds: limit))"
         let hint = lastError.map { "the last error was: \($0.place): \($0.reason)" } ?? "see that snapsync sync runs: cron, systemd or snapsync watch"
         guard let age = lastSuccessAge else { throw SyncError(.tryAgainLater, at: database, "it was never synced", hint: hint) }
-        guard age > limit else { return }
-        throw SyncError(.tryAgainLater, at: database, "the last success is \(AgeText.words(seconds: age)) old, more than \(rule)", hint: hint)
+        guard age <= limit else {
+            throw SyncError(.tryAgainLater, at: database, "the last success is \(AgeText.words(seconds: age)) old, more than \(rule)", hint: hint)
+        }
+        if let unsentSince {
+            throw SyncError(.tryAgainLater, at: database, "messages of this device could not be sent since \(unsentSince)", hint: hint)
+        }
     }
 }
 
@@ -226,6 +232,7 @@ extension StatusReport {
         view = local.view
         lastSuccess = local.lastSuccess?.description
         lastSuccessAge = local.successAge
+        unsentSince = local.unsentSince?.description
         lastError = local.lastFailure.map(Failure.init)
         lastExport = local.lastExport.map(Run.init)
         lastImport = local.lastImport.map(Run.init)

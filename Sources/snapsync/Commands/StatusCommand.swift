@@ -10,13 +10,13 @@ struct StatusCommand: AsyncParsableCommand {
         discussion: """
             With --cloud and no database it shows what the zone has. If the cloud cannot be read, status prints what the database knows on \
             standard output and the reason on standard error, and the exit code is that of the reason. With --strict it also ends with 75 \
-            if the last success is too old, for a monitor. --prometheus writes the same facts for node_exporter's textfile collector \
+            if the last success is too old, or messages of this device could not be sent, for a monitor. --prometheus writes the same facts for node_exporter's textfile collector \
             instead of printing them, and --openmetrics as OpenMetrics text with timestamps, for what reads such a file over HTTP. A new file \
             replaces the old one, so a reader never sees half a file. The file is written even if the cloud cannot be read; then the exit code \
             says why.
 
             --strict --nagios is a plug-in for a monitor: one line, with figures after a bar. CRITICAL: the last success is too old, or there was \
-            none; a trial restore found problems; there is a fork. WARNING: the last run failed, or the cloud cannot be read now, while the last \
+            none; messages could not be sent; a trial restore found problems; there is a fork. WARNING: the last run failed, or the cloud cannot be read now, while the last \
             success is recent enough; sync is off; edits lost, or messages were refused or are missing. UNKNOWN: the database cannot be read, or \
             nobody has said what is too old.
 
@@ -31,7 +31,12 @@ struct StatusCommand: AsyncParsableCommand {
     @OptionGroup var look: LookOptions
     @Flag(name: .long, help: "List every device. Default: of more than 10 devices those that are behind (the 10 furthest), and the number of the others.")
     var all = false
-    @Flag(name: .long, help: "End with 75 if the last success is too old, or there was none; 78 if neither --max-age nor schedule has set what is too old.")
+    @Flag(
+        name: .long,
+        help: """
+            End with 75 if the last success is too old, there was none, or messages could not be sent; 78 if neither --max-age nor schedule has set \
+            what is too old.
+            """)
     var strict = false
     @Option(
         name: .long,
@@ -126,6 +131,7 @@ struct StatusCommand: AsyncParsableCommand {
         if let view = report.view { say("  showing \(view); snapsync import goes back to the newest", .attention) }
         let age = report.lastSuccessAge.map { ", \(AgeText.words(seconds: $0)) ago" } ?? ""
         say("  last success: \(report.lastSuccess ?? "never")\(age); journal mode \(report.journalMode)")
+        if let since = report.unsentSince { say("  imports go on, but messages of this device could not be sent since \(since)", .bad) }
         if let error = report.lastError {
             say("  last error, at \(error.at): \(error.step.map { "\($0) failed: " } ?? "")\(error.place): \(error.reason)", .bad)
         }

@@ -82,6 +82,41 @@ import Testing
         #expect(try await engine.inspector().verify(local: true).problems == [])
     }
 
+    /// `snapsync` on the path alone has neither, so the trigger cannot run there.
+    @Test func theApplicationsFunctionsAndCollationsServeItsTriggers() async throws {
+        let application = try await Application()
+        var configuration = Configuration()
+        configuration.prepareDatabase { db in
+            db.add(
+                function: DatabaseFunction("app_slug", argumentCount: 1, pure: true) { values in
+                    String.fromDatabaseValue(values[0])?.lowercased().replacing(" ", with: "-")
+                })
+            db.add(
+                collation: DatabaseCollation("APP_LENGTH") { one, other in
+                    one.count < other.count ? .orderedAscending : one.count > other.count ? .orderedDescending : .orderedSame
+                })
+        }
+        let pool = try DatabasePool(path: application.path, configuration: configuration)
+        try await pool.write {
+            try $0.execute(
+                sql: """
+                    CREATE TABLE slugs(id TEXT PRIMARY KEY NOT NULL, slug TEXT COLLATE APP_LENGTH); CREATE INDEX by_length ON slugs(slug);
+                    CREATE TRIGGER slug AFTER INSERT ON buckets BEGIN INSERT INTO slugs VALUES(NEW.id, app_slug(NEW.name)); END;
+                    """)
+        }
+        let engine = try SyncEngine(database: pool, cloud: application.cloud)
+        try await application.publish(Application.bucket("one", "My Big Work") + Application.bucket("two", "Home"))
+        #expect(try await engine.sync().imported?.warnings == [])
+        let slugs = "SELECT slug FROM slugs ORDER BY slug"
+        #expect(try await pool.read { try String.fetchAll($0, sql: slugs) } == ["home", "my-big-work"])
+
+        try await application.publish(Application.bucket("three", "Garden"))
+        let warnings = try #require(try await SyncEngine(database: application.path, cloud: application.cloud).sync().imported?.warnings)
+        #expect(warnings.contains { $0.contains("slug") && $0.contains("app_slug") }, "\(warnings)")
+        #expect(try await pool.read { try String.fetchAll($0, sql: slugs) } == ["home", "my-big-work"])
+        #expect(try await pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM buckets") } == 3)
+    }
+
     @Test func connectionIsAfterwardsAsItWas() async throws {
         let application = try await Application()
         var configuration = Configuration()

@@ -1,0 +1,133 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A new column that one device's table declares NOT NULL: no device is stuck, and no value is lost.
+@Suite(.timeLimit(.minutes(5))) struct RequiredColumnTests {
+    private static let required = "ALTER TABLE task ADD COLUMN rank TEXT NOT NULL DEFAULT 'd'"
+
+    /// Two devices with version 1; `b.db` has its table from the zone.
+    private func scene(_ role: String, _ other: String) throws -> Scene {
+        let scene = try Scene()
+        try scene.database("a.db").run("CREATE TABLE task(id TEXT PRIMARY KEY NOT NULL, n INTEGER); INSERT INTO task VALUES('t1', 1), ('t2', 2)")
+        try scene.succeed("init --db a.db --cloud cloud --role \(role) --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role \(other) --device b --create")
+        try scene.succeed("sync --db b.db")
+        return scene
+    }
+
+    private func rows(_ scene: Scene, _ name: String) throws -> String { try scene.database("\(name).db").run("SELECT * FROM task ORDER BY id") }
+
+    private func expectSame(_ scene: Scene, _ rows: String, at location: SourceLocation = #_sourceLocation) throws {
+        for name in ["a", "b", "a", "b"] { try scene.succeed("sync --db \(name).db", at: location) }
+        for name in ["a", "b"] {
+            #expect(try self.rows(scene, name) == rows, "\(name)", sourceLocation: location)
+            #expect(try !scene.succeed("sync --db \(name).db", at: location).contains("published"), sourceLocation: location)
+            try scene.succeed("verify --local --db \(name).db", at: location)
+        }
+    }
+
+    @Test(arguments: [["a", "b"], ["b", "a"]]) func aRowWithoutAValueGetsTheDefaultOfTheTableThatNeedsOne(order: [String]) throws {
+        let scene = try scene("peer", "peer")
+        try scene.database("a.db").run("\(Self.required); INSERT INTO task VALUES('a', 1, 'mine')")
+        try scene.database("b.db").run("ALTER TABLE task ADD COLUMN rank TEXT; INSERT INTO task VALUES('b', 6, NULL); UPDATE task SET n = 20 WHERE id = 't2'")
+        for name in order { try scene.succeed("sync --db \(name).db") }
+        try expectSame(scene, "a|1|mine\nb|6|d\nt1|1|d\nt2|20|d\n")
+        // Later, too, and a correction of the default by hand wins.
+        try scene.database("b.db").run("INSERT INTO task VALUES('c', 7, NULL)")
+        try scene.succeed("sync --db b.db")
+        try scene.database("b.db").run("UPDATE task SET rank = 'by hand' WHERE id = 'c'")
+        try scene.succeed("sync --db a.db")
+        try expectSame(scene, "a|1|mine\nb|6|d\nc|7|by hand\nt1|1|d\nt2|20|d\n")
+    }
+
+    @Test func aColumnMadeFromTheDescriptionHasItsDefault() throws {
+        let scene = try scene("peer", "peer")
+        try scene.database("a.db").run("\(Self.required); INSERT INTO task VALUES('a', 1, 'mine')")
+        try scene.database("b.db").run("UPDATE task SET n = 20 WHERE id = 't2'; INSERT INTO task VALUES('b', 6)")
+        try scene.succeed("sync --db a.db")
+        #expect(try scene.run("sync --db b.db").status == 78)
+        try scene.succeed("describe --update --create --db b.db")
+        #expect(
+            try scene.database("b.db").run("SELECT \"notnull\", dflt_value FROM pragma_table_info('task') WHERE name = 'rank'") == "1|'d'\n")
+        try scene.database("b.db").run("INSERT INTO task(id, n) VALUES('c', 7)")
+        try expectSame(scene, "a|1|mine\nb|6|d\nc|7|d\nt1|1|d\nt2|20|d\n")
+    }
+
+    @Test(arguments: ["NOT NULL DEFAULT 'd'", "DEFAULT 'd'", ""]) func anEditFromBeforeTheColumnDoesNotResetIt(declaration: String) throws {
+        let scene = try scene("peer", "peer")
+        let add = "ALTER TABLE task ADD COLUMN rank TEXT \(declaration)"
+        try scene.database("a.db").run("\(add); UPDATE task SET rank = 'of ' || id")
+        try scene.succeed("sync --db a.db")
+        try scene.database("b.db").run("UPDATE task SET n = 20 WHERE id = 't2'")
+        #expect(try scene.run("sync --db b.db").status == 78)
+        try scene.database("b.db").run("\(add); UPDATE task SET rank = 'of b' WHERE id = 't1'")
+        try scene.succeed("sync --db b.db")
+        // What b has written in the column before its first look at it has given way, and is told.
+        #expect(try scene.succeed("conflicts --db b.db").contains("rank: \"of b\" lost, \"of t1\" was kept"))
+        try expectSame(scene, "t1|1|of t1\nt2|20|of t2\n")
+    }
+
+    /// The version that arrives has no such column, and a later edit of the row.
+    @Test func aValueInANewColumnSurvivesAVersionThatDoesNotKnowIt() throws {
+        let scene = try scene("peer", "peer")
+        try scene.database("a.db").run("\(Self.required); UPDATE task SET rank = 'mine' WHERE id = 't2'")
+        Thread.sleep(forTimeInterval: 0.003)
+        try scene.database("b.db").run("UPDATE task SET n = 20 WHERE id = 't2'")
+        for name in ["b", "a"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try rows(scene, "a") == "t1|1|d\nt2|20|mine\n")
+        #expect(try scene.run("sync --db b.db").status == 78)
+        try scene.database("b.db").run(Self.required)
+        try expectSame(scene, "t1|1|d\nt2|20|mine\n")
+    }
+
+    @Test func aReadersOwnRequiredColumnKeepsItsValuesWhenTheZoneGetsIt() throws {
+        let scene = try scene("writer", "reader")
+        try scene.database("b.db").run("\(Self.required); UPDATE task SET rank = 'of b' WHERE id = 't1'")
+        try scene.database("a.db").run("ALTER TABLE task ADD COLUMN rank TEXT; INSERT INTO task VALUES('a', 6, NULL)")
+        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try rows(scene, "b") == "a|6|d\nt1|1|of b\nt2|2|d\n")
+        try scene.database("a.db").run("UPDATE task SET n = 7 WHERE id = 'a'; UPDATE task SET rank = 'of a' WHERE id = 't2'")
+        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try rows(scene, "b") == "a|7|d\nt1|1|of b\nt2|2|of a\n")
+    }
+
+    @Test func aReadersStricterTableHoldsTheDefaultAndVerifies() throws {
+        let scene = try scene("writer", "reader")
+        try scene.database("b.db").run(
+            "CREATE TABLE new(id TEXT PRIMARY KEY NOT NULL, n INTEGER NOT NULL DEFAULT 7); INSERT INTO new SELECT * FROM task; DROP TABLE task; ALTER TABLE new RENAME TO task"
+        )
+        try scene.database("a.db").run("INSERT INTO task VALUES('a', NULL)")
+        for (values, expected) in [("NULL", "7"), ("8", "8"), ("NULL", "7"), ("NULL", "7")] {
+            try scene.database("a.db").run("UPDATE task SET n = \(values) WHERE id = 'a'")
+            for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+            #expect(try rows(scene, "b") == "a|\(expected)\nt1|1\nt2|2\n")
+            try scene.succeed("verify --local --db b.db")
+            #expect(try scene.succeed("sync --db b.db").contains("is here already"))
+        }
+        #expect(try scene.succeed("conflicts --db b.db").contains("no edit has lost"))
+        #expect(try scene.succeed("cat task --db a.db").contains(#"{"id":"a"}"#))
+    }
+
+    @Test func withoutADefaultTheErrorNamesTheColumnAndNothingChanges() throws {
+        let scene = try scene("peer", "peer")
+        try scene.database("a.db").run(
+            "CREATE TABLE new(id TEXT PRIMARY KEY NOT NULL, n INTEGER, rank TEXT NOT NULL); INSERT INTO new SELECT id, n, 'v' FROM task; DROP TABLE task; ALTER TABLE new RENAME TO task"
+        )
+        try scene.succeed("describe --update --db a.db")
+        try scene.succeed("sync --db a.db")
+        #expect(try scene.run("sync --db b.db").status == 78)
+        try scene.succeed("describe --update --create --db b.db")
+        try scene.database("b.db").run("INSERT INTO task(id, n) VALUES('b', 6)")
+        try scene.succeed("sync --db b.db")
+        let refused = try scene.run("sync --db a.db")
+        #expect(refused.status == 65, "\(refused.text)")
+        #expect(refused.errorText.contains("has no value for the column rank, which is NOT NULL here and has no default"), "\(refused.errorText)")
+        #expect(refused.errorText.contains("write a value there"))
+        #expect(try rows(scene, "a") == "t1|1|v\nt2|2|v\n")
+        try scene.database("b.db").run("UPDATE task SET rank = 'now' WHERE id = 'b'")
+        try scene.succeed("sync --db b.db")
+        try expectSame(scene, "b|6|now\nt1|1|v\nt2|2|v\n")
+    }
+}
