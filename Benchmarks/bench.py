@@ -3,8 +3,8 @@
 
 usage: bench.py SNAPSYNC [--sizes 150,100000,1000000] [--rewritten 100000] [--rounds 3] [--directory DIR] [--python PROGRAM]
 
-In every round ours and theirs run one after the other, so that a slow or busy machine slows both; the figures are medians, the ratio is
-the median of the rounds' ratios. Runs of milliseconds are repeated more often. "peak" is the largest resident memory of any one process,
+In every round ours and theirs run one after the other, so that a slow or busy machine slows both; the figures are medians, the ratios (of
+elapsed and of processor time) are the medians of the rounds' ratios. Runs of milliseconds are repeated more often. "peak" is the largest resident memory of any one process,
 in MiB, never less than this script's own 18. "MB" is what was written to (export) or read from (import) the shared directory; for a competitor, the size of its file or what it sent.
 """
 import argparse, json, os, shutil, sqlite3, statistics, sys, tempfile
@@ -109,6 +109,7 @@ class Bench:
             row |= {
                 "theirs_s": median(theirs, "wall"), "theirs_peak": max(run.peak for run in theirs), "theirs_bytes": bytes_theirs,
                 "ratio": statistics.median(a.wall / b.wall for a, b in pairs),
+                "theirs_cpu_s": median(theirs, "cpu"), "cpu_ratio": statistics.median(a.cpu / max(b.cpu, 1e-4) for a, b in pairs),
             }
         self.rows.append(row)
         print(f"  {job}: {row['ours_s']:.3f} s" + (f", {competitor}: {row['theirs_s']:.3f} s, ratio {row['ratio']:.2f}" if theirs else ""), file=sys.stderr)
@@ -313,15 +314,15 @@ class Bench:
 
     def table(self):
         lines = [
-            "| rows | job | ours, s | peak MiB | MB | competitor | theirs, s | peak MiB | MB | ratio |",
-            "| ---: | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: |",
+            "| rows | job | ours, s | peak MiB | MB | competitor | theirs, s | peak MiB | MB | ratio | of processor time |",
+            "| ---: | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: |",
         ]
         for row in self.rows:
             ours = f"| {row['rows']:,} | {row['job']} | {row['ours_s']:.3f} | {row['ours_peak']:.0f} | {row['ours_bytes'] / 1e6:.2f} |"
-            theirs = " | | | | |"
+            theirs = " | | | | | |"
             if "ratio" in row:
                 bar = row["competitor"].replace("|", "\\|")
-                theirs = f" {bar} | {row['theirs_s']:.3f} | {row['theirs_peak']:.0f} | {row['theirs_bytes'] / 1e6:.2f} | **{row['ratio']:.2f}** |"
+                theirs = f" {bar} | {row['theirs_s']:.3f} | {row['theirs_peak']:.0f} | {row['theirs_bytes'] / 1e6:.2f} | **{row['ratio']:.2f}** | {row['cpu_ratio']:.2f} |"
             lines.append(ours + theirs)
         return "\n".join(lines + [f"\nskipped: {name}" for name in self.skipped])
 
