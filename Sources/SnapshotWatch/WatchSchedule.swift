@@ -24,8 +24,9 @@ struct WatchSchedule: Sendable {
     private var burst: Burst?
     /// The next check beside the one that the debounce asks for: at once after a first commit, or again because a check found nothing.
     private var nextLook: (at: Duration, pause: Duration)?
-    /// Until then, changes wait for the debounce: a run has just ended.
+    /// Until then, changes wait for the debounce: a run has just ended. The watch's first run does not count.
     private var joinsUntil: Duration = .zero
+    private var isFirstRun = false
     /// The cause of a sync that is due at once.
     private var wanted: WatchCause? = .start
     private var pollAt: Duration = .zero
@@ -104,6 +105,7 @@ struct WatchSchedule: Sendable {
 
     /// Records that a run begins. The run handles everything that was recorded so far.
     mutating func begins() {
+        isFirstRun = wanted == .start
         wanted = nil
         burst = nil
         nextLook = nil
@@ -114,7 +116,7 @@ struct WatchSchedule: Sendable {
     /// - Parameter jitter: from 0 to 1, so that devices that started together do not poll together.
     mutating func succeeded(at now: Duration, jitter: Double) {
         failures = 0
-        joinsUntil = now + options.debounce
+        if !isFirstRun { joinsUntil = now + options.debounce }
         notBefore = .zero
         pollAt = now + options.poll * (0.9 + 0.2 * jitter)
     }
