@@ -93,7 +93,7 @@ sanitize: setup ## run the suites with concurrency under ThreadSanitizer (SUITES
 coverage: setup ## line coverage of the library by its tests, every module and the whole; fails below 90 %
 	@Scripts/coverage.sh
 
-bench: setup ## ours, as installed, and its competitors in turn; prints ratios and goals (ONLY=datasets, sealed or cloud: one part; ONLY=scale: many peers, simulated; ONLY=bucket)
+bench: setup ## ours, as installed, and its competitors in turn; prints ratios and goals (ONLY=datasets, small, sealed or cloud: one part; ONLY=scale: many peers, simulated; ONLY=bucket)
 	@LINK="$(LINK)" Benchmarks/run.sh
 
 install: setup ## install snapsync, its manual pages and completions for bash, zsh and fish into PREFIX (default /usr/local)

@@ -3,8 +3,8 @@
 
 usage: bench.py SNAPSYNC [--sizes 150,100000,1000000] [--rewritten 100000] [--rounds 3] [--directory DIR] [--python PROGRAM]
 
-In every round ours and theirs run one after the other, so that a slow or busy machine slows both; the figures are medians, the ratio is
-the median of the rounds' ratios, of elapsed and of processor time. Runs of milliseconds are repeated more often. "peak" is the largest resident memory of any one process,
+In every round ours and theirs run one after the other, so that a slow or busy machine slows both; the figures are medians, the ratios (of
+elapsed and of processor time) are the medians of the rounds' ratios. Runs of milliseconds are repeated more often. "peak" is the largest resident memory of any one process,
 in MiB, never less than this script's own 18. "MB" is what was written to (export) or read from (import) the shared directory; for a competitor, the size of its file or what it sent.
 """
 import argparse, json, os, shutil, sqlite3, statistics, sys, tempfile
@@ -108,7 +108,8 @@ class Bench:
         if theirs:
             row |= {
                 "theirs_s": median(theirs, "wall"), "theirs_peak": max(run.peak for run in theirs), "theirs_bytes": bytes_theirs,
-                "ratio": statistics.median(a.wall / b.wall for a, b in pairs), "cpu_ratio": statistics.median(a.cpu / b.cpu for a, b in pairs),
+                "ratio": statistics.median(a.wall / b.wall for a, b in pairs),
+                "theirs_cpu_s": median(theirs, "cpu"), "cpu_ratio": statistics.median(a.cpu / max(b.cpu, 1e-4) for a, b in pairs),
             }
         self.rows.append(row)
         print(f"  {job}: {row['ours_s']:.3f} s" + (f", {competitor}: {row['theirs_s']:.3f} s, ratio {row['ratio']:.2f}, of processor time {row['cpu_ratio']:.2f}" if theirs else ""), file=sys.stderr)

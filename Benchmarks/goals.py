@@ -96,6 +96,24 @@ def cloud_table(rows):
     return "\n".join(["| goal | at most | measured | |", "| --- | ---: | ---: | --- |"] + [line(*one) for one in lines])
 
 
+def small_table(rows, watched):
+    """A Markdown table: each goal of runs of milliseconds, by elapsed and by processor time, and whether these rows of ``small_bench`` meet it."""
+    def find(job):
+        return next((row for row in rows if row["job"].endswith(job)), {})
+
+    lines = []
+    for job, most, competitor in [
+        ("--version", 2, "sqlite3"), ("rows, export", 8, "sqlite3"), ("rows, import", 8, "sqlite3"), ("sync, nothing new, writer", 4, "sqlite3"),
+        ("sync, nothing new, reader", 4, "sqlite3"), ("150 rows, export", 1.5, "`.dump \\| gzip -6`"), ("150 rows, import", 1.5, "`.dump \\| gzip -6`"),
+    ]:
+        row = find(job)
+        for key, unit in (("ratio_wall", "time"), ("ratio_cpu", "processor time")):
+            lines.append((f"{row.get('job', job)}, {unit} to {competitor}", most, row.get(key), "x"))
+    lines.append(("`watch` on both sides, a change to the other database, median", 15, watched and watched.median, "ms"))
+    lines.append(("`watch` on both sides, a change to the other database, 90 % within", 30, watched and watched.ninety, "ms"))
+    return "\n".join(["| goal | at most | measured | |", "| --- | ---: | ---: | --- |"] + [line(*one) for one in lines])
+
+
 def milliseconds(row):
     return None if row is None else row["ours_s"] * 1000
 

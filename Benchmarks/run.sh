@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the command as `make install` does and measures it against its competitors, then signed and sealed zones beside a plain one, and a cloud directory beside SQLite.
-# SIZES, SEALED (rows of the zones), REWRITTEN (sizes of the tables that are written whole; 1000000 takes minutes), ROUNDS and DIRECTORY change what is measured and where; ONLY=datasets, ONLY=sealed or ONLY=cloud leaves the others out; ONLY=scale simulates many peers, ONLY=bucket measures a bucket;
+# Builds the command as `make install` does and measures it against its competitors, then runs of milliseconds and two watches, signed and sealed zones beside a plain one, and a cloud directory beside SQLite.
+# SIZES, SEALED (rows of the zones), REWRITTEN (sizes of the tables that are written whole; 1000000 takes minutes), ROUNDS and DIRECTORY change what is measured and where; ONLY=datasets, ONLY=small, ONLY=sealed or ONLY=cloud leaves the others out; ONLY=scale simulates many peers, ONLY=bucket measures a bucket;
 # LINK are options of the linker (make bench gives those of make install).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,6 +17,9 @@ if [ "${ONLY:-datasets}" = datasets ]; then
     if [ -x .build-bench/python/bin/python ]; then options+=(--python "$PWD/.build-bench/python/bin/python"); fi
     if [ -n "${DIRECTORY:-}" ]; then options+=(--directory "$DIRECTORY"); fi
     python3 Benchmarks/bench.py "$(built .build-static snapsync)" --sizes "${SIZES-150,100000,1000000}" --rewritten "${REWRITTEN-100000}" --rounds "$rounds" "${options[@]}"
+fi
+if [ "${ONLY:-small}" = small ]; then
+    python3 Benchmarks/small_bench.py "$(built .build-static snapsync)" ${DIRECTORY:+--directory "$DIRECTORY"}
 fi
 if [ "${ONLY:-sealed}" = sealed ]; then
     python3 Benchmarks/sealed_bench.py "$(built .build-static snapsync)" --rows "${SEALED-100000}" --rounds "$rounds" ${DIRECTORY:+--directory "$DIRECTORY"}

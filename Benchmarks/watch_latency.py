@@ -7,6 +7,7 @@ Each change is one transaction of Python's sqlite3 at the writer; the clock runs
 connection of Python sees the rows at the reader (looked at every millisecond). Beside it stand what the two watches say their runs took.
 """
 import argparse, json, os, random, shutil, signal, sqlite3, statistics, subprocess, sys, tempfile, time
+from dataclasses import dataclass
 
 
 def run(snapsync, folder, *arguments):
@@ -36,37 +37,51 @@ def percentile(values, share):
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("snapsync")
-    parser.add_argument("--notifications", type=int, default=10000)
-    parser.add_argument("--changes", type=int, default=30)
-    parser.add_argument("--rows", type=int, default=1, help="how many rows a change touches")
-    parser.add_argument("--pause", type=float, default=0.5, help="seconds between changes")
-    parser.add_argument("--debounce", default="20ms")
-    parser.add_argument("--directory", help="where to work; default: a temporary directory")
-    options = parser.parse_args()
-    snapsync = os.path.abspath(options.snapsync)
-    folder = tempfile.mkdtemp(prefix="snapsync-latency-", dir=options.directory)
+@dataclass
+class Latency:
+    """How long each change took to the reader, and each run of the two watches, in milliseconds."""
+    setting: str
+    took: list
+    exported: list
+    imported: list
+
+    @property
+    def median(self):
+        return statistics.median(self.took)
+
+    @property
+    def ninety(self):
+        return percentile(self.took, 0.9)
+
+    def text(self):
+        return (f"{self.setting}: median {self.median:.1f} ms, 90 % within {self.ninety:.1f} ms, best {min(self.took):.1f}, worst {max(self.took):.1f}; "
+                f"the writer's run {statistics.median(self.exported):.0f} ms, the reader's {statistics.median(self.imported):.0f} ms")
+
+
+def measure(snapsync, notifications=10000, changes=30, rows=1, pause=0.5, debounce="20ms", directory=None):
+    """Makes a writer and a reader, lets both watch, and changes the writer's rows."""
+    snapsync = os.path.abspath(snapsync)
+    folder = tempfile.mkdtemp(prefix="snapsync-latency-", dir=directory)
     for name in ("SNAPSYNC_DB", "SNAPSYNC_CLOUD"):
         os.environ.pop(name, None)
     watches = []
     try:
-        run(snapsync, folder, "generate", "--db", "writer.db", "--notifications", str(options.notifications), "--buckets", "50")
+        run(snapsync, folder, "generate", "--db", "writer.db", "--notifications", str(notifications), "--buckets", "50")
         sqlite3.connect(os.path.join(folder, "writer.db")).execute("PRAGMA journal_mode = wal")
         run(snapsync, folder, "init", "--db", "writer.db", "--cloud", "cloud", "--role", "writer", "--device", "writer")
         run(snapsync, folder, "export", "--db", "writer.db")
         run(snapsync, folder, "init", "--db", "reader.db", "--cloud", "cloud", "--role", "reader", "--device", "reader", "--create")
         run(snapsync, folder, "import", "--db", "reader.db")
-        watches = [watch(snapsync, folder, name, options.debounce) for name in ("writer.db", "reader.db")]
+        for name in ("writer.db", "reader.db"):
+            watches.append(watch(snapsync, folder, name, debounce))
         writer = sqlite3.connect(os.path.join(folder, "writer.db"), isolation_level=None)
         reader = sqlite3.connect(os.path.join(folder, "reader.db"), isolation_level=None)
         keys = [row[0] for row in writer.execute("SELECT id FROM notifications ORDER BY id")]
         chance = random.Random(1)
         took = []
-        for number in range(options.changes):
+        for number in range(changes):
             title = f"change {number}"
-            chosen = chance.sample(keys, options.rows)
+            chosen = chance.sample(keys, rows)
             writer.execute("BEGIN IMMEDIATE")
             writer.executemany("UPDATE notifications SET title = ? WHERE id = ?", [(title, key) for key in chosen])
             writer.execute("COMMIT")
@@ -76,21 +91,31 @@ def main():
                     sys.exit("watch_latency: a change has not come within a minute")
                 time.sleep(0.001)
             took.append((time.monotonic() - begin) * 1000)
-            time.sleep(options.pause * chance.uniform(0.5, 1.5))
+            time.sleep(pause * chance.uniform(0.5, 1.5))
         for process, _ in watches:
             process.send_signal(signal.SIGTERM)
         for process, _ in watches:
             if process.wait() != 0:
                 sys.exit(f"watch_latency: a watch ended with {process.returncode}")
-        exported, imported = runs(watches[0][1], "exported"), runs(watches[1][1], "imported")
-        print(f"{options.notifications:,} notifications, {options.changes} changes of {options.rows} row(s), debounce {options.debounce}: "
-              f"median {statistics.median(took):.0f} ms, 90 % within {percentile(took, 0.9):.0f} ms, best {min(took):.0f}, worst {max(took):.0f}; "
-              f"the writer's run {statistics.median(exported):.0f} ms, the reader's {statistics.median(imported):.0f} ms")
+        setting = f"{notifications:,} notifications, {changes} changes of {rows} row(s), debounce {debounce}"
+        return Latency(setting, took, runs(watches[0][1], "exported"), runs(watches[1][1], "imported"))
     finally:
         for process, _ in watches:
             if process.poll() is None:
                 process.kill()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("snapsync")
+    parser.add_argument("--notifications", type=int, default=10000)
+    parser.add_argument("--changes", type=int, default=30)
+    parser.add_argument("--rows", type=int, default=1, help="how many rows a change touches")
+    parser.add_argument("--pause", type=float, default=0.5, help="seconds between changes")
+    parser.add_argument("--debounce", default="20ms")
+    parser.add_argument("--directory", help="where to work; default: a temporary directory")
+    print(measure(**vars(parser.parse_args())).text())
 
 
 if __name__ == "__main__":

@@ -88,8 +88,23 @@ package final class BlockingCalls: Sendable {
 
     /// Passes the thread to the call that has waited longest, or releases it.
     private func end() {
+        if !release() { passOn() }
+    }
+
+    /// Releases a thread if no call waits for it.
+    private func release() -> Bool {
+        state.withLock { state in
+            if state.waiting.isEmpty { state.runningCount -= 1 }
+            return state.waiting.isEmpty
+        }
+    }
+
+    // A function of its own: what a continuation needs of Swift's runtime costs half a million instructions once, and most runs have no call that
+    // waits.
+    @inline(never) private func passOn() {
         let next = state.withLock { state -> CheckedContinuation<Void, any Error>? in
             guard state.waiting.isEmpty else { return state.waiting.removeFirst().continuation }
+            // The call that waited was cancelled meanwhile.
             state.runningCount -= 1
             return nil
         }

@@ -21,6 +21,9 @@
             if let start = bytes.baseAddress { _ = memset_s(start, bytes.count, 0, bytes.count) }
         }
 
+        /// The path of the running program's file; nil because no path always leads to it.
+        package static let programPath: String? = nil
+
         static func forbidDumps() {
             var none = rlimit(rlim_cur: 0, rlim_max: 0)
             setrlimit(RLIMIT_CORE, &none)

@@ -30,6 +30,9 @@
             if let start = bytes.baseAddress { explicit_bzero(start, bytes.count) }
         }
 
+        /// The path of the running program's file.
+        package static let programPath: String? = "/proc/self/exe"
+
         static func forbidDumps() { _ = clinux_forbid_dumps() }
 
         /// Dispatch itself blocks the signals of its sources on Linux.

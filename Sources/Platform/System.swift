@@ -38,6 +38,12 @@ package enum System {
         _ = try retrying("fsync") { synchronizeOnce(descriptor) }
     }
 
+    /// A variable of the process's environment; nil if it is not set. Foundation's `environment` makes a dictionary of all of them.
+    package static func environment(_ name: String) -> String? {
+        // SAFETY: the toolkit never changes the environment, and the text is copied at once.
+        getenv(name).map { String(cString: $0) }
+    }
+
     /// Creates an empty file that only its owner may read and write.
     ///
     /// - Returns: whether it was created; false if the path exists or the file cannot be created.

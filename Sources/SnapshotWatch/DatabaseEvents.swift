@@ -14,10 +14,13 @@ final class DatabaseEvents: Sendable {
     }
 
     private let path: String
-    private let handler: @Sendable () -> Void
+    private let handler: @Sendable (_ mayBeCommit: Bool) -> Void
     private let state = Mutex(State())
 
-    init(database path: String, _ handler: @escaping @Sendable () -> Void) {
+    /// - Parameter handler: is told whether a transaction may have ended: the write-ahead log was written, or the rollback journal removed.
+    ///   A check of the database then gets in no application's way. During a transaction in rollback mode it could: the check's lock can make
+    ///   the application's COMMIT fail if that has no busy timeout.
+    init(database path: String, _ handler: @escaping @Sendable (_ mayBeCommit: Bool) -> Void) {
         self.path = path
         self.handler = handler
     }
@@ -29,7 +32,7 @@ final class DatabaseEvents: Sendable {
         // If the path is a symbolic link, SQLite keeps its log and journal beside the link's target.
         let file = URL(fileURLWithPath: path).resolvingSymlinksInPath()
         let folder = file.deletingLastPathComponent().path
-        let names = Set(["", "-wal", "-journal"].map { file.lastPathComponent + $0 })
+        let name = file.lastPathComponent, log = name + "-wal", journal = name + "-journal"
         let failure: SystemFault? = state.withLock { state in
             do throws(SystemFault) {
                 let events: FileEvents
@@ -38,7 +41,9 @@ final class DatabaseEvents: Sendable {
                 } else {
                     let handler = handler
                     events = try FileEvents { changes in
-                        if changes.contains(where: { $0.name.map(names.contains) ?? true }) { handler() }
+                        let own = changes.filter { $0.name == nil || $0.name == name || $0.name == log || $0.name == journal }
+                        if own.isEmpty { return }
+                        handler(own.contains { $0.name == log || $0.name == journal && $0.isRemoval })
                     }
                     state.events = events
                 }

@@ -98,7 +98,7 @@ public final class SyncWatcher: Sendable {
         var schedule = WatchSchedule(options)
         var news = WatchNews()
         var device = try WatchedDevice.open(database, cloud: cloud, backend: backend, engine: engine, logger: logger, now: now)
-        let databaseEvents = DatabaseEvents(database: database) { signal.raise(.database) }
+        let databaseEvents = DatabaseEvents(database: database) { signal.raise($0 ? .transaction : .database) }
         var zone = device.zone, zoneEvents = device.zoneEvents { signal.raise(.init($0)) }
         let gateChanges = engine?.gate.changes()
         let gateEvents = gateChanges.map { changes in Task { for await _ in changes { signal.raise(.gate) } } }
@@ -138,9 +138,11 @@ public final class SyncWatcher: Sendable {
 
     /// Passes events to the schedule, except those that this device caused or has handled already.
     private func note(_ wakes: Set<WakeSignal.Wake>, _ device: WatchedDevice, in schedule: inout WatchSchedule, at now: Duration) {
+        let mayBeCommit = wakes.contains(.transaction)
+        if mayBeCommit || wakes.contains(.database) { schedule.databaseWritten(at: now, mayBeCommit: mayBeCommit) }
         for wake in wakes {
             switch wake {
-            case .database: schedule.databaseWritten(at: now)
+            case .database, .transaction: break
             case .commit(let number): if number > device.knownVersion { schedule.cloudChanged() }
             case .message(let sender): if device.reads(messagesFrom: sender) { schedule.cloudChanged() }
             // After a sign-in or a purchase, sync at once instead of at the next poll.

@@ -4,7 +4,10 @@ import Synchronization
 final class WakeSignal: Sendable {
     /// An event since the last call of ``WakeSignal/take()``.
     enum Wake: Hashable, Sendable {
+        /// A file of the database was written.
         case database
+        /// A file of the database was written in a way that may have ended a transaction.
+        case transaction
         case commit(Int)
         case message(from: String)
         case directory

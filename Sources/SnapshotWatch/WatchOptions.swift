@@ -5,7 +5,8 @@ public import SnapshotVersions
 public struct WatchOptions: Sendable, Hashable {
     /// The time from the last sync to the next one if there are no events.
     public var poll: Duration
-    /// How long the database must be unchanged before the watch reacts, so that a burst of writes causes one sync.
+    /// How long the database must be unchanged before the watch takes up changes that follow a run, so that a burst of writes causes two
+    /// syncs at most. The first change after a quiet time is synced at once.
     public var debounce: Duration
     /// The longest time that continuous writes can postpone a sync.
     public var maximumDelay: Duration

@@ -12,11 +12,21 @@ struct WatchSchedule: Sendable {
         case sync(WatchCause)
     }
 
+    /// The writes to the database's files since the debounce last ended.
+    private struct Burst {
+        let first: Duration
+        var last: Duration
+        /// Whether the next commit waits for the debounce.
+        var isJoined: Bool
+    }
+
     private let options: WatchOptions
-    /// The times of the first and last write to the database's files since the last check.
-    private var burst: (first: Duration, last: Duration)?
-    /// The next check after one that found nothing.
-    private var secondLook: (at: Duration, pause: Duration)?
+    private var burst: Burst?
+    /// The next check beside the one that the debounce asks for: at once after a first commit, or again because a check found nothing.
+    private var nextLook: (at: Duration, pause: Duration)?
+    /// Until then, changes wait for the debounce: a run has just ended. The watch's first run does not count.
+    private var joinsUntil: Duration = .zero
+    private var isFirstRun = false
     /// The cause of a sync that is due at once.
     private var wanted: WatchCause? = .start
     private var pollAt: Duration = .zero
@@ -28,12 +38,23 @@ struct WatchSchedule: Sendable {
     private static let firstRetry = Duration.milliseconds(100)
     /// A commit becomes visible only some time after its last write, because SQLite syncs the file in between. The checks continue for this long.
     private static let lastLook = Duration.seconds(5)
+    /// The pause after a check that came before the commit was visible. It doubles with each check.
+    private static let firstPause = Duration.milliseconds(1)
 
     init(_ options: WatchOptions) { self.options = options }
 
     /// Records that the database's files were written.
-    mutating func databaseWritten(at now: Duration) {
-        burst = (burst?.first ?? now, now)
+    ///
+    /// - Parameter mayBeCommit: whether a transaction may have ended with this write. The first one after a quiet time is checked at once; the
+    ///   debounce joins those that follow it or a run.
+    mutating func databaseWritten(at now: Duration, mayBeCommit: Bool) {
+        var writes = burst ?? Burst(first: now, last: now, isJoined: now < joinsUntil)
+        writes.last = now
+        if mayBeCommit, !writes.isJoined {
+            writes.isJoined = true
+            nextLook = (now, .zero)
+        }
+        burst = writes
     }
 
     /// Records that the cloud has changed.
@@ -60,28 +81,34 @@ struct WatchSchedule: Sendable {
     }
 
     private var lookAt: Duration? {
-        let first = burst.map { min($0.last + options.debounce, $0.first + options.maximumDelay) }
-        guard let first, let second = secondLook?.at else { return first ?? secondLook?.at }
-        return min(first, second)
+        guard let debounced = debounceEnds, let next = nextLook?.at else { return debounceEnds ?? nextLook?.at }
+        return min(debounced, next)
     }
+
+    private var debounceEnds: Duration? { burst.map { min($0.last + options.debounce, $0.first + options.maximumDelay) } }
 
     /// Records the result of checking the database.
     mutating func looked(found: Bool, at now: Duration) {
-        let pause = (burst == nil ? secondLook.map { $0.pause * 2 } : nil) ?? max(options.debounce, .milliseconds(10))
-        burst = nil
+        let isDebounced = debounceEnds.map { $0 <= now } ?? false
+        if isDebounced || found { burst = nil }
         if found {
-            secondLook = nil
+            nextLook = nil
             wanted = wanted ?? .database
-        } else {
-            secondLook = pause > Self.lastLook ? nil : (now + pause, pause)
+            return
         }
+        let longest = max(options.debounce, .milliseconds(10))
+        var pause = nextLook.map { max($0.pause * 2, Self.firstPause) } ?? longest
+        // New writes: what was not found before them says nothing of how long they take.
+        if isDebounced { pause = min(pause, longest) }
+        nextLook = pause > Self.lastLook ? nil : (now + pause, pause)
     }
 
     /// Records that a run begins. The run handles everything that was recorded so far.
     mutating func begins() {
+        isFirstRun = wanted == .start
         wanted = nil
         burst = nil
-        secondLook = nil
+        nextLook = nil
     }
 
     /// Records that a run succeeded.
@@ -89,6 +116,7 @@ struct WatchSchedule: Sendable {
     /// - Parameter jitter: from 0 to 1, so that devices that started together do not poll together.
     mutating func succeeded(at now: Duration, jitter: Double) {
         failures = 0
+        if !isFirstRun { joinsUntil = now + options.debounce }
         notBefore = .zero
         pollAt = now + options.poll * (0.9 + 0.2 * jitter)
     }

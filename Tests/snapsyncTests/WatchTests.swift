@@ -32,6 +32,18 @@ import Testing
         #expect(published.text.split(separator: "\n").count == newest)
     }
 
+    /// With the longest debounce, a change that waited for it would take a minute, and a second change would be in the same version.
+    @Test(arguments: ["wal", "delete"]) func firstChangeDoesNotWaitForTheDebounce(_ mode: String) async throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.database("phone.db").run("PRAGMA journal_mode = \(mode)")
+        let writer = try await scene.watch("--db phone.db --poll 1h --debounce 60s")
+        let begin = ContinuousClock.now
+        try scene.database("phone.db").run("UPDATE buckets SET name = 'first'")
+        try await writer.prints("published version 2: buckets 4 entities")
+        #expect(ContinuousClock.now - begin < .seconds(60))
+        try writer.end()
+    }
+
     @Test func databaseInRollbackModeIsWatchedToo() async throws {
         let scene = try Scene.phoneAndWatch()
         for name in ["phone.db", "watch.db"] { try scene.database(name).run("PRAGMA journal_mode = delete") }

@@ -2,7 +2,7 @@ package import Foundation
 package import Sealing
 
 /// An asset writer with a size limit. If the limit is exceeded, it abandons the asset, so that nothing is stored.
-package final class LimitedAssetWriter: AssetWriter, SealedStream {
+package final class LimitedAssetWriter: AssetWriter {
     private let wrapped: any AssetWriter
     private let exceeded: any Error
     private var room: Int

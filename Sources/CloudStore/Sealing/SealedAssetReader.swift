@@ -1,9 +1,9 @@
 package import Foundation
 package import Sealing
 
-/// Reads an asset of a sealed zone. The members stay encrypted boxes, which ``SealedStream/boxes`` opens; the block index is returned
+/// Reads an asset of a sealed zone. The members stay encrypted boxes, which ``boxes`` opens; the block index is returned
 /// decrypted.
-package final class SealedAssetReader: AssetReader, SealedStream {
+package final class SealedAssetReader: AssetReader {
     package let boxes: DatasetBoxes?
     /// The reader that returns the boxes.
     let wrapped: any AssetReader

@@ -5,7 +5,7 @@ package import Sealing
 /// itself.
 ///
 /// Bytes that are not a box are refused, so that a programming error cannot store readable content in the zone.
-package final class SealedAssetWriter: AssetWriter, SealedStream {
+package final class SealedAssetWriter: AssetWriter {
     package let boxes: DatasetBoxes?
     private let wrapped: any AssetWriter
     private let record: String

@@ -32,6 +32,8 @@ package final class FileEvents: Sendable {
         package let watch: Int32?
         /// The name in the watched directory; nil if the event concerns the directory itself, which may be gone.
         package let name: String?
+        /// Whether the name is gone from the directory.
+        package let isRemoval: Bool
     }
 
     /// Explains why the system refused, as a text, and what would help.
@@ -112,7 +114,9 @@ package final class FileEvents: Sendable {
                 // A watch that was ended is reported once more; ignore that.
                 if mask & Int32(IN_IGNORED) == 0 {
                     changes.append(
-                        Change(watch: mask & Int32(IN_Q_OVERFLOW) != 0 ? nil : watch, name: name.isEmpty ? nil : String(decoding: name, as: UTF8.self)))
+                        Change(
+                            watch: mask & Int32(IN_Q_OVERFLOW) != 0 ? nil : watch, name: name.isEmpty ? nil : String(decoding: name, as: UTF8.self),
+                            isRemoval: mask & Int32(IN_DELETE | IN_MOVED_FROM) != 0))
                 }
                 rest = UnsafeRawBufferPointer(rebasing: rest[(16 + length)...])
             }

@@ -20,6 +20,8 @@ public final class DirectoryCloud: CloudDatabase {
     let files: FileMaker
     private let ends = VerifiedHeadCache()
     package let authorities = ZoneAuthorities()
+    private let cloudMarker = ParsedMarker<CloudIdentity>()
+    private let zoneMarker = ParsedMarker<ZoneInfo>()
     /// A disk blocks its thread, and a mount whose server is gone may block for ever, so all calls run on these threads.
     private let workers = BlockingCalls(limit: DirectoryCloud.threadLimit, label: "snapsync.cloud")
     /// How many threads of the process one cloud's calls may block at a time. Dispatch has 64 in total.
@@ -209,14 +211,14 @@ extension DirectoryCloud {
 
     private func openRoot() throws -> CloudFolder {
         let root = try CloudRoot.open(path, calls)
-        guard let found = try CloudMarker.read(in: root) else { throw CloudRoot.missingMarker(path, expected: true) }
+        guard let found = try CloudMarker.read(in: root, cloudMarker) else { throw CloudRoot.missingMarker(path, expected: true) }
         guard found.uuid == opened.uuid else { throw CloudRoot.otherCloud(path, found: found.uuid, expected: opened.uuid) }
         return root
     }
 
     func zoneFolder(_ zone: ZoneID, in root: CloudFolder) throws -> ZoneFolder {
         try CloudNames.verify(zone)
-        guard let folder = try root.folder(zone.description), let info = try ZoneMarker.read(zone, in: folder) else {
+        guard let folder = try root.folder(zone.description), let info = try ZoneMarker.read(zone, in: folder, zoneMarker) else {
             throw CloudError(.zoneNotFound, at: "\(zone)", "there is no such zone in this cloud", hint: "run snapsync init on the writer first")
         }
         return ZoneFolder(

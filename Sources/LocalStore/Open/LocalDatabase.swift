@@ -1,5 +1,6 @@
 import Foundation
 package import GRDB
+import GRDBSQLite
 import Platform
 import SnapshotModel
 
@@ -19,6 +20,9 @@ package final class LocalDatabase: Sendable {
     private let lent: LentConnection?
     private let silenced = SilencedTables()
     let absences = LogAbsences()
+    package let confirmedStamp = ConfirmedStamp()
+    /// A connection of the last ``ReadSession``, kept for the next one of a watch.
+    let spareReader = SpareReader()
     /// The listeners that are notified of rows that the toolkit's transactions changed.
     package let listeners = ChangeListeners()
     private let wait: LockWait
@@ -63,6 +67,9 @@ package final class LocalDatabase: Sendable {
         try LocalStoreError.translating(at: path) { try connection.writeWithoutTransaction { try Self.look(into: $0, at: path) } }
     }
 
+    // The last connection that is closed empties the write-ahead log; the one that has written it needs an fsync of the folder less for that.
+    deinit { spareReader.close() }
+
     private static func open(_ path: String, _ wait: LockWait) throws -> DatabaseQueue {
         try LocalStoreError.translating(at: path) {
             let queue = try DatabaseQueue(path: path, configuration: configuration(label: "writer", wait))
@@ -95,7 +102,10 @@ package final class LocalDatabase: Sendable {
             try db.addKeyFunctions()
             // What is recorded here must be on disk before the cloud has the commit. With a rollback journal that also takes an fsync of the
             // folder; without it the journal may reappear after a power cut and undo the record.
-            try db.execute(sql: "PRAGMA synchronous = EXTRA")
+            try db.run(pragma: "synchronous = EXTRA")
+            // GRDB's authorizer notes each column of each statement for observers, which takes a tenth of a small run. These connections have no
+            // observers and use none of GRDB's knowledge of the schema.
+            sqlite3_set_authorizer(db.sqliteConnection, nil, nil)
         }
         return configuration
     }
@@ -115,6 +125,20 @@ package final class LocalDatabase: Sendable {
     /// - Parameter isLarge: whether `body` may write many megabytes (``LargeTransaction``).
     package func write<T>(isLarge: Bool = false, _ body: (LocalTransaction) throws -> T) throws -> T {
         try transaction(.immediate, isLarge: isLarge, body)
+    }
+
+    /// Runs `body` in one immediate transaction of a database in WAL mode. It is durable when the next transaction of ``write(_:)`` is, as both
+    /// are in the same log; so it needs no fsync of its own.
+    func writeAheadOfAnother(_ body: (LocalTransaction) throws -> Void) throws {
+        guard lent == nil else { return try write(body) }
+        try setSynchronous("NORMAL")
+        let result = Result { try write(body) }
+        try setSynchronous("EXTRA")
+        try result.get()
+    }
+
+    private func setSynchronous(_ level: String) throws {
+        try LocalStoreError.translating(at: path) { try connection.writeWithoutTransaction { try $0.run(pragma: "synchronous = \(level)") } }
     }
 
     /// Runs `body` in one immediate transaction, or throws at once if another connection is writing.
@@ -189,6 +213,7 @@ extension LocalDatabase {
     /// Closes the database and removes its file, the files that SQLite keeps beside it, and the lock file.
     package func remove() {
         let lock = RunLock.path(for: path)
+        spareReader.close()
         try? connection.close()
         for ending in ["", "-wal", "-shm", "-journal"] { try? FileManager.default.removeItem(atPath: path + ending) }
         try? FileManager.default.removeItem(atPath: lock)

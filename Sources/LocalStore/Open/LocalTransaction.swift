@@ -11,8 +11,8 @@ package import SnapshotModel
 package final class LocalTransaction {
     let db: Database
     let path: String
-    /// Cache of the tracking numbers of datasets.
-    var trackingIDs: [String: Int64] = [:]
+    /// Cache of the tracking numbers of datasets; a list, because the first dictionary of a type costs more than looking through a few names.
+    var trackingIDs: [(dataset: String, id: Int64)] = []
     /// Cache of the foreign keys of all tables.
     var knownForeignKeys: [ForeignKey]?
     /// How many bytes the conflict journal holds; nil until this transaction records an entry.
@@ -87,6 +87,8 @@ package final class LocalTransaction {
     package var references: ForeignKeyLookup { ForeignKeyLookup(transaction: self) }
     /// The tables and triggers of the change tracking.
     package var tracking: ChangeTracking { ChangeTracking(transaction: self) }
+    /// Whether the tracking was checked before.
+    package var trackingStamp: TrackingStamp { TrackingStamp(transaction: self) }
     /// Whether VACUUM has renumbered rows.
     package var rowids: RowidWatch { RowidWatch(transaction: self) }
     /// The log entries of the triggers, and the tracked changes.

@@ -16,6 +16,7 @@ package final class ReadSession: Sendable {
     private let queues: [DatabaseQueue]
     private let path: String
     private let absences: LogAbsences
+    private let spare: SpareReader
 
     /// Opens up to `readers` connections on one state in which every log entry of these datasets is consolidated.
     ///
@@ -28,21 +29,21 @@ package final class ReadSession: Sendable {
     ) throws {
         path = database.path
         absences = database.absences
-        readerCount = try database.usesWAL() ? max(1, readers) : 1
-        let (count, path) = (readerCount, path)
-        queues = try LocalStoreError.translating(at: path) {
-            try (0..<count).map { try DatabaseQueue(path: path, configuration: database.configuration(label: "reader \($0)")) }
-        }
+        spare = database.spareReader
+        let usesWAL = try database.usesWAL()
+        readerCount = usesWAL ? max(1, readers) : 1
+        queues = try Self.open(readerCount, database)
         if readerCount == 1, schemas.isEmpty {
             self.rewritten = [:]
             try LocalStoreError.translating(at: path) { try Self.begin(queues) }
         } else {
-            self.rewritten = try Self.beginTogether(queues, database, consolidating: schemas, except: rewritten)
+            self.rewritten = try Self.beginTogether(queues, database, consolidating: schemas, except: rewritten, usesWAL: usesWAL)
         }
     }
 
     private static func beginTogether(
-        _ queues: [DatabaseQueue], _ database: LocalDatabase, consolidating schemas: [DatasetSchema], except rewritten: [String: RewrittenTable]
+        _ queues: [DatabaseQueue], _ database: LocalDatabase, consolidating schemas: [DatasetSchema], except rewritten: [String: RewrittenTable],
+        usesWAL: Bool
     ) throws -> [String: RewrittenTable] {
         // No other connection can commit while the lock is held, so all readers begin on the same state. Consolidation is a commit of its own. If
         // a program writes between the two, there is more to consolidate, so try again.
@@ -55,7 +56,9 @@ package final class ReadSession: Sendable {
                 return true
             }
             if isSettled { return left }
-            try database.write { try $0.changeLog.consolidate(of: schemas.filter { left[$0.name] == nil }) }
+            // An export records in another transaction what it is about to publish.
+            let consolidate = { (transaction: LocalTransaction) in try transaction.changeLog.consolidate(of: schemas.filter { left[$0.name] == nil }) }
+            if usesWAL { try database.writeAheadOfAnother(consolidate) } else { try database.write(consolidate) }
         }
         throw LocalStoreError(.busy, at: database.path, "programs write without a pause", hint: "try again later", isRetryable: true)
     }
@@ -66,9 +69,20 @@ package final class ReadSession: Sendable {
         self.path = path
         absences = database.absences
         rewritten = [:]
+        spare = database.spareReader
         readerCount = max(1, readers)
-        queues = try (0..<readerCount).map { try DatabaseQueue(path: path, configuration: database.configuration(label: "reader \($0)")) }
+        queues = try Self.open(readerCount, database)
         try Self.begin(queues)
+    }
+
+    private static func open(_ count: Int, _ database: LocalDatabase) throws -> [DatabaseQueue] {
+        let path = database.path
+        return try LocalStoreError.translating(at: path) {
+            try (0..<count).map { number in
+                let kept = number == 0 ? database.spareReader.take() : nil
+                return try kept ?? DatabaseQueue(path: path, configuration: database.configuration(label: "reader \(number)"))
+            }
+        }
     }
 
     // A connection's first read fixes the state that it sees until its transaction ends.
@@ -93,7 +107,10 @@ package final class ReadSession: Sendable {
         for queue in queues { try? queue.inDatabase { db in if db.isInsideTransaction { try db.execute(sql: "ROLLBACK") } } }
     }
 
-    deinit { end() }
+    deinit {
+        end()
+        spare.keep(queues[0])
+    }
 }
 
 /// Reads datasets' rows on one state of the database. Valid only inside the closure that receives it.

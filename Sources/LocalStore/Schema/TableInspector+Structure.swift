@@ -50,7 +50,7 @@ extension TableInspector {
     }
 
     /// A number that changes with every change of the database's schema by any program.
-    package func schemaVersion() throws -> Int64 { try Int64.fetchOne(db, sql: "PRAGMA schema_version") ?? 0 }
+    package func schemaVersion() throws -> Int64 { try KeyedStatement(db, "PRAGMA schema_version").integer() ?? 0 }
 
     /// Whether a table of that name exists.
     package func exists(_ table: String) throws -> Bool { try db.hasTable(table) }

@@ -158,9 +158,16 @@ extension TableInspector {
     /// The name of the rowid if the dataset's key is the rowid and not a column of the table; nil for any other key.
     func hiddenKey(of schema: DatasetSchema) throws -> String? { try Self.hiddenKey(of: schema, db) }
 
+    /// Whether the description permits that the key is the rowid, without a column for it.
+    static func mayHaveHiddenKey(_ schema: DatasetSchema) -> Bool { rowidName(of: schema) != nil }
+
+    private static func rowidName(of schema: DatasetSchema) -> String? {
+        guard schema.hasSimpleKey, !schema.keyShape.isText else { return nil }
+        return RowidName.all.first { $0 == schema.keyColumns[0].column.asciiLowercased }
+    }
+
     static func hiddenKey(of schema: DatasetSchema, _ db: Database) throws -> String? {
-        guard schema.hasSimpleKey, !schema.keyShape.isText, let name = RowidName.all.first(where: { $0 == schema.keyColumns[0].column.asciiLowercased })
-        else { return nil }
+        guard let name = rowidName(of: schema) else { return nil }
         let isColumn =
             try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM pragma_table_xinfo(?) WHERE name = ? COLLATE NOCASE)")
             .bind(.text(schema.table), .text(name)).integer() == 1

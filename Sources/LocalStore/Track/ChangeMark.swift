@@ -20,10 +20,15 @@ extension LocalDatabase {
     package func changeMark() throws -> ChangeMark {
         try read { transaction in
             let db = transaction.db
-            let sequence = try db.hasTable("snapsync_log") ? Int64.fetchOne(db, sql: "SELECT max(seq) FROM snapsync_log") ?? 0 : 0
-            let version = try Int.fetchOne(db, sql: "PRAGMA schema_version") ?? 0
-            let settings =
-                try transaction.settings.exists() ? String.fetchOne(db, sql: "SELECT group_concat(key || ' ' || value, char(10)) FROM snapsync_settings") : nil
+            // A watch reads the mark several times around each change, so the connection caches the statements.
+            let sequence = try db.hasTable("snapsync_log") ? KeyedStatement(db, "SELECT max(seq) FROM snapsync_log").integer() ?? 0 : 0
+            let version = try transaction.tables.schemaVersion()
+            var settings: String?
+            if try transaction.settings.exists() {
+                let all = try KeyedStatement(db, "SELECT group_concat(key || ' ' || value, char(10)) FROM snapsync_settings")
+                defer { all.end() }
+                if try all.step() { settings = all.string(0) }
+            }
             return ChangeMark(sequence: sequence, frame: "\(version) \(settings ?? "")")
         }
     }

@@ -85,7 +85,7 @@ package struct ChangeTracking: TransactionPart {
             try db.execute(sql: "DELETE FROM \(table.name) WHERE dataset = ?", arguments: [id])
         }
         try db.execute(sql: "DELETE FROM snapsync_tracking WHERE id = ?", arguments: [id])
-        transaction.trackingIDs[schema.name] = nil
+        transaction.trackingIDs.removeAll { $0.dataset == schema.name }
     }
 
     /// Adds the columns that tables of an earlier version lack, except the column of ``LocalMigration/limitedInstants``, which ``install(_:)``
@@ -96,7 +96,7 @@ package struct ChangeTracking: TransactionPart {
 
     /// Drops the triggers and the tables.
     package func remove() throws {
-        transaction.trackingIDs = [:]
+        transaction.trackingIDs = []
         for name in try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'snapsync\\_%' ESCAPE '\\'") {
             try db.execute(sql: "DROP TRIGGER \(name.sqlIdentifier)")
         }
@@ -139,11 +139,11 @@ package struct ChangeTracking: TransactionPart {
 
     /// The number that stands for a dataset in the tracking tables; nil if the dataset is not tracked.
     func id(of schema: DatasetSchema) throws -> Int64? {
-        if let known = transaction.trackingIDs[schema.name] { return known }
+        if let known = transaction.trackingIDs.first(where: { $0.dataset == schema.name }) { return known.id }
         guard try hasTables(), let id = try KeyedStatement(db, "SELECT id FROM snapsync_tracking WHERE dataset = ?").bind(.text(schema.name)).integer() else {
             return nil
         }
-        transaction.trackingIDs[schema.name] = id
+        transaction.trackingIDs.append((schema.name, id))
         return id
     }
 

@@ -13,7 +13,10 @@ package struct FutureInstants: TransactionPart {
         let notes = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE clock > ? AND dataset > 0 AND kind <> \(LogEntryKind.overwritten))")
             .bind(.integer(now.microseconds / 1000))
         if try notes.integer() == 1 || hasRefusableMessages(now: now) { return true }
+        let late = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ? AND at > ?)")
         return try schemas.contains { schema in
+            // Preparing the whole condition takes longer than this look, which finds nothing unless a clock was wrong.
+            guard let id = try trackingID(schema), try late.bind(.integer(id), .integer(FutureChanges.limit(now))).integer() == 1 else { return false }
             guard let future = try FutureChanges(transaction, schema, now: now) else { return false }
             return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_changes c WHERE \(future.condition))", arguments: future.arguments)
                 ?? false
@@ -170,11 +173,14 @@ private struct FutureChanges {
             """
     }
 
+    /// The latest instant that is not corrected, in microseconds: the log's clocks are whole milliseconds, and changes within one millisecond
+    /// differ by microseconds.
+    static func limit(_ now: Instant) -> Int64 { now.microseconds + 999 }
+
     init?(_ transaction: LocalTransaction, _ schema: DatasetSchema, now: Instant) throws {
         guard let id = try transaction.tracking.id(of: schema) else { return nil }
-        // The log's clocks are whole milliseconds; changes within one millisecond differ by microseconds.
         let version = try transaction.datasetStates.versionTime(of: schema)?.microseconds
-        var values: [String: (any DatabaseValueConvertible)?] = ["id": id, "now": now.microseconds, "limit": now.microseconds + 999, "version": version]
+        var values: [String: (any DatabaseValueConvertible)?] = ["id": id, "now": now.microseconds, "limit": Self.limit(now), "version": version]
         let hasMailbox = try transaction.mailbox.exist()
         seen = Self.seen(schema, hasMailbox: hasMailbox)
         // A row that gave way to another row's UNIQUE value returns only if its deletion keeps the instant that it got when the row was set

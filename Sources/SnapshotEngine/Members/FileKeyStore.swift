@@ -9,7 +9,8 @@ import Synchronization
 /// Two other files have precedence: the file that `SNAPSYNC_KEY_FILE` names, and `snapsync-key` among the credentials that systemd passes to a
 /// service (`$CREDENTIALS_DIRECTORY`). A file may be locked with a passphrase. Source: docs/security.md, "The key file".
 public struct FileKeyStore: KeyStore {
-    private let environment: [String: String]
+    /// Returns a variable of the environment.
+    private let environment: @Sendable (String) -> String?
     private let passphrases: PassphraseSource
     /// Whether new keys get a passphrase.
     private let locksNewKeys: Bool
@@ -29,12 +30,12 @@ public struct FileKeyStore: KeyStore {
         locksNewKeys: Bool = false, protectsMemory: Bool = false, asking ask: (@Sendable (PassphraseQuestion) -> [UInt8]?)? = nil
     ) {
         self.init(
-            environment: ProcessInfo.processInfo.environment, locksNewKeys: locksNewKeys, protectsMemory: protectsMemory, asking: ask)
+            environment: System.environment, locksNewKeys: locksNewKeys, protectsMemory: protectsMemory, asking: ask)
     }
 
     /// Creates the store that other variables describe.
     package init(
-        environment: [String: String], locksNewKeys: Bool = false, protectsMemory: Bool = false,
+        environment: @escaping @Sendable (String) -> String?, locksNewKeys: Bool = false, protectsMemory: Bool = false,
         asking ask: (@Sendable (PassphraseQuestion) -> [UInt8]?)? = nil
     ) {
         self.environment = environment
@@ -141,8 +142,8 @@ public struct FileKeyStore: KeyStore {
     private func location(of owner: KeyOwner) -> PrivateFile {
         let credential = PrivateFile.credential("snapsync-key", in: environment)
         // The XDG Base Directory Specification says to ignore a relative path.
-        let data = environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(environment["HOME"] ?? NSHomeDirectory())/.local/share"
-        let named = environment["SNAPSYNC_KEY_FILE"].flatMap { $0.isEmpty ? nil : $0 }
+        let data = environment("XDG_DATA_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(environment("HOME") ?? NSHomeDirectory())/.local/share"
+        let named = environment("SNAPSYNC_KEY_FILE").flatMap { $0.isEmpty ? nil : $0 }
         return PrivateFile(
             path: named ?? credential ?? "\(data)/snapsync/keys/\(owner.cloud)/\(owner.zone)/\(owner.device).json",
             isCredential: named == nil && credential != nil, kind: "key file", byteLimit: KeyFile.byteLimit, hint: Self.lostHint)

@@ -12,7 +12,7 @@ public struct PassphraseQuestion: Sendable {
 
 /// Gets the passphrases of key files from a file, a systemd credential, or a person. Never from an argument: other users could read it.
 struct PassphraseSource: Sendable {
-    let environment: [String: String]
+    let environment: @Sendable (String) -> String?
     /// Asks a person; nil if there is nobody to ask.
     let ask: (@Sendable (PassphraseQuestion) -> [UInt8]?)?
 
@@ -46,7 +46,7 @@ struct PassphraseSource: Sendable {
     /// - Parameter isAsked: whether to ask a person and ignore the other sources.
     private func passphrase(_ keyFile: String, isNew: Bool, isAsked: Bool = false) throws -> [UInt8] {
         if !isAsked {
-            if let path = environment[Self.variable], !path.isEmpty {
+            if let path = environment(Self.variable), !path.isEmpty {
                 return try read(PrivateFile(path: path, kind: "passphrase file", byteLimit: Self.byteLimit + 2, hint: Self.fileHint))
             }
             if let path = PrivateFile.credential(Self.credential, in: environment) {

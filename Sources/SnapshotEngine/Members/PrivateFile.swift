@@ -13,8 +13,8 @@ struct PrivateFile {
     let hint: String
 
     /// Returns the path of a systemd credential; nil if the service has none with that name.
-    static func credential(_ name: String, in environment: [String: String]) -> String? {
-        guard let folder = environment["CREDENTIALS_DIRECTORY"], !folder.isEmpty else { return nil }
+    static func credential(_ name: String, in environment: (String) -> String?) -> String? {
+        guard let folder = environment("CREDENTIALS_DIRECTORY"), !folder.isEmpty else { return nil }
         let path = "\(folder)/\(name)"
         return FileManager.default.fileExists(atPath: path) ? path : nil
     }

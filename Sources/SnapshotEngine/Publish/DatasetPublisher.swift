@@ -47,7 +47,6 @@ struct DatasetPublisher: Sendable {
 
     /// Writes a dataset's assets, unless nothing is new.
     func write(_ schema: DatasetSchema, after last: DatasetRecord?) async throws -> Outcome {
-        let shape = try session.withReader(0, at: .read) { try $0.transaction.tables.check(of: schema) }
         var changes: StoredChanges?
         // Change assets do not name columns. If the last version lacks some of the columns, the next one is a snapshot asset.
         let isDescribed = try session.withReader(0, at: .read) { try $0.transaction.state.missingColumns(of: schema).isEmpty }
@@ -62,6 +61,7 @@ struct DatasetPublisher: Sendable {
                 return .needsMoreReaders
             }
         }
+        let shape = try session.withReader(0, at: .read) { try $0.transaction.tables.check(of: schema) }
         do {
             return try await writeSnapshot(schema, shape, after: last, beside: changes)
         } catch {

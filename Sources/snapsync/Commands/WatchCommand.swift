@@ -15,10 +15,12 @@ struct WatchCommand: AsyncParsableCommand {
             FUSE), or the system's limit of watches is reached, watch only polls, and says so once. Nothing is locked between runs, so \
             runs of cron may go on beside it.
 
-            A burst of changes is one run (--debounce); during a steady stream of changes a run starts every second at the latest. Errors \
-            do not end a watch: it reports each once on standard error, and prints all is well again when the error is over. It retries \
-            errors that may pass (69, 74, 75) after 0.1 s, then after twice as long each time, up to the poll interval, with jitter. It \
-            retries errors that need somebody (65, 77, 78 and the others) at the poll interval. It reports an overlapping run or a file \
+            The first change after a quiet time is synced at once (with the journal modes TRUNCATE and PERSIST after the debounce). The \
+            changes that follow it are one more run (--debounce); during a steady stream of changes a run starts every second at the latest.
+
+            Errors do not end a watch: it reports each once on standard error, and prints all is well again when the error is over. It \
+            retries errors that may pass (69, 74, 75) after 0.1 s, then after twice as long each time, up to the poll interval, with jitter. \
+            It retries errors that need somebody (65, 77, 78 and the others) at the poll interval. It reports an overlapping run or a file \
             that is arriving only if that lasts ten seconds. If a cloud directory vanishes and comes back, or another file takes the place \
             of the database, watch continues with it. Only at its start does a database that is missing or not set up end it.
 
@@ -34,7 +36,9 @@ struct WatchCommand: AsyncParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "How long the database must be left alone before a change is taken up; at most a second, or this if it is longer.", valueName: "time"))
+            """
+            How long the database must be left alone before changes that follow a run are taken up; at most a second, or this if it is longer.
+            """, valueName: "time"))
     var debounce = TimeSpan(.milliseconds(20), "20ms")
     @Option(
         name: .long,

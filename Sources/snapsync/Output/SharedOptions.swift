@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Platform
 import SnapshotSync
 
 /// Options of every command that prints.
@@ -47,8 +48,7 @@ struct DatabaseOptions: ParsableArguments {
     }
 
     static func environment(_ name: String) -> String? {
-        // SAFETY: the program never changes the environment, and the text is copied at once.
-        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+        System.environment(name).flatMap { $0.isEmpty ? nil : $0 }
     }
 }
 

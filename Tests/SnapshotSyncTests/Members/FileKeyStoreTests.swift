@@ -11,7 +11,7 @@ struct FileKeyStoreTests {
 
     @Test func oneOfManyStoresWins() throws {
         let scratch = try ScratchDirectory()
-        let store = FileKeyStore(environment: ["XDG_DATA_HOME": scratch.path("data")])
+        let store = FileKeyStore(environment: { [folder = scratch.path("data")] in $0 == "XDG_DATA_HOME" ? folder : nil })
         let candidates = (0..<8).map { _ in DeviceKeys() }
         let stored = Mutex<[DevicePublicKeys]>([])
         DispatchQueue.concurrentPerform(iterations: candidates.count) { number in

@@ -30,9 +30,91 @@ import Testing
         #expect(late.step(at: .milliseconds(32_999)) != .sync(.poll) && late.step(at: .milliseconds(33_001)) == .sync(.poll))
     }
 
+    @Test func firstCommitAfterAQuietTimeIsTakenAtOnce() {
+        var schedule = settled()
+        // The run with which the watch began is no reason to wait.
+        schedule.databaseWritten(at: .milliseconds(10), mayBeCommit: true)
+        #expect(schedule.step(at: .milliseconds(10)) == .look)
+        schedule = settled()
+        schedule.databaseWritten(at: .milliseconds(100), mayBeCommit: true)
+        #expect(schedule.step(at: .milliseconds(100)) == .look)
+        schedule.looked(found: true, at: .milliseconds(100))
+        #expect(schedule.step(at: .milliseconds(100)) == .sync(.database))
+    }
+
+    @Test func commitsDuringARunAndSoonAfterItAreOneMore() {
+        var schedule = settled()
+        schedule.databaseWritten(at: .milliseconds(100), mayBeCommit: true)
+        schedule.looked(found: true, at: .milliseconds(100))
+        schedule.begins()
+        // What came during the run is noted when it has ended.
+        schedule.succeeded(at: .milliseconds(110), jitter: 0.5)
+        for time in [110, 115, 128, 131] {
+            schedule.databaseWritten(at: .milliseconds(time), mayBeCommit: true)
+            #expect(schedule.step(at: .milliseconds(time)) == .wait(until: .milliseconds(time + 20)))
+        }
+        #expect(schedule.step(at: .milliseconds(151)) == .look)
+        schedule.looked(found: true, at: .milliseconds(151))
+        #expect(schedule.step(at: .milliseconds(151)) == .sync(.database))
+        schedule.begins()
+        schedule.succeeded(at: .milliseconds(160), jitter: 0.5)
+        schedule.databaseWritten(at: .milliseconds(180), mayBeCommit: true)
+        #expect(schedule.step(at: .milliseconds(180)) == .look)
+    }
+
+    @Test func writesOfTheRunItselfDoNotDelayTheNextCommit() {
+        var schedule = settled()
+        schedule.cloudChanged()
+        schedule.begins()
+        schedule.succeeded(at: .milliseconds(100), jitter: 0.5)
+        schedule.databaseWritten(at: .milliseconds(100), mayBeCommit: true)
+        #expect(schedule.step(at: .milliseconds(100)) == .wait(until: .milliseconds(120)))
+        schedule.looked(found: false, at: .milliseconds(120))
+        schedule.databaseWritten(at: .milliseconds(125), mayBeCommit: true)
+        #expect(schedule.step(at: .milliseconds(125)) == .look)
+    }
+
+    /// SQLite has written the log, and syncs it before the commit is visible.
+    @Test func commitThatIsNotVisibleYetIsLookedForAgainSoon() {
+        var schedule = settled(), time = Duration.seconds(1), looks: [Duration] = []
+        schedule.databaseWritten(at: time, mayBeCommit: true)
+        while looks.count < 7 {
+            switch schedule.step(at: time) {
+            case .look:
+                looks.append(time - .seconds(1))
+                schedule.looked(found: false, at: time)
+            case .wait(let until): time = until
+            case .sync(let cause): return #expect(Bool(false), "a sync for \(cause)")
+            }
+        }
+        #expect(looks == [0, 1, 3, 7, 15, 20, 40].map { .milliseconds($0) })
+    }
+
+    /// A transaction that writes for a long time costs a few looks a second, not one for each write.
+    @Test func longTransactionIsLookedAtRarely() {
+        var schedule = settled(), time = Duration.zero, looks = 0
+        while time < .seconds(10) {
+            schedule.databaseWritten(at: time, mayBeCommit: true)
+            if schedule.step(at: time) == .look {
+                looks += 1
+                schedule.looked(found: false, at: time)
+            }
+            time += .milliseconds(1)
+        }
+        #expect(looks <= 120, "\(looks) looks in 10 s")
+    }
+
+    @Test func writeThatEndsNoTransactionWaitsForTheDebounce() {
+        var schedule = settled()
+        schedule.databaseWritten(at: .milliseconds(100), mayBeCommit: false)
+        #expect(schedule.step(at: .milliseconds(100)) == .wait(until: .milliseconds(120)))
+        schedule.databaseWritten(at: .milliseconds(105), mayBeCommit: true)
+        #expect(schedule.step(at: .milliseconds(105)) == .look)
+    }
+
     @Test func burstOfWritesIsOneLook() {
         var schedule = settled()
-        for time in [100, 110, 125, 130] { schedule.databaseWritten(at: .milliseconds(time)) }
+        for time in [100, 110, 125, 130] { schedule.databaseWritten(at: .milliseconds(time), mayBeCommit: false) }
         #expect(schedule.step(at: .milliseconds(131)) == .wait(until: .milliseconds(150)))
         #expect(schedule.step(at: .milliseconds(150)) == .look)
         schedule.looked(found: true, at: .milliseconds(150))
@@ -43,7 +125,7 @@ import Testing
         var schedule = settled()
         var time = Duration.milliseconds(500)
         while time < .seconds(10), schedule.step(at: time) != .look {
-            schedule.databaseWritten(at: time)
+            schedule.databaseWritten(at: time, mayBeCommit: false)
             time += .milliseconds(5)
         }
         #expect(time == .milliseconds(1500))
@@ -51,7 +133,7 @@ import Testing
 
     @Test func commitThatBecomesVisibleLateIsFoundByLookingAgain() {
         var schedule = settled()
-        schedule.databaseWritten(at: .zero)
+        schedule.databaseWritten(at: .zero, mayBeCommit: false)
         var time = Duration.milliseconds(20), looks: [Duration] = []
         while true {
             switch schedule.step(at: time) {
@@ -82,7 +164,7 @@ import Testing
         schedule.cloudChanged()
         schedule.begins()
         schedule.cloudChanged()
-        schedule.databaseWritten(at: .seconds(1))
+        schedule.databaseWritten(at: .seconds(1), mayBeCommit: true)
         schedule.succeeded(at: .seconds(2), jitter: 0.5)
         #expect(schedule.step(at: .seconds(2)) == .sync(.cloud))
     }
@@ -107,7 +189,7 @@ import Testing
         var schedule = settled()
         schedule.begins()
         schedule.failed(retrying: false, at: .zero, jitter: 1)
-        schedule.databaseWritten(at: .seconds(1))
+        schedule.databaseWritten(at: .seconds(1), mayBeCommit: true)
         schedule.cloudChanged()
         #expect(schedule.step(at: .seconds(29)) == .wait(until: .seconds(30)))
         #expect(schedule.step(at: .seconds(30)) == .sync(.cloud))

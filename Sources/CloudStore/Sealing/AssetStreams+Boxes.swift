@@ -1,19 +1,18 @@
 package import Sealing
 
-/// An asset's reader or writer that may belong to a sealed zone. A decorator forwards the keys of the one that it wraps.
-package protocol SealedStream {
-    /// Opens and seals the asset's members; nil in a zone that is not sealed, and if this device has no keys.
-    var boxes: DatasetBoxes? { get }
-}
+// Casts to classes: a cast to a protocol reads all conformances of the program for each type that it meets first, at every start.
 
 extension AssetReader {
     /// Opens the asset's members; nil if they are not sealed, or if this device has no keys.
-    package var boxes: DatasetBoxes? { (self as? any SealedStream)?.boxes }
+    package var boxes: DatasetBoxes? { (self as? SealedAssetReader)?.boxes }
 }
 
 extension AssetWriter {
     /// Seals the asset's members; nil if they are not to be sealed.
-    package var boxes: DatasetBoxes? { (self as? any SealedStream)?.boxes }
+    package var boxes: DatasetBoxes? {
+        if let sealed = self as? SealedAssetWriter { return sealed.boxes }
+        return (self as? LimitedAssetWriter)?.boxes
+    }
 }
 
 extension CloudError {
