@@ -7,7 +7,7 @@ PREFIX ?= /usr/local
 HISTORIES ?= 2000
 SIMULATIONS ?= $(shell echo $$((5 * $(HISTORIES))))
 
-# Histories of which kind the oracle runs (peers, writer or all), from which seed (else it is drawn), and how many side by side.
+# Histories of which kind the oracle runs (peers, writer, edits or all), from which seed (else it is drawn), and how many side by side.
 KIND ?= all
 SEED ?=
 JOBS ?= 2
@@ -73,7 +73,7 @@ man: ## write docs/man and docs/cli.md from what the built command says of itsel
 	$(SWIFT) build --product snapsync
 	@Scripts/manual.py "$$($(SWIFT) build --show-bin-path)/snapsync" docs/man docs/cli.md
 
-oracle: build ## random histories against a model written from the documents (HISTORIES=2000 of each KIND=peers|writer|all, SEED=, JOBS=2); prints and shrinks failures
+oracle: build ## random histories against a model written from the documents (HISTORIES=2000 of each KIND=peers|writer|edits|all, SEED=, JOBS=2); prints and shrinks failures
 	@python3 Tests/Oracle/oracle.py --command "$$($(SWIFT) build -c release --show-bin-path)/snapsync" --kind $(KIND) --histories $(HISTORIES) --jobs $(JOBS) \
 		$(addprefix --seed ,$(SEED))
 

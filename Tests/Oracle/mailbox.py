@@ -245,7 +245,7 @@ def partly(device):
 
 def in_order(entry):
     """Changes are told in the order in which they were made."""
-    step, index = entry.origin if isinstance(entry.origin, tuple) and isinstance(entry.origin[1], int) else (0, 0)
+    step, index = entry.origin[:2] if isinstance(entry.origin, tuple) and isinstance(entry.origin[1], int) else (0, 0)
     return (step if isinstance(step, int) else 1_000_000, index)
 
 

@@ -236,6 +236,27 @@ import Testing
             }
         }
 
+        /// A patch waits for its answer, and the version brings another row with its UNIQUE value: the import must not stop.
+        @Test func versionsRowKeepsTheValueThatAWaitingPatchSets() throws {
+            try scene.scratch.write(
+                """
+                {"formatVersion":1,"datasets":[{"name":"notes","key":"id","columns":[{"name":"id","type":"text"},{"name":"code","type":"text","optional":true}],
+                  "messages":{"patch":["code"]}}]}
+                """, to: "datasets.json")
+            for (name, role) in [("w", "writer"), ("r", "reader")] {
+                let first = name == "w" ? "INSERT INTO notes VALUES('k', 'u')" : ""
+                try edit(name, "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, code TEXT UNIQUE); \(first)", 0)
+                try run("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets datasets.json", 1)
+                try run("sync --quiet --db \(name).db", 2)
+            }
+            try edit("r", "UPDATE notes SET code = 'v'", 10)
+            try edit("w", "INSERT INTO notes VALUES('other', 'v')", 11)
+            try run("sync --quiet --db w.db", 12)
+            for (name, seconds) in [("r", 13), ("w", 14), ("r", 15), ("w", 16)] as [(String, Int64)] { try run("sync --db \(name).db", seconds) }
+            for name in ["w", "r"] { #expect(try rows(name, "SELECT * FROM notes ORDER BY id") == "k|u\nother|v\n") }
+            #expect(try scene.succeed("messages --db r.db").contains("refused: rowPatched notes k"))
+        }
+
         @Test func jsonTextNullComesBackAsItWas() throws {
             try scene.scratch.write(
                 """

@@ -247,7 +247,8 @@ struct MessageComposer: Sendable {
         for (index, value) in shown ?? [:] where row.values[index] != value {
             changes[index] = RowPatch.Change(new: row.values[index] ?? .null, seen: value)
         }
-        return changes.isEmpty ? .untellable("the version has another state of the row, and messages would undo it") : .patch(changes, coversAll: false)
+        guard !changes.isEmpty else { return .untellable("the version has another state of the row, and messages would undo it") }
+        return .patch(changes, coversAll: row.rest == base.rest)
     }
 
     /// Returns the messages about a change's entity that wait for an answer, oldest first. Of messages whose answers may have been missed, only
