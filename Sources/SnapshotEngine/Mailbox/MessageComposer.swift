@@ -234,15 +234,13 @@ struct MessageComposer: Sendable {
             let latest = try transaction.datasetStates.versionTime(of: schema), own = base.state.timestamp.map { min($0, latest ?? $0) }
             guard try transaction.tombstonesAndInstants.appliedInstant(of: change.key, in: schema) ?? own ?? .distantPast > seen else { return nil }
         }
-        var shown: [Int: OwnedValue]?
-        if let last = try transaction.outbox.lastBody(of: change.key, in: schema) {
-            shown =
-                last.isMessage
-                ? try RowPatch(StrictJSON.decode(SyncUpdateMessage.self, from: last.body), schema)?.changes.mapValues(\.new)
-                : try RowPatch.values(String(decoding: last.body, as: UTF8.self), rules.patched, schema)
-        } else if change.base == nil {
-            return nil
-        }
+        // Without an earlier comparison (the version that the change was made on is gone) nothing says which columns were edited here: all that
+        // differ are patched.
+        guard let last = try transaction.outbox.lastBody(of: change.key, in: schema) else { return nil }
+        let shown =
+            last.isMessage
+            ? try RowPatch(StrictJSON.decode(SyncUpdateMessage.self, from: last.body), schema)?.changes.mapValues(\.new)
+            : try RowPatch.values(String(decoding: last.body, as: UTF8.self), rules.patched, schema)
         var changes: [Int: RowPatch.Change] = [:]
         for (index, value) in shown ?? [:] where row.values[index] != value {
             changes[index] = RowPatch.Change(new: row.values[index] ?? .null, seen: value)
