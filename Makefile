@@ -36,7 +36,7 @@ demo: setup ## the main job, step by step, on made-up data; builds without optim
 	$(SWIFT) build --product snapsync
 	@"$$($(SWIFT) build --show-bin-path)/snapsync" demo
 
-# The tests' own build, in a directory of its own: the code optimised, so that the tests take half of the processor's time.
+# The tests' own build, in a directory of its own: what they spend most time in is optimised (Package.swift), and BoringSSL.
 OPTIMISED = --scratch-path .build-test -Xcc -O2
 test torture: export SNAPSYNC_OPTIMISED = 1
 
