@@ -85,11 +85,9 @@ extension Outbox {
         let statement = try KeyedStatement(
             db, "SELECT body, id IS NOT NULL FROM snapsync_outbox WHERE dataset = ? AND key = ? AND body IS NOT NULL ORDER BY number DESC LIMIT 1"
         ).bind(.integer(id), .key(key))
-        guard try statement.step() else { return nil }
-        let last = statement.text(0).map { (Data($0), statement.integer(1) == 1) }
-        // A statement that is not at its end holds a lock on the table.
-        _ = try statement.step()
-        return last
+        defer { statement.end() }
+        guard try statement.step(), let body = statement.text(0) else { return nil }
+        return (Data(body), statement.integer(1) == 1)
     }
 
     /// The messages about an entity that were or may have been sent, oldest first. They wait for answers, or their answers may have been missed.
