@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// What the gate rests on tells of its changes, and nobody polls.
-@Suite(.timeLimit(.minutes(10))) struct GateChangesTests {
+@Suite(.timeLimit(.minutes(60))) struct GateChangesTests {
     private func database(
         _ scratch: ScratchDirectory, _ cloud: MemoryCloudDatabase, enables: Bool = true, role: SyncRole = .writer, _ name: String = "app.db"
     ) async throws -> String {
