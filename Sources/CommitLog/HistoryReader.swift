@@ -236,7 +236,9 @@ package struct HistoryReader<Source: HistorySource> {
 
     func fold(_ log: inout ReplayedHistory, upTo number: Int, _ onCommit: (Commit) -> Void) throws {
         guard log.nextNumber <= number else { return }
-        let end = try source.forEachCommit(from: log.nextNumber, upTo: number) { onCommit(try log.append($0)) }
+        var end = try source.forEachCommit(from: log.nextNumber, upTo: number) { onCommit(try log.append($0)) }
+        // A source may remember that a commit was not there, from before the newest one was published. It says so once.
+        if end <= number { end = try source.forEachCommit(from: end, upTo: number) { onCommit(try log.append($0)) } }
         guard end > number else { throw gap(at: end) }
     }
 
