@@ -36,14 +36,14 @@ demo: setup ## the main job, step by step, on made-up data; builds without optim
 	$(SWIFT) build --product snapsync
 	@"$$($(SWIFT) build --show-bin-path)/snapsync" demo
 
-# The tests' own build, in a directory of its own: what they spend most time in is optimised (Package.swift), and BoringSSL.
+# In a directory of its own: what long tests spend most time in is optimised (Package.swift), and BoringSSL.
 OPTIMISED = --scratch-path .build-test -Xcc -O2
-test torture: export SNAPSYNC_OPTIMISED = 1
+torture: export SNAPSYNC_OPTIMISED = 1
 
 test: setup ## build and run all tests
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
-	$(SWIFT) build --build-tests $(OPTIMISED) --explicit-target-dependency-import-check=error
-	$(SWIFT) test --skip-build $(OPTIMISED)
+	$(SWIFT) build --build-tests --explicit-target-dependency-import-check=error
+	$(SWIFT) test --skip-build
 
 test-page: ## open the page of `snapsync report` in Chromium, which is installed if it is missing; keeps screenshots in .build/pages
 	@BROWSER=1 Scripts/setup.sh

@@ -262,7 +262,7 @@ let package = Package(
     ]
 )
 
-// `make test` optimises the modules that see each row and each byte: the tests then take a third less of the processor's time. The others, and the
+// `make torture` optimises the modules that see each row and each byte: the tests then take a third less of the processor's time. The others, and the
 // tests themselves, would take longer to compile than that saves. Only there: SwiftPM refuses a dependency that has such flags.
 if Context.environment["SNAPSYNC_OPTIMISED"] != nil {
     let optimised = ["StrictText", "SnapshotModel", "Platform", "Sealing", "SnapshotFormat", "LocalStore", "CloudStore", "CommitLog", "DirectoryCloud"]
