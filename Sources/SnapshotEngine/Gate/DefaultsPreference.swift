@@ -41,7 +41,10 @@ public struct DefaultsPreference: PreferenceBinding {
         }
     }
 
-    /// Yields whenever this process changes any of its defaults.
+    /// Yields whenever this process posts that it has changed any of its defaults.
+    ///
+    /// Foundation posts that by itself on Apple's systems only. Elsewhere post `UserDefaults.didChangeNotification` after `set(_:forKey:)`, or
+    /// change the choice with ``SyncGate/setPreference(_:)-(Bool)``; without either, the next run or decision shows the new value.
     public var changes: AsyncStream<Void>? {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let observer = Observer(
