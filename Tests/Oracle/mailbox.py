@@ -139,6 +139,10 @@ def met(world, name, place, mine, theirs, mail, chooser, old, seen):
     if place in partly(world.devices[name]) and theirs.origin == mine.origin and (theirs.lo, theirs.hi) == (mine.lo, mine.hi):
         # The version has the change's own patch, and so its instant. What the patch left here is as late, and stays.
         return mine, True
+    policy = mail.policy(place)
+    if mine.row is None and theirs.row is None and not policy.rows and not policy.delete:
+        # No message carries the deletion, and the version has it now.
+        return theirs, False
     if old is not None and place not in world.devices[name].whole and mail.is_patch(place, old.row, mine.row):
         if theirs.row is None:
             return theirs, False
@@ -204,7 +208,9 @@ def sent(world, name):
             device.know = device.know | {place: entry}
             mailed(world, name, "patch", place, entry, based)
         else:
-            silence(world, name, mail, place, entry, seen if old is not None and old.row is not None else None)
+            # Also of a row that the version no longer has: the publisher refuses it, and that is told.
+            known = seen if (old is not None and old.row is not None) or (place in device.based and place not in device.whole) else None
+            silence(world, name, mail, place, entry, known)
             continue
         if place in told:
             world.note("message after message")
@@ -261,7 +267,7 @@ def apply_mail(world, name, now):
 def applied(world, name, now, chooser):
     mail, device = Mail(world.schema), world.devices[name]
     know, tracked, published = dict(device.know), set(device.tracked), model.base(world, name)
-    answers, waiting, left = dict(world.answers), [], in_order_of_application(world, mail)
+    answers, waiting, left = dict(world.answers), [], swapped(in_order_of_application(world, mail), chooser)
     while left:
         blocked = []
         for message in left:
@@ -320,6 +326,16 @@ def in_order_of_application(world, mail):
         last = message.kind == "deleted" and mail.policy(message.place).rows
         return (1, -tables.index(message.place[0]), message.entry.lo) if last else (0, 0, message.entry.lo)
     return sorted(world.mail, key=turn)
+
+
+def swapped(messages, chooser):
+    """Two readers' messages about one entity that may have one instant are applied in any order."""
+    messages = list(messages)
+    for index in range(len(messages) - 1):
+        one, other = messages[index:index + 2]
+        if one.place == other.place and one.sender != other.sender and other.entry.lo <= one.entry.hi and chooser.choose(2):
+            messages[index:index + 2] = other, one
+    return messages
 
 
 def decide(world, know, message, mine, mail, chooser):

@@ -92,6 +92,9 @@ class Settlement:
             if place in local:
                 # U1: no longer tracked. U3: what the version has of the key stays. U4: the version's row takes part again.
                 local.discard(place)
+                if self.reader and self.schema.table(place[0]).messages.patch:
+                    # A patch is not set aside: it stays tracked, its message goes on, and the row has the version's values until the value is free.
+                    self.world.open = self.world.open | {place}
                 self.put_aside(place, entry, "valueTaken")
                 self.tracked.discard(place)
                 if version is not None and version.row is not None:

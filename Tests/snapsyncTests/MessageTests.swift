@@ -74,6 +74,27 @@ import Testing
         try expectSettled(scene)
     }
 
+    /// The reader's deletion is under way, and a later edit of the publisher brings the notification back. The mark is of that one.
+    @Test func aMarkOfANotificationThatCameBackBringsNothingBack() throws {
+        let scene = try Scene.phoneAndWatch()
+        let phone = scene.database("phone.db"), watch = scene.database("watch.db"), folder = scene.scratch.path("\(Scene.zone)/messages")
+        let one = "WHERE id = (SELECT min(id) FROM notifications)"
+        try watch.run("DELETE FROM notifications \(one)")
+        try scene.succeed("sync --db watch.db")
+        try phone.run("UPDATE notifications SET title = 'of the phone' \(one)")
+        try FileManager.default.moveItem(atPath: folder, toPath: folder + ".held")
+        try scene.succeed("sync --db phone.db")
+        try FileManager.default.moveItem(atPath: folder + ".held", toPath: folder)
+        try scene.succeed("sync --db watch.db")
+        #expect(try watch.run("SELECT title FROM notifications \(one)") == "of the phone\n")
+        try phone.run("DELETE FROM notifications \(one)")
+        try watch.run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' \(one)")
+        try scene.succeed("sync --db phone.db")
+        try round(scene)
+        #expect(try watch.run("SELECT count(*) FROM notifications") == "29\n")
+        try expectSettled(scene)
+    }
+
     @Test func bucketsAreCreatedUpdatedAndDeleted() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.database("watch.db").run(

@@ -209,11 +209,9 @@ package struct OrphanResolver {
         guard let parent = parents.first else { return nil }
         // The parent may exist with another value than the child refers to, or it may be set aside.
         guard try !transaction.rows.hasRow(parent, of: link.parent), try !transaction.setAside.isReturnable(parent, of: link.parent) else { return nil }
-        let before = [
-            try transaction.changeLog.change(of: parent, in: link.parent)?.instant,
-            try transaction.tombstonesAndInstants.tombstone(of: parent, in: link.parent),
-        ]
-        let deleted = before.compactMap { $0 }.max()
+        let own = try transaction.changeLog.change(of: parent, in: link.parent)
+        let published = try transaction.tombstonesAndInstants.tombstone(of: parent, in: link.parent)
+        let deleted = [own?.instant, published].compactMap(\.self).max()
         guard try link.rows.insert(parent, isWhole: true) || displaceOwnRows(holding: parent, link, setAside) else {
             let (transaction, stashed) = (transaction, link.rows.stashed)
             try setAside(
@@ -228,6 +226,8 @@ package struct OrphanResolver {
         // another device's edit, that edit counts as one that this device had not seen.
         let instant = deleted?.advanced(byMicroseconds: 1) ?? now
         try transaction.changeLog.track(of: parent, in: link.parent, at: instant, joining: .continuing(base: instant))
+        // The version lacks the parent. If a later version has it, another device made that row.
+        if own == nil, published != nil { try transaction.merge.outlive(of: parent, in: link.parent, isNew: true) }
         return parent
     }
 

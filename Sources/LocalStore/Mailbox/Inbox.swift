@@ -127,12 +127,13 @@ package struct Inbox: TransactionPart {
         }
     }
 
-    /// The device whose message made a change of an entity; nil if no message did.
-    package func sender(of key: EntityKey, in schema: DatasetSchema, at instant: Instant) throws -> String? {
+    /// The message that made a change of an entity: its sender, and the commit that answers it; nil if no message did.
+    package func maker(of key: EntityKey, in schema: DatasetSchema, at instant: Instant) throws -> (sender: String, namedIn: Int?)? {
         guard try transaction.mailbox.exist() else { return nil }
-        let statement = try KeyedStatement(db, "SELECT sender FROM snapsync_inbox WHERE entity = ? AND instant = ? AND outcome = 'applied'")
+        let statement = try KeyedStatement(db, "SELECT sender, named FROM snapsync_inbox WHERE entity = ? AND instant = ? AND outcome = 'applied'")
             .bind(.text(InboxEntry.entity(key, of: schema)), .instant(instant))
         defer { statement.end() }
-        return try statement.step() ? statement.string(0) : nil
+        guard try statement.step(), let sender = statement.string(0) else { return nil }
+        return (sender, statement.isNull(1) ? nil : Int(statement.integer(1)))
     }
 }

@@ -35,7 +35,7 @@ struct ConflictRecorder {
             if change.isCarried, !unseen.isEmpty, !giveWay(row?.json, to: entity?.json) { continue }
             let mine = ConflictSide(
                 entity: row?.json, instant: change.instant,
-                device: try transaction.inbox.sender(of: change.key, in: schema, at: change.instant) ?? ledger.device)
+                device: try transaction.inbox.maker(of: change.key, in: schema, at: change.instant)?.sender ?? ledger.device)
             let theirs = ConflictSide(entity: entity?.json, instant: one.versionInstant, device: ledger.author)
             let (loser, winner) = one.loser == .here ? (mine, theirs) : (theirs, mine)
             try ledger.recordConflict(

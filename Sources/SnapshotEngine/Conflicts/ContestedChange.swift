@@ -38,8 +38,8 @@ extension ContestedChange {
         let areInserts = entity && !change.isDeletion && change.base == nil
         if stays {
             // Two devices with slow clocks that replace the same state may give their changes the same instant. In that case a deletion has
-            // replaced an edit.
-            let isOther = hasChanged || !entity && change.isInVersion == true
+            // replaced an edit, or a row has replaced a deletion.
+            let isOther = hasChanged || change.isInVersion == !entity
             if let base = change.base, instant < base || instant == base && !isOther { return nil }
             loser = .version
             reason = change.isDeletion ? .laterDeletion : areInserts ? .sameKey : .laterEdit

@@ -13,8 +13,10 @@ final class MessageConflicts {
     private let transaction: LocalTransaction
     private let device: String
     private let now: Instant
+    private let made: MadeStates
 
-    init(_ transaction: LocalTransaction, device: String, now: Instant) {
+    init(_ transaction: LocalTransaction, device: String, now: Instant, made: MadeStates = MadeStates()) {
+        self.made = made
         self.transaction = transaction
         self.device = device
         self.now = now
@@ -78,8 +80,12 @@ final class MessageConflicts {
 
     /// Whether the author of a message had seen the row that it changes.
     private func hasSeen(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, _ instant: Instant) throws -> Bool {
-        // If the same sender made the row's present state, the sender knew it.
-        if try transaction.inbox.sender(of: subject.key, in: subject.schema, at: instant) == incoming.name.sender { return true }
+        if let maker = try sender(of: subject, at: instant) {
+            // The sender knew its own edit. It can have seen another reader's edit only in a version, whatever instants the two have.
+            if maker.name == incoming.name.sender { return true }
+            guard let version = maker.version else { return false }
+            if let seen = incoming.message.version, version > seen { return false }
+        }
         if let replaces = incoming.message.replaces.flatMap({ try? Instant(parsing: $0) }) { return instant <= replaces }
         if incoming.message.type.isAddition { return false }
         // The message does not name the state that it replaces. Its author cannot have seen a state that is not published yet.
@@ -89,8 +95,13 @@ final class MessageConflicts {
     /// Returns the device that made an entity's present state, if known: the reader whose message made it, or this device if the state is not
     /// published.
     private func maker(of subject: IncomingMessage.Subject, at instant: Instant) throws -> String? {
-        try transaction.inbox.sender(of: subject.key, in: subject.schema, at: instant)
-            ?? (transaction.changeLog.change(of: subject.key, in: subject.schema) == nil ? nil : device)
+        try sender(of: subject, at: instant)?.name ?? (transaction.changeLog.change(of: subject.key, in: subject.schema) == nil ? nil : device)
+    }
+
+    /// The reader whose message made an entity's present state, and the version that has this state; nil if no message made it.
+    private func sender(of subject: IncomingMessage.Subject, at instant: Instant) throws -> (name: String, version: Int?)? {
+        if let name = made.sender(subject, at: instant) { return (name, nil) }
+        return try transaction.inbox.maker(of: subject.key, in: subject.schema, at: instant).map { ($0.sender, $0.namedIn) }
     }
 
     private func giveRow(of subject: IncomingMessage.Subject, to sink: any EntitySink) throws {

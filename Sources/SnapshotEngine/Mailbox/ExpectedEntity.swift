@@ -35,9 +35,11 @@ struct ExpectedEntity {
         _ base: EntityCopy?, _ sent: [SyncUpdateMessage], _ schema: DatasetSchema, _ rules: MessageRules, at instant: Instant?, deleted: Instant?
     ) throws {
         self.rules = rules
-        let last = sent.last, isDeleted = last?.type.isDeletion == true
-        let told = try last.map { try Instant(parsing: $0.timestamp) }
-        self.instant = max(instant ?? base?.state.timestamp ?? .distantPast, told ?? .distantPast)
+        let last = sent.last, told = try last.map { try Instant(parsing: $0.timestamp) }
+        let latest = instant ?? base?.state.timestamp ?? .distantPast
+        // A deletion that is earlier than the version's row has lost: the import brought the row back.
+        let isDeleted = last?.type.isDeletion == true && (base == nil || told ?? .distantPast >= latest)
+        self.instant = max(latest, told ?? .distantPast)
         self.deleted = isDeleted ? told : deleted
         guard !rules.rows else {
             (rest, values) = (nil, [:])

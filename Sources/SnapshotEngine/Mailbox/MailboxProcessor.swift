@@ -174,8 +174,9 @@ struct MailboxProcessor: Sendable {
     private func apply(_ messages: [IncomingMessage], at now: Instant, isLast: Bool, mayWait: Bool, in transaction: LocalTransaction) throws -> Applied {
         try transaction.mailbox.prepare()
         try transaction.changeLog.consolidate(of: device.settings.datasets)
-        let conflicts = MessageConflicts(transaction, device: device.settings.device, now: now)
-        let applier = MessageApplier(transaction: transaction, datasets: device.settings.datasets, conflicts: conflicts, now: now)
+        let made = MadeStates()
+        let conflicts = MessageConflicts(transaction, device: device.settings.device, now: now, made: made)
+        let applier = MessageApplier(transaction: transaction, datasets: device.settings.datasets, conflicts: conflicts, now: now, made: made)
         // A new row may refer to a row of a table that is not synced.
         let enforces = messages.contains { $0.message.type.isDeletion || $0.subject?.rules?.vocabulary == .rows }
         let keeper = enforces ? try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets) : nil

@@ -13,6 +13,8 @@ struct MessageApplier {
     let conflicts: MessageConflicts
     /// The publisher's clock.
     let now: Instant
+    /// What the messages before this one have made.
+    let made: MadeStates
 
     /// The result of a message.
     enum Outcome: Hashable, Sendable {
@@ -44,6 +46,8 @@ struct MessageApplier {
         let row: EntityCopy?
         /// When the entity last changed or was deleted; nil if nothing is known of it.
         let instant: Instant?
+        /// The instant that messages are compared with: an earlier one than `instant` if a message has just made the state (``MadeStates``).
+        let claimed: Instant?
     }
 
     private func apply(_ incoming: IncomingMessage, to subject: IncomingMessage.Subject) throws -> Outcome {
@@ -51,7 +55,8 @@ struct MessageApplier {
         try transaction.rows.giveRow(subject.key, of: subject.schema, to: copies)
         let row = copies.copies[subject.key]
         let known = try transaction.changeLog.knownInstant(of: subject.key, in: subject.schema)
-        let present = Present(row: row, instant: known ?? row.map { $0.state.timestamp ?? .distantPast })
+        let instant = known ?? row.map { $0.state.timestamp ?? .distantPast }
+        let present = Present(row: row, instant: instant, claimed: instant.map { made.claimed(subject, at: $0) ?? $0 })
         switch subject.operation {
         case .patch: return try patch(incoming, subject, present)
         case .delete: return try delete(incoming, subject, present)
@@ -62,30 +67,32 @@ struct MessageApplier {
     /// Sets only the patched columns if they still have the values that the sender saw, whatever else was edited since.
     private func patch(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, _ present: Present) throws -> Outcome {
         let isMark = subject.rules?.vocabulary == .notifications
-        guard let patch = subject.patch, let row = present.row, let instant = present.instant else {
+        guard let patch = subject.patch, let row = present.row, let claimed = present.claimed else {
             return .refused("the \(isMark ? "notification" : "row") is not there any more")
         }
-        guard patch.changes.contains(where: { row.values[$0.key] != $0.value.new }) else { return try confirm(incoming, subject, since: instant) }
-        let (new, last) = RowPatch.outcome(of: [patch], on: row.values.filter { patch.changes[$0.key] != nil }, at: instant)
+        guard patch.changes.contains(where: { row.values[$0.key] != $0.value.new }) else { return try confirm(incoming, subject, since: present) }
+        let (new, last) = RowPatch.outcome(of: [patch], on: row.values.filter { patch.changes[$0.key] != nil }, at: claimed)
         guard last != nil else { return .refused(isMark ? "it was marked later by another" : "another changed it later") }
         try keepingReferences(of: subject) {
             try transaction.rows.setValues(patch.settings(new, in: subject.schema, over: row.state.timestamp), of: subject.key, in: subject.schema)
         }
         // The instant is later than the replaced one: neither the patch nor an earlier edit of the other columns can undo the other.
-        try transaction.changeLog.track(of: subject.key, in: subject.schema, at: limited(incoming, over: instant), joining: .continuing(base: instant))
+        try track(incoming, subject, over: present)
         return .applied
     }
 
     private func delete(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, _ present: Present) throws -> Outcome {
-        guard present.row != nil, let instant = present.instant else { return try confirm(incoming, subject, since: present.instant) }
+        guard present.row != nil, let instant = present.instant, let claimed = present.claimed else {
+            return try confirm(incoming, subject, since: present)
+        }
         // A deletion beats an edit with the same instant.
-        guard incoming.instant >= instant else { return .refused("it was changed later here") }
+        guard incoming.instant >= claimed else { return .refused("it was changed later here") }
         if let table = try transaction.references.tableReferring(at: subject.key, of: subject.schema, among: datasets) {
             return .blocked("rows of \(table) still point at it", isDangling: false)
         }
         try conflicts.recordRow(at: instant, losingTo: incoming, subject)
         _ = try transaction.rows.deleteEntity(subject.key, of: subject.schema)
-        try transaction.changeLog.track(of: subject.key, in: subject.schema, at: limited(incoming, over: instant), joining: .continuing(base: instant))
+        try track(incoming, subject, over: present)
         return .applied
     }
 
@@ -98,15 +105,14 @@ struct MessageApplier {
         if present.row != nil { try transaction.rows.giveRow(subject.key, of: schema, to: here) }
         guard let hash = new.copies[subject.key]?.state.hash else { return .refused("its row is another than the one that it names") }
         let row = here.copies[subject.key]
-        if let row, row.state.hash == hash { return try confirm(incoming, subject, since: present.instant) }
-        if let instant = present.instant {
-            let wins = incoming.instant > instant || incoming.instant == instant && row.map { hash > $0.state.hash } == true
+        if let row, row.state.hash == hash { return try confirm(incoming, subject, since: present) }
+        if let claimed = present.claimed {
+            let wins = incoming.instant > claimed || incoming.instant == claimed && row.map { hash > $0.state.hash } == true
             guard wins else { return .refused(row == nil ? "it was deleted later" : "it was changed later here") }
         }
         if row != nil, let instant = present.instant { try conflicts.recordRow(at: instant, losingTo: incoming, subject) }
         try keepingReferences(of: subject) { try EntityDocument.give(entity, of: schema, to: transaction.rows.updating(schema)) }
-        try transaction.changeLog.track(
-            of: subject.key, in: subject.schema, at: limited(incoming, over: present.instant), joining: .continuing(base: present.instant))
+        try track(incoming, subject, over: present)
         return .applied
     }
 
@@ -118,22 +124,21 @@ struct MessageApplier {
         if try !wasDangling && isDangling() { throw DanglingRow() }
     }
 
-    /// Returns the instant with which to track a message's change: its own, but not later than this device's clock, and later than the replaced
-    /// state in any case.
+    /// Tracks a message's change with its own instant, but not later than this device's clock, and later than the replaced state in any case.
     ///
     /// A change can win with the instant of the state that it replaces. With the same instant, a still later message, made on the replaced state,
     /// would overwrite this change as if its author had seen it, and no journal would keep it.
-    private func limited(_ incoming: IncomingMessage, over present: Instant?) -> Instant {
+    private func track(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, over present: Present) throws {
         let limited = min(incoming.instant, now)
-        return present.map { max(limited, $0.advanced(byMicroseconds: 1)) } ?? limited
+        let instant = present.instant.map { max(limited, $0.advanced(byMicroseconds: 1)) } ?? limited
+        try transaction.changeLog.track(of: subject.key, in: subject.schema, at: instant, joining: .continuing(base: present.instant))
+        made.note(incoming, tracked: instant, claimed: max(limited, present.claimed ?? limited))
     }
 
     /// The row is in the message's state already. If the message is later, track its instant, so that it wins over changes that were made in
     /// between.
-    private func confirm(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, since instant: Instant?) throws -> Outcome {
-        if let instant, incoming.instant > instant {
-            try transaction.changeLog.track(of: subject.key, in: subject.schema, at: limited(incoming, over: instant), joining: .continuing(base: instant))
-        }
+    private func confirm(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, since present: Present) throws -> Outcome {
+        if let instant = present.instant, incoming.instant > instant { try track(incoming, subject, over: present) }
         return .applied
     }
 }
