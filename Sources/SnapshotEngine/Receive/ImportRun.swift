@@ -33,11 +33,8 @@ package struct ImportRun: Sendable {
         self.allowed = allowed
     }
 
-    /// The guards that run after the zone is read, in this order. The guards that check rows run in the transaction (``replace``).
+    /// The guards that run after the zone is read, in this order. The guards that check rows run in the transaction (``VersionReplacement``).
     static let guards: [RunGuard] = [.shrink]
-
-    /// The number of rows of a dataset from which an import may write more pages than SQLite's cache holds.
-    private static let largeImport = 5000
 
     /// The number of attempts if another program keeps changing rows that the import must compare first.
     private static let attempts = 3
@@ -78,7 +75,7 @@ package struct ImportRun: Sendable {
         let uncompared = discardsChanges || upstream.isOfEarlierZone ? nil : try await MessageComposer(device: device).runIfPossible()
         if let uncompared { warnings.append(uncompared) }
         try await TrackingRebuild(device: device).run(upstream)
-        var local = try localState(upstream)
+        var local = try ImportBase(device, upstream)
         if upstream.isExpired || discardsChanges { local.untracked = Set(device.settings.datasets.map(\.name)) }
         guard let newest = upstream.changes.token else {
             throw SyncError(
@@ -101,8 +98,9 @@ package struct ImportRun: Sendable {
         let agreed = try SchemaUpdate(device: device).followMessages(upstream.changes)
         device = agreed.device
         warnings += agreed.notices
-        let mail = Mail(answers: upstream.answers, mustBeCompared: !discardsChanges && !upstream.isOfEarlierZone && uncompared == nil && !isLast)
-        let outcome = try await applyNewest(upstream, newest, local, mail, warnings)
+        local.answers = upstream.answers
+        local.mustBeCompared = !discardsChanges && !upstream.isOfEarlierZone && uncompared == nil && !isLast
+        let outcome = try await applyNewest(upstream, newest, local, warnings)
         if case .applied = outcome, reportsAtOnce { await device.report(newest) }
         return outcome
     }
@@ -117,7 +115,7 @@ package struct ImportRun: Sendable {
             ).asSlip
         }
         let warnings = try device.keepTracking()
-        let local = try localState(nil)
+        let local = try ImportBase(device, nil)
         let state: ZoneState
         do {
             state = try await VersionFinder(cloud: device.cloud, zone: device.zone, token: local.applied?.token).state(of: number)
@@ -130,11 +128,11 @@ package struct ImportRun: Sendable {
     /// Imports the zone's newest version even if it is older than the applied one or belongs to another history. All rows are compared with it.
     package func importPutBack(_ state: ZoneState) async throws -> ImportReport {
         let warnings = try device.keepTracking()
-        var local = try localState(nil)
+        var local = try ImportBase(device, nil)
         local.untracked = Set(device.settings.datasets.map(\.name))
         // The answers in the versions that are gone are no longer known.
-        return try await report(
-            apply(state, local, token: state.token, view: nil, Mail(answers: MailboxAnswers(commits: [], isComplete: false)), warnings: warnings))
+        local.answers = MailboxAnswers(commits: [], isComplete: false)
+        return try await report(apply(state, local, token: state.token, view: nil, warnings: warnings))
     }
 
     /// Returns the report of an import that need not compare changes made meanwhile.
@@ -145,43 +143,11 @@ package struct ImportRun: Sendable {
         }
     }
 
-    /// The answers in the new commits, and whether every local change must have been compared with the applied version.
-    private struct Mail: Sendable {
-        var answers = MailboxAnswers()
-        var mustBeCompared = false
-    }
-
-    private struct Local: Sendable {
-        let applied: AppliedVersion?
-        let view: String?
-        /// The datasets whose rows may differ from the applied version without a tracked change.
-        var untracked: Set<String>
-        let upstream: UpstreamChanges?
-        /// The datasets that other datasets refer to and from which rows were deleted locally. New children may need these rows.
-        let deletedParents: Set<String>
-        /// Whether the applied version has fewer columns than this device describes. Only snapshot assets name a version's columns.
-        let hasMissingColumns: Bool
-    }
-
-    private func localState(_ upstream: UpstreamChanges?) throws -> Local {
-        try device.database.read(at: .read) { transaction in
-            // After a fork, the commits that lost their number are in no version of the zone, so all rows are compared. A column that was added
-            // after the version was applied has no values in the rows yet.
-            let untracked = try device.settings.datasets.filter {
-                try upstream?.fork != nil || !transaction.changeLog.isComplete(of: $0) || !transaction.state.unseenColumns(of: $0).isEmpty
-            }
-            return Local(
-                applied: try transaction.state.applied(), view: try transaction.state.view(), untracked: Set(untracked.map(\.name)), upstream: upstream,
-                deletedParents: try transaction.references.deletedParents(among: device.settings.datasets),
-                hasMissingColumns: try device.settings.datasets.contains { try !transaction.state.missingColumns(of: $0).isEmpty })
-        }
-    }
-
     /// Follows the commits after the applied version if possible; else reads the newest version whole.
-    private func applyNewest(_ upstream: UpstreamChanges, _ newest: ChangeToken, _ local: Local, _ mail: Mail, _ noted: [String]) async throws -> Outcome {
+    private func applyNewest(_ upstream: UpstreamChanges, _ newest: ChangeToken, _ local: ImportBase, _ noted: [String]) async throws -> Outcome {
         var warnings = noted
         var needsWhole = false
-        if local.applied != nil, local.view == nil, local.untracked.isEmpty, !local.hasMissingColumns, upstream.follows, mail.answers.isComplete,
+        if local.applied != nil, local.view == nil, local.untracked.isEmpty, !local.hasMissingColumns, upstream.follows, local.answers.isComplete,
             let chain = CommitChain(upstream.changes.commits, datasets: device.settings.datasets), local.deletedParents.allSatisfy({ chain.isWhole($0) })
         {
             do {
@@ -190,7 +156,7 @@ package struct ImportRun: Sendable {
                     guard let step = chain.steps[schema.name] else { continue }
                     incoming.append(try await open(step, of: schema))
                 }
-                return try await apply(incoming, local, token: newest, view: nil, mail, warnings: warnings)
+                return try replace(incoming, local, token: newest, view: nil, warnings: warnings)
             } catch let error as SyncError where error.code == .needsWholeVersion {
                 needsWhole = true
             } catch let error as SyncError where chain.hasChanges && (error.code == .dataRefused || error.code == .tryAgainLater) {
@@ -201,7 +167,7 @@ package struct ImportRun: Sendable {
             }
         }
         let state = try await device.records(at: newest.number, notBefore: upstream.common)
-        return try await apply(state, local, token: newest, view: nil, mail, isDoubtful: needsWhole || warnings.count > noted.count, warnings: warnings)
+        return try await apply(state, local, token: newest, view: nil, isDoubtful: needsWhole || warnings.count > noted.count, warnings: warnings)
     }
 
     private func open(_ step: CommitChain.Step, of schema: DatasetSchema) async throws -> IncomingDataset {
@@ -227,7 +193,7 @@ package struct ImportRun: Sendable {
     ///
     /// - Parameter isDoubtful: whether the rows may differ from the applied version plus the tracked changes.
     private func apply(
-        _ state: ZoneState, _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail = Mail(), isDoubtful: Bool = false, warnings noted: [String]
+        _ state: ZoneState, _ local: ImportBase, token: ChangeToken?, view: String?, isDoubtful: Bool = false, warnings noted: [String]
     ) async throws -> Outcome {
         var incoming: [IncomingDataset] = []
         var warnings = noted
@@ -246,14 +212,16 @@ package struct ImportRun: Sendable {
         }
         warnings += state.records.filter { !$0.isOfVersions }.map(\.name).filter { name in !device.settings.datasets.contains { $0.recordName == name } }
             .map { "the record \($0) is of no dataset that this device knows" }
-        return try await apply(incoming, local, token: token, shown: state.token?.number, view: view, mail, warnings: warnings)
+        return try replace(incoming, local, token: token, shown: state.token?.number, view: view, warnings: warnings)
     }
 
-    private func apply(
-        _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, shown: Int? = nil, view: String?, _ mail: Mail, warnings noted: [String]
-    ) async throws -> Outcome {
-        let replaced = try SyncError.at(.apply) { try replace(incoming, local, token: token, view: view, mail) }
-        guard let replaced else { return .changedMeanwhile }
+    private func replace(
+        _ incoming: [IncomingDataset], _ local: ImportBase, token: ChangeToken?, shown: Int? = nil, view: String?, warnings noted: [String]
+    ) throws -> Outcome {
+        let replacement = VersionReplacement(
+            device: device, progress: progress, discardsChanges: discardsChanges, willReplace: willReplace, incoming: incoming, local: local, token: token,
+            view: view)
+        guard let replaced = try SyncError.at(.apply, replacement.run) else { return .changedMeanwhile }
         var warnings = noted + replaced.notices
         for dataset in replaced.datasets where !dataset.unknownFields.isEmpty {
             warnings.append(
@@ -264,155 +232,5 @@ package struct ImportRun: Sendable {
             ImportReport(
                 applied: true, version: shown ?? token?.number, datasets: replaced.datasets.map(\.report), view: view, warnings: warnings,
                 conflicts: replaced.conflicts.count, refusedEdits: replaced.conflicts.refused))
-    }
-
-    /// The datasets that were replaced, and the sentences for the report.
-    private struct Replaced: Sendable {
-        let datasets: [IncomingDataset.Outcome]
-        var notices: [String]
-        var conflicts = LostEdits()
-    }
-
-    /// Replaces the rows in one transaction; nil if another program changed rows meanwhile, in which case nothing was replaced.
-    private func replace(_ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail) throws -> Replaced? {
-        do {
-            return try replace(incoming, local, token: token, view: view, mail, ignoringChecks: false)
-        } catch  where LocalStoreError.isBrokenCheck(error) {
-            // The version's rows are what other devices hold, and only a device that has the row can correct it.
-            return try replace(incoming, local, token: token, view: view, mail, ignoringChecks: true)
-        }
-    }
-
-    private func replace(
-        _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail, ignoringChecks: Bool
-    ) throws -> Replaced? {
-        try device.database.withoutRollbacks {
-            let ledger = ImportLedger(database: device.database.path, settings: device.settings, now: device.now())
-            // A device that joins with stricter tables is told before it takes rows out of the zone, and a reader takes none out.
-            ledger.resolvesDuplicates = device.settings.role.publishes && local.applied != nil && view == nil
-            do {
-                guard var replaced = try replace(incoming, local, token: token, view: view, mail, ledger, ignoringChecks: ignoringChecks) else { return nil }
-                replaced.notices = ledger.sentences + replaced.notices
-                replaced.conflicts = ledger.conflicts
-                return replaced
-            } catch {
-                ledger.discard()
-                throw error
-            }
-        }
-    }
-
-    private func replace(
-        _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail, _ ledger: ImportLedger, ignoringChecks: Bool
-    ) throws -> Replaced? {
-        let changes = local.upstream?.changes
-        for commit in changes?.commits ?? [] { ledger.authors[commit.token.number] = commit.device }
-        let schemas = incoming.map(\.schema)
-        let isLarge = incoming.contains { ($0.snapshot?.index.recordCount ?? 0) >= Self.largeImport }
-        return try device.database.write(isLarge: isLarge) { transaction in
-            // The transaction must start from the state that was read before it.
-            guard try transaction.state.applied() == local.applied, try transaction.state.view() == local.view else {
-                throw device.anotherRun(.apply)
-            }
-            for schema in schemas {
-                try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: device.database.path)
-            }
-            // Consolidating the log may write many pages. The rows are read on other connections meanwhile.
-            let prepared = try transaction.lettingOthersRead { try prepare(incoming, local, changes, view: view, mail, ledger, in: transaction) }
-            guard let prepared else { return nil }
-            if let upstream = local.upstream, upstream.fork == nil { try forgetPublished(upstream, in: transaction) }
-            transaction.ignoresChecks = ignoringChecks
-            let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets, takesVersion: true)
-            let replaced = try transaction.tracking.importing(device.settings.datasets, then: keeper.enforce) {
-                try prepared.merging.begin(incoming)
-                let replaced = try incoming.indices.map {
-                    try incoming[$0].apply(prepared.plans[$0], with: prepared.importers[$0], prepared.rules[$0], ledger, in: transaction, progress)
-                }
-                try transaction.merge.setCompared(incoming.filter { $0.snapshot != nil }.map(\.schema))
-                try prepared.merging.finish(incoming, changes)
-                return replaced
-            }
-            if view != nil { for schema in schemas { try transaction.tracking.setIncomplete(of: schema) } }
-            if let token { try recordApplied(AppliedVersion(token), incoming, local, in: transaction) }
-            try transaction.state.setView(view)
-            for (one, done) in zip(incoming, replaced) {
-                try transaction.datasetStates.set(
-                    DatasetState(
-                        name: one.schema.name, syncTimestamp: one.fields.syncTimestamp, recordCount: one.fields.recordCount, unknownFields: done.unknownFields))
-            }
-            try device.recordSuccess(.import, in: transaction)
-            if token != nil { try device.nextNonce(in: transaction) }
-            try ledger.finish()
-            return Replaced(
-                datasets: replaced, notices: try transaction.triggerNotices + (ignoringChecks ? brokenChecks(schemas, in: transaction) : []))
-        }
-    }
-
-    /// What there is to say of rows that break CHECK constraints of this device's tables.
-    private func brokenChecks(_ schemas: [DatasetSchema], in transaction: LocalTransaction) throws -> [String] {
-        try schemas.flatMap { schema in
-            try transaction.tables.rowsBreakingChecks(of: schema, keys: 3).map { CheckReport(schema, $0.check, $0.count, $0.keys).sentence }
-        }
-    }
-
-    /// How each dataset is merged and applied. Nothing in the datasets' tables is changed yet.
-    private struct Prepared {
-        let merging: MergingImport
-        let rules: [MergeRule]
-        let importers: [DatasetImporter?]
-        let plans: [DatasetImporter.Plan?]
-    }
-
-    /// Consolidates the log and compares the rows; nil if another program changed rows meanwhile.
-    private func prepare(
-        _ incoming: [IncomingDataset], _ local: Local, _ changes: ZoneChanges?, view: String?, _ mail: Mail, _ ledger: ImportLedger,
-        in transaction: LocalTransaction
-    ) throws -> Prepared? {
-        let schemas = incoming.map(\.schema)
-        if mail.mustBeCompared {
-            try transaction.changeLog.consolidate(of: device.settings.datasets)
-            if try MessageComposer(device: device).hasUnsent(in: transaction) { return nil }
-        }
-        try willReplace(transaction)
-        var acting = device
-        if discardsChanges {
-            for schema in device.settings.datasets { try transaction.changeLog.discard(of: schema) }
-            acting.settings.replacesOwnRows = true
-        }
-        if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
-        let merging = try MergingImport(device: acting, transaction: transaction, schemas: schemas, isView: view != nil, ledger: ledger)
-        if let fork = local.upstream?.fork, device.settings.role.publishes { try transaction.inbox.forgetAnswers(after: fork.number) }
-        try mail.answers.take(in: transaction, role: device.settings.role, at: device.now())
-        if let fork = local.upstream?.fork { try trackAgain(after: fork, in: transaction) }
-        let rules = incoming.map { merging.rule(of: $0, in: changes, isFirst: local.applied == nil) }
-        let importers = incoming.indices.map { index in
-            incoming[index].snapshot.map {
-                DatasetImporter(
-                    schema: incoming[index].schema, asset: $0, database: device.database, keepsInstants: device.settings.role.publishes, progress: progress,
-                    rule: rules[index])
-            }
-        }
-        // Compare all rows before the first one changes: other connections see only committed data.
-        return Prepared(merging: merging, rules: rules, importers: importers, plans: try importers.map { try $0?.plan(transaction) })
-    }
-
-    /// Tracks this device's published changes again after a fork.
-    private func trackAgain(after fork: AppliedVersion, in transaction: LocalTransaction) throws {
-        _ = try transaction.publishedChanges.trackAgain(of: device.settings.datasets, after: fork.number)
-        try transaction.lineage.forget(after: fork.number)
-    }
-
-    /// Forgets published changes after other devices have published on top of them.
-    private func forgetPublished(_ upstream: UpstreamChanges, in transaction: LocalTransaction) throws {
-        try transaction.publishedChanges.forget(
-            before: upstream.newestCommit(notBy: device.settings.device), orAt: device.now().advanced(byMicroseconds: -UpstreamChanges.retention))
-    }
-
-    private func recordApplied(_ version: AppliedVersion, _ incoming: [IncomingDataset], _ local: Local, in transaction: LocalTransaction) throws {
-        let fields = Dictionary(uniqueKeysWithValues: incoming.map { ($0.schema.name, $0.fields) })
-        // After a view or a fork, the stored records of a dataset belong to another version than its rows.
-        try transaction.keepFields(
-            fields, of: device.settings.datasets, before: local.view == nil && local.upstream?.fork == nil ? local.applied : nil, now: version)
-        try transaction.state.setApplied(version)
     }
 }

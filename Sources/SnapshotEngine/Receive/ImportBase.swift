@@ -1,0 +1,37 @@
+import LocalStore
+import SnapshotModel
+import SnapshotVersions
+
+/// What an attempt to import starts from: the state of the database, the zone's new commits and the answers in them.
+struct ImportBase: Sendable {
+    let applied: AppliedVersion?
+    let view: String?
+    /// The datasets whose rows may differ from the applied version without a tracked change.
+    var untracked: Set<String>
+    let upstream: UpstreamChanges?
+    /// The datasets that other datasets refer to and from which rows were deleted locally. New children may need these rows.
+    let deletedParents: Set<String>
+    /// Whether the applied version has fewer columns than this device describes. Only snapshot assets name a version's columns.
+    let hasMissingColumns: Bool
+    /// The answers to this device's messages in the new commits.
+    var answers = MailboxAnswers()
+    /// Whether every local change must have been compared with the applied version, so that messages of it can be made.
+    var mustBeCompared = false
+
+    /// - Parameter upstream: the zone's new commits; nil if the import does not follow them.
+    init(_ device: SyncContext, _ upstream: UpstreamChanges?) throws {
+        self.upstream = upstream
+        let datasets = device.settings.datasets
+        (applied, view, untracked, deletedParents, hasMissingColumns) = try device.database.read(at: .read) { transaction in
+            // After a fork, the commits that lost their number are in no version of the zone, so all rows are compared. A column that was added
+            // after the version was applied has no values in the rows yet.
+            let untracked = try datasets.filter {
+                try upstream?.fork != nil || !transaction.changeLog.isComplete(of: $0) || !transaction.state.unseenColumns(of: $0).isEmpty
+            }
+            return (
+                try transaction.state.applied(), try transaction.state.view(), Set(untracked.map(\.name)),
+                try transaction.references.deletedParents(among: datasets), try datasets.contains { try !transaction.state.missingColumns(of: $0).isEmpty }
+            )
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import CloudStore
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import SnapshotVersions
+import StrictText
+
+/// The transaction of an import: replaces the rows of every dataset that differs, and stores the change token.
+///
+/// It starts from the state in ``ImportBase``. All rows are compared before the first one changes, so that other connections are not kept
+/// waiting, and one commit shows the new version.
+struct VersionReplacement {
+    let device: SyncContext
+    let progress: ProgressHandler?
+    let discardsChanges: Bool
+    let willReplace: @Sendable (LocalTransaction) throws -> Void
+    /// The datasets that differ.
+    let incoming: [IncomingDataset]
+    let local: ImportBase
+    /// The version to store as the applied one; nil for a view.
+    let token: ChangeToken?
+    /// What the database shows instead of the newest version; nil for the newest.
+    let view: String?
+
+    /// The number of rows of a dataset from which an import may write more pages than SQLite's cache holds.
+    private static let largeImport = 5000
+
+    /// The datasets that were replaced, and the sentences for the report.
+    struct Replaced: Sendable {
+        let datasets: [IncomingDataset.Outcome]
+        var notices: [String]
+        var conflicts = LostEdits()
+    }
+
+    /// Returns nil if another program changed rows since the run composed messages of the local changes. Then nothing was replaced.
+    func run() throws -> Replaced? {
+        do {
+            return try attempt(ignoringChecks: false)
+        } catch  where LocalStoreError.isBrokenCheck(error) {
+            // The version's rows are what other devices hold, and only a device that has the row can correct it.
+            return try attempt(ignoringChecks: true)
+        }
+    }
+
+    private func attempt(ignoringChecks: Bool) throws -> Replaced? {
+        try device.database.withoutRollbacks {
+            let ledger = ImportLedger(database: device.database.path, settings: device.settings, now: device.now())
+            // A device that joins with stricter tables is told before it takes rows out of the zone, and a reader takes none out.
+            ledger.resolvesDuplicates = device.settings.role.publishes && local.applied != nil && view == nil
+            do {
+                guard var replaced = try replace(ledger, ignoringChecks: ignoringChecks) else { return nil }
+                replaced.notices = ledger.sentences + replaced.notices
+                replaced.conflicts = ledger.conflicts
+                return replaced
+            } catch {
+                ledger.discard()
+                throw error
+            }
+        }
+    }
+
+    private func replace(_ ledger: ImportLedger, ignoringChecks: Bool) throws -> Replaced? {
+        let changes = local.upstream?.changes
+        for commit in changes?.commits ?? [] { ledger.authors[commit.token.number] = commit.device }
+        let schemas = incoming.map(\.schema)
+        let isLarge = incoming.contains { ($0.snapshot?.index.recordCount ?? 0) >= Self.largeImport }
+        return try device.database.write(isLarge: isLarge) { transaction in
+            // The transaction must start from the state that was read before it.
+            guard try transaction.state.applied() == local.applied, try transaction.state.view() == local.view else {
+                throw device.anotherRun(.apply)
+            }
+            for schema in schemas {
+                try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: device.database.path)
+            }
+            // Consolidating the log may write many pages. The rows are read on other connections meanwhile.
+            let prepared = try transaction.lettingOthersRead { try prepare(changes, ledger, in: transaction) }
+            guard let prepared else { return nil }
+            if let upstream = local.upstream, upstream.fork == nil { try forgetPublished(upstream, in: transaction) }
+            transaction.ignoresChecks = ignoringChecks
+            let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets, takesVersion: true)
+            let replaced = try transaction.tracking.importing(device.settings.datasets, then: keeper.enforce) {
+                try prepared.merging.begin(incoming)
+                let replaced = try incoming.indices.map {
+                    try incoming[$0].apply(prepared.plans[$0], with: prepared.importers[$0], prepared.rules[$0], ledger, in: transaction, progress)
+                }
+                try transaction.merge.setCompared(incoming.filter { $0.snapshot != nil }.map(\.schema))
+                try prepared.merging.finish(incoming, changes)
+                return replaced
+            }
+            if view != nil { for schema in schemas { try transaction.tracking.setIncomplete(of: schema) } }
+            if let token { try recordApplied(AppliedVersion(token), in: transaction) }
+            try transaction.state.setView(view)
+            for (one, done) in zip(incoming, replaced) {
+                try transaction.datasetStates.set(
+                    DatasetState(
+                        name: one.schema.name, syncTimestamp: one.fields.syncTimestamp, recordCount: one.fields.recordCount, unknownFields: done.unknownFields))
+            }
+            try device.recordSuccess(.import, in: transaction)
+            if token != nil { try device.nextNonce(in: transaction) }
+            try ledger.finish()
+            return Replaced(
+                datasets: replaced, notices: try transaction.triggerNotices + (ignoringChecks ? brokenChecks(schemas, in: transaction) : []))
+        }
+    }
+
+    /// What there is to say of rows that break CHECK constraints of this device's tables.
+    private func brokenChecks(_ schemas: [DatasetSchema], in transaction: LocalTransaction) throws -> [String] {
+        try schemas.flatMap { schema in
+            try transaction.tables.rowsBreakingChecks(of: schema, keys: 3).map { CheckReport(schema, $0.check, $0.count, $0.keys).sentence }
+        }
+    }
+
+    /// How each dataset is merged and applied. Nothing in the datasets' tables is changed yet.
+    private struct Prepared {
+        let merging: MergingImport
+        let rules: [MergeRule]
+        let importers: [DatasetImporter?]
+        let plans: [DatasetImporter.Plan?]
+    }
+
+    /// Consolidates the log and compares the rows; nil if another program changed rows meanwhile.
+    private func prepare(_ changes: ZoneChanges?, _ ledger: ImportLedger, in transaction: LocalTransaction) throws -> Prepared? {
+        let schemas = incoming.map(\.schema)
+        if local.mustBeCompared {
+            try transaction.changeLog.consolidate(of: device.settings.datasets)
+            if try MessageComposer(device: device).hasUnsent(in: transaction) { return nil }
+        }
+        try willReplace(transaction)
+        var acting = device
+        if discardsChanges {
+            for schema in device.settings.datasets { try transaction.changeLog.discard(of: schema) }
+            acting.settings.replacesOwnRows = true
+        }
+        if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
+        let merging = try MergingImport(device: acting, transaction: transaction, schemas: schemas, isView: view != nil, ledger: ledger)
+        if let fork = local.upstream?.fork, device.settings.role.publishes { try transaction.inbox.forgetAnswers(after: fork.number) }
+        try local.answers.take(in: transaction, role: device.settings.role, at: device.now())
+        if let fork = local.upstream?.fork { try trackAgain(after: fork, in: transaction) }
+        let rules = incoming.map { merging.rule(of: $0, in: changes, isFirst: local.applied == nil) }
+        let importers = incoming.indices.map { index in
+            incoming[index].snapshot.map {
+                DatasetImporter(
+                    schema: incoming[index].schema, asset: $0, database: device.database, keepsInstants: device.settings.role.publishes, progress: progress,
+                    rule: rules[index])
+            }
+        }
+        // Compare all rows before the first one changes: other connections see only committed data.
+        return Prepared(merging: merging, rules: rules, importers: importers, plans: try importers.map { try $0?.plan(transaction) })
+    }
+
+    /// Tracks this device's published changes again after a fork.
+    private func trackAgain(after fork: AppliedVersion, in transaction: LocalTransaction) throws {
+        _ = try transaction.publishedChanges.trackAgain(of: device.settings.datasets, after: fork.number)
+        try transaction.lineage.forget(after: fork.number)
+    }
+
+    /// Forgets published changes after other devices have published on top of them.
+    private func forgetPublished(_ upstream: UpstreamChanges, in transaction: LocalTransaction) throws {
+        try transaction.publishedChanges.forget(
+            before: upstream.newestCommit(notBy: device.settings.device), orAt: device.now().advanced(byMicroseconds: -UpstreamChanges.retention))
+    }
+
+    private func recordApplied(_ version: AppliedVersion, in transaction: LocalTransaction) throws {
+        let fields = Dictionary(uniqueKeysWithValues: incoming.map { ($0.schema.name, $0.fields) })
+        // After a view or a fork, the stored records of a dataset belong to another version than its rows.
+        try transaction.keepFields(
+            fields, of: device.settings.datasets, before: local.view == nil && local.upstream?.fork == nil ? local.applied : nil, now: version)
+        try transaction.state.setApplied(version)
+    }
+}
