@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs snapsync and its competitors in turn on the same data and prints one table of ratios, and one of goals.
 
-usage: bench.py SNAPSYNC [--sizes 150,100000,1000000] [--rewritten 100000] [--rounds 3] [--directory DIR] [--python PROGRAM]
+usage: bench.py SNAPSYNC [--sizes 100,150,1000,10000,100000,1000000] [--rewritten 100000] [--rounds 3] [--json FILE] [--directory DIR] [--python PROGRAM]
 
 In every round ours and theirs run one after the other, so that a slow or busy machine slows both; the figures are medians, the ratios (of
 elapsed and of processor time) are the medians of the rounds' ratios. Runs of milliseconds are repeated more often. "peak" is the largest resident memory of any one process,
@@ -130,6 +130,7 @@ class Bench:
         self.nothing_new(count)
         if count >= 100_000 and not any(row["job"].startswith("bulk insert") for row in self.rows):
             self.tracked_insert(100_000)
+            self.more_and_more_changed(count)
 
     def fresh_cloud(self):
         if os.path.exists(self.path("cloud")):
@@ -176,9 +177,9 @@ class Bench:
                     pairs.append((ours, self.theirs(competitor.pipeline)))
                 self.add(count, job, pairs, competitor.name, read, self.size(competitor))
 
-    def change(self, count):
+    def change(self, count, changed=CHANGED):
         self.changes = getattr(self, "changes", 1) + 1
-        self.ours("generate", "--db", "writer.db", "--mark-read", min(CHANGED, count), "--seed", self.changes)
+        self.ours("generate", "--db", "writer.db", "--mark-read", min(changed, count), "--seed", self.changes)
 
     def few_changed(self, count):
         exports, imports = [], []
@@ -197,9 +198,10 @@ class Bench:
         if count > 1000:
             self.copied_changes(count)
 
-    def copied_changes(self, count):
-        """The tools that carry a file: what they find changed in the database's own file, its log emptied beforehand."""
-        checkpoint = "sqlite3 writer.db 'PRAGMA wal_checkpoint(TRUNCATE)' > checkpoint.txt"
+    CHECKPOINT = "sqlite3 writer.db 'PRAGMA wal_checkpoint(TRUNCATE)' > checkpoint.txt"
+
+    def copiers(self):
+        """The tools that carry a file and are installed: each competitor, and how to read from its output what it sent. Each has a first copy of the database, its log emptied."""
         os.environ["RESTIC_PASSWORD"] = "benchmark"
         os.environ["RESTIC_CACHE_DIR"] = self.path("restic-cache")
         rsync = "rsync --inplace --no-whole-file --stats writer.db mirror.db"
@@ -209,20 +211,39 @@ class Bench:
             ("restic of the database", "restic", f"restic -q -r restic init && {restic}", "restic -r restic backup --json writer.db", self.sent_by_restic),
         ]:
             competitor = Competitor(name, needs, pipeline)
-            if not self.has(competitor):
-                continue
-            self.theirs(f"{checkpoint} && {first} > first.txt")
+            if self.has(competitor):
+                self.theirs(f"{self.CHECKPOINT} && {first} > first.txt")
+                yield competitor, sent
+
+    def copied_changes(self, count):
+        """The tools that carry a file: what they find changed in the database's own file, its log emptied beforehand."""
+        for competitor, sent in self.copiers():
             pairs = []
             for _ in range(self.options.rounds):
                 self.change(count)
                 before = self.cloud_files()
                 ours = self.ours("export", "--db", "writer.db")
                 written = self.written_since(before)
-                self.theirs(checkpoint)
-                pairs.append((ours, self.theirs(pipeline)))
-            self.add(count, f"{CHANGED} rows changed, to the shared directory", pairs, name, written, sent(pairs[-1][1].output))
+                self.theirs(self.CHECKPOINT)
+                pairs.append((ours, self.theirs(competitor.pipeline)))
+            self.add(count, f"{CHANGED} rows changed, to the shared directory", pairs, competitor.name, written, sent(pairs[-1][1].output))
         self.remove("restic", "restic-cache", "mirror.db")
         self.ours("import", "--db", "reader.db")
+
+    def more_and_more_changed(self, count):
+        """What one change after another sends, each of ten times as many rows, once: ours, the tools that carry a file, and a dump."""
+        tools = list(self.copiers()) + [(each, lambda _, each=each: self.size(each)) for each in self.exports[:2] if self.has(each)]
+        for changed in (1, 10, 100, 1000, 10_000, 100_000):
+            self.change(count, changed)
+            before = self.cloud_files()
+            ours = self.ours("export", "--db", "writer.db")
+            written = self.written_since(before)
+            self.theirs(self.CHECKPOINT)
+            for competitor, sent in tools:
+                theirs = self.theirs(competitor.pipeline)
+                self.add(count, f"{changed:,} rows changed, bytes", [(ours, theirs)], competitor.name, written, sent(theirs.output))
+                self.rows[-1]["changed"] = changed
+        self.remove("restic", "restic-cache", "mirror.db")
 
     @staticmethod
     def sent_by_rsync(output):
@@ -330,7 +351,7 @@ class Bench:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("snapsync")
-    parser.add_argument("--sizes", default="150,100000,1000000")
+    parser.add_argument("--sizes", default="100,150,1000,10000,100000,1000000")
     parser.add_argument("--rewritten", default="100000", help="the sizes of the tables that are written whole, and of those with other keys and columns")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--directory", help="where to work; default: a temporary directory, removed at the end")

@@ -16,7 +16,9 @@ if [ "${ONLY:-datasets}" = datasets ]; then
     options=()
     if [ -x .build-bench/python/bin/python ]; then options+=(--python "$PWD/.build-bench/python/bin/python"); fi
     if [ -n "${DIRECTORY:-}" ]; then options+=(--directory "$DIRECTORY"); fi
-    python3 Benchmarks/bench.py "$(built .build-static snapsync)" --sizes "${SIZES-150,100000,1000000}" --rewritten "${REWRITTEN-100000}" --rounds "$rounds" "${options[@]}"
+    python3 Benchmarks/bench.py "$(built .build-static snapsync)" --sizes "${SIZES-100,150,1000,10000,100000,1000000}" --rewritten "${REWRITTEN-100000}" --rounds "$rounds" \
+        --json .build-bench/figures.json "${options[@]}"
+    if .build-bench/python/bin/python Benchmarks/plot.py .build-bench/figures.json .build-bench/performance.svg; then echo "plot: .build-bench/performance.svg"; fi
 fi
 if [ "${ONLY:-small}" = small ]; then
     python3 Benchmarks/small_bench.py "$(built .build-static snapsync)" ${DIRECTORY:+--directory "$DIRECTORY"}

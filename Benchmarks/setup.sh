@@ -18,8 +18,8 @@ fi
 
 # Python's fastest libraries, newer than Debian's, in an environment of their own.
 libraries=.build-bench/python
-if ! "$libraries/bin/python" -c 'import isal, orjson; orjson.Fragment' 2>/dev/null; then
-    echo "bench: installing orjson and isal into $libraries"
-    { python3 -m venv "$libraries" && "$libraries/bin/pip" install --quiet orjson isal; } \
-        || echo "bench: orjson and isal could not be installed"
+if ! "$libraries/bin/python" -c 'import isal, matplotlib, orjson; orjson.Fragment' 2>/dev/null; then
+    echo "bench: installing orjson, isal and matplotlib into $libraries"
+    { python3 -m venv "$libraries" && "$libraries/bin/pip" install --quiet orjson isal matplotlib; } \
+        || echo "bench: orjson, isal and matplotlib could not be installed"
 fi

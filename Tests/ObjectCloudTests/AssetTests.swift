@@ -15,7 +15,14 @@ struct ObjectAssetTests {
         return cloud
     }
 
-    private func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) } }
+    /// Bytes that repeat after a prime number of them, so that no part or range equals the next one.
+    private func bytes(_ count: Int) -> [UInt8] {
+        let some = (0..<65521).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+        var all: [UInt8] = []
+        all.reserveCapacity(count + some.count)
+        while all.count < count { all += some }
+        return Array(all.prefix(count))
+    }
 
     private func write(_ bytes: [UInt8], to cloud: ObjectCloud, by step: Int = 1 << 20) async throws -> CloudAsset {
         let writer = try await cloud.newAsset(for: "notes_data", number: 1, kind: .snapshot, in: .standard)

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Draws what bench.py measured, on logarithmic scales: time against rows for a full export and a full import, and bytes against changed rows.
+
+usage: plot.py FIGURES.json PLOT.svg
+
+FIGURES.json is what `bench.py --json` writes. Needs matplotlib, which setup.sh installs beside the other libraries of Python.
+"""
+import json, statistics, sys
+
+import matplotlib
+matplotlib.use("svg")
+# Text stays text, and the same figures give the same file.
+matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "snapsync", "font.family": "sans-serif", "font.size": 9})
+import matplotlib.pyplot as plt
+
+OURS = "snapsync"
+COLOURS = {OURS: "#c1121f"}
+
+
+def times(rows, job):
+    """Seconds by the number of rows, of us (the median over all competitors' pairs) and of each competitor."""
+    lines = {OURS: {}}
+    for row in (row for row in rows if row["job"] == job and row["competitor"]):
+        lines[OURS].setdefault(row["rows"], []).append(row["ours_s"])
+        lines.setdefault(row["competitor"], {}).setdefault(row["rows"], []).append(row["theirs_s"])
+    return {name: {count: statistics.median(found) for count, found in line.items()} for name, line in lines.items()}
+
+
+def sent(rows):
+    """Bytes by the number of changed rows."""
+    lines = {OURS: {}}
+    for row in (row for row in rows if "changed" in row):
+        lines[OURS][row["changed"]] = row["ours_bytes"]
+        lines.setdefault(row["competitor"], {})[row["changed"]] = row["theirs_bytes"]
+    return lines
+
+
+def draw(axes, title, across, up, lines):
+    axes.set(title=title, xlabel=across, ylabel=up, xscale="log", yscale="log")
+    for name, line in lines.items():
+        if line:
+            points = sorted(line.items())
+            ours = {"color": COLOURS[OURS], "linewidth": 2.4, "zorder": 3} if name == OURS else {"linewidth": 1.2}
+            axes.plot([x for x, _ in points], [y for _, y in points], marker="o", markersize=3, label=name, **ours)
+    axes.grid(True, which="major", linewidth=0.4)
+    axes.legend(fontsize=7)
+
+
+def main():
+    figures, plot = sys.argv[1:]
+    with open(figures) as file:
+        rows = json.load(file)
+    sizes = [row["rows"] for row in rows if "changed" in row]
+    figure, axes = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
+    draw(axes[0], "a full export", "rows", "seconds", times(rows, "export, whole"))
+    draw(axes[1], "a full import into an empty database", "rows", "seconds", times(rows, "import, into an empty database"))
+    draw(axes[2], "what a change of %s rows sends" % (f"some of {sizes[0]:,}" if sizes else "some"), "changed rows", "bytes", sent(rows))
+    figure.savefig(plot, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()
