@@ -154,10 +154,24 @@ def met(world, name, place, mine, theirs, mail, chooser, old, seen):
             new = {index: entry.row[index] for index, _ in based}
             if entry is not mine and all(kept.row[index] == value for index, value in new.items()):
                 continue
-            if all(kept.row[index] == value for index, value in based) or wins(chooser, entry, kept):
+            if unchanged(kept.row, new, based) or wins(chooser, entry, kept):
                 kept = Entry(mail.patched(place, kept.row, new), max(entry.lo, kept.lo), max(entry.hi, kept.hi), entry.origin)
         return kept, kept is not theirs
-    return (mine, True) if wins(chooser, mine, theirs) else (theirs, False)
+    if wins(chooser, mine, theirs):
+        return mine, True
+    if seen is not None and place not in world.devices[name].whole and mine.row is not None and theirs.row is not None and all(
+            message.entry != mine for message in world.devices[name].pending):
+        # What a message carries of the change goes on alone.
+        based = tuple((index, seen[index]) for index in seen if mine.row[index] != seen[index])
+        new = {index: mine.row[index] for index, _ in based}
+        if any(theirs.row[index] != value for index, value in new.items()) and unchanged(theirs.row, new, based):
+            return Entry(mail.patched(place, theirs.row, new), max(mine.lo, theirs.lo), max(mine.hi, theirs.hi), mine.origin), True
+    return theirs, False
+
+
+def unchanged(row, new, based):
+    """Whether each column of a patch is what the reader saw there, or what the patch sets already."""
+    return all(row[index] is ANY or row[index] == value or row[index] == new[index] for index, value in based)
 
 
 def wins(chooser, mine, theirs):
@@ -343,7 +357,7 @@ def decide(world, know, message, mine, mail, chooser):
     if message.kind == "patch":
         if mine is None or mine.row is None:
             return None, "refused"
-        if not all(mine.row[index] is ANY or mine.row[index] == value for index, value in message.based) and not wins(chooser, message.entry, mine):
+        if not unchanged(mine.row, {index: message.entry.row[index] for index, _ in message.based}, message.based) and not wins(chooser, message.entry, mine):
             return None, "refused"
         row = mail.patched(message.place, mine.row, {index: message.entry.row[index] for index, _ in message.based})
     else:

@@ -257,6 +257,29 @@ import Testing
             #expect(try scene.succeed("messages --db r.db").contains("refused: rowPatched notes k"))
         }
 
+        /// The reader's row outlived the writer's edit of a column that no message carries. A patch carries all that is edited after that, not only
+        /// the columns of the patch before.
+        @Test func aLaterPatchCarriesColumnsThatTheOneBeforeDidNotHave() throws {
+            try scene.scratch.write(
+                """
+                {"formatVersion":1,"datasets":[{"name":"notes","key":"id","columns":[{"name":"id","type":"text"},{"name":"a","type":"text"},
+                  {"name":"b","type":"text"},{"name":"c","type":"text"}],"messages":{"patch":["a","b"]}}]}
+                """, to: "datasets.json")
+            for (name, role) in [("w", "writer"), ("r", "reader")] {
+                let first = name == "w" ? "INSERT INTO notes VALUES('k', 'a1', 'b1', 'c1')" : ""
+                try edit(name, "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, a TEXT NOT NULL, b TEXT NOT NULL, c TEXT NOT NULL); \(first)", 0)
+                try run("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets datasets.json", 1)
+                try run("sync --quiet --db \(name).db", 2)
+            }
+            try edit("w", "UPDATE notes SET c = 'of the writer'", 10)
+            try edit("r", "UPDATE notes SET a = 'a2', c = 'of the reader'", 20)
+            for (name, seconds) in [("w", 21), ("r", 22)] as [(String, Int64)] { try run("sync --quiet --db \(name).db", seconds) }
+            try edit("r", "UPDATE notes SET a = 'a3', b = 'b3'", 30)
+            for (name, seconds) in [("r", 31), ("w", 32), ("r", 33)] as [(String, Int64)] { try run("sync --quiet --db \(name).db", seconds) }
+            #expect(try rows("w", "SELECT * FROM notes") == "k|a3|b3|of the writer\n")
+            #expect(try rows("r", "SELECT * FROM notes").hasPrefix("k|a3|b3|"))
+        }
+
         @Test func jsonTextNullComesBackAsItWas() throws {
             try scene.scratch.write(
                 """

@@ -79,15 +79,19 @@ extension Outbox {
             .bind(.integer(id), .key(change.key), .integer(change.sequence)).integer() == 1
     }
 
-    /// The body of the last message about an entity, or what was recorded for a change without a message; nil if there is none.
-    package func lastBody(of key: EntityKey, in schema: DatasetSchema) throws -> (body: Data, isMessage: Bool)? {
+    /// What the columns that messages patch held when a change of an entity was compared last, as a partial row; nil if that is not known.
+    package func lastShown(of key: EntityKey, in schema: DatasetSchema) throws -> String? {
         guard let id = try trackingID(schema), try transaction.mailbox.exist() else { return nil }
+        // Earlier versions recorded it only for a change without a message, as its body.
         let statement = try KeyedStatement(
-            db, "SELECT body, id IS NOT NULL FROM snapsync_outbox WHERE dataset = ? AND key = ? AND body IS NOT NULL ORDER BY number DESC LIMIT 1"
+            db,
+            """
+            SELECT ifnull(shown, CASE WHEN id IS NULL THEN body END) AS last FROM snapsync_outbox
+            WHERE dataset = ? AND key = ? AND last IS NOT NULL ORDER BY number DESC LIMIT 1
+            """
         ).bind(.integer(id), .key(key))
         defer { statement.end() }
-        guard try statement.step(), let body = statement.text(0) else { return nil }
-        return (Data(body), statement.integer(1) == 1)
+        return try statement.step() ? statement.string(0) : nil
     }
 
     /// The messages about an entity that were or may have been sent, oldest first. They wait for answers, or their answers may have been missed.

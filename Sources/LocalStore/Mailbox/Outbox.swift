@@ -34,9 +34,11 @@ package struct Outbox: TransactionPart {
     }
 
     /// Records the outcome for a change: a message with an id and a body, or that there is none.
+    ///
+    /// - Parameter shown: the values of the columns that messages patch, as a partial row, when the change was compared.
     package func add(
         _ change: UnsentChange, of schema: DatasetSchema, _ state: OutboxEntry.State, id: String? = nil, body: Data? = nil, coversAll: Bool,
-        comparedWith version: Int, reason: String? = nil
+        comparedWith version: Int, reason: String? = nil, shown: String? = nil
     ) throws {
         guard let dataset = try trackingID(schema) else { return }
         try KeyedStatement(db, "DELETE FROM snapsync_outbox WHERE dataset = ? AND key = ? AND state IN ('local', 'same')")
@@ -45,11 +47,11 @@ package struct Outbox: TransactionPart {
         try KeyedStatement(
             db,
             """
-            INSERT INTO snapsync_outbox(id, dataset, key, seq, state, covers, version, body, reason, filed) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+            INSERT INTO snapsync_outbox(id, dataset, key, seq, state, covers, version, body, reason, shown, filed) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
             """
         ).bind(
             text(id), .integer(dataset), .key(change.key), .integer(change.sequence), text(state.rawValue), .integer(coversAll ? 1 : 0),
-            .integer(Int64(version)), text(body.map { String(decoding: $0, as: UTF8.self) }), text(reason)
+            .integer(Int64(version)), text(body.map { String(decoding: $0, as: UTF8.self) }), text(reason), text(shown)
         ).run()
     }
 

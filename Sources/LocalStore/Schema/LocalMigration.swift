@@ -20,6 +20,7 @@ struct LocalMigration: Sendable {
         LocalMigration(table: .changes, column: "base", definition: "INTEGER"),
         LocalMigration(table: .published, column: "base", definition: "INTEGER"),
         limitedInstants,
+        LocalMigration(table: .outbox, column: "shown", definition: "TEXT"),
     ]
 
     /// Limits instants of the version that are later than the version itself. The code that adds the column also limits the existing instants

@@ -93,7 +93,7 @@ extension LocalTable {
         definition: """
             (
                 number INTEGER PRIMARY KEY, id TEXT UNIQUE, dataset INTEGER NOT NULL, key, seq INTEGER NOT NULL, state TEXT NOT NULL,
-                covers INTEGER NOT NULL, version INTEGER NOT NULL, body TEXT, reason TEXT, filed INTEGER NOT NULL)
+                covers INTEGER NOT NULL, version INTEGER NOT NULL, body TEXT, reason TEXT, filed INTEGER NOT NULL, shown TEXT)
             """,
         indexes: [("snapsync_outbox_change", "(dataset, key, seq)")])
     static let inbox = LocalTable(

@@ -236,13 +236,9 @@ struct MessageComposer: Sendable {
         }
         // Without an earlier comparison (the version that the change was made on is gone) nothing says which columns were edited here: all that
         // differ are patched.
-        guard let last = try transaction.outbox.lastBody(of: change.key, in: schema) else { return nil }
-        let shown =
-            last.isMessage
-            ? try RowPatch(StrictJSON.decode(SyncUpdateMessage.self, from: last.body), schema)?.changes.mapValues(\.new)
-            : try RowPatch.values(String(decoding: last.body, as: UTF8.self), rules.patched, schema)
+        guard let last = try transaction.outbox.lastShown(of: change.key, in: schema) else { return nil }
         var changes: [Int: RowPatch.Change] = [:]
-        for (index, value) in shown ?? [:] where row.values[index] != value {
+        for (index, value) in try RowPatch.values(last, rules.patched, schema) where row.values[index] != value {
             changes[index] = RowPatch.Change(new: row.values[index] ?? .null, seen: value)
         }
         guard !changes.isEmpty else { return .untellable("the version has another state of the row, and messages would undo it") }
@@ -274,10 +270,8 @@ struct MessageComposer: Sendable {
         switch difference {
         case .nothing: try transaction.outbox.add(change, of: schema, .same, coversAll: true, comparedWith: version.number)
         case .untellable(let reason):
-            // A later edit is compared with what the row shows now (``outlived(_:by:_:_:_:in:)``).
-            let shown = rules.rows || change.isDeletion ? nil : try? document(rules.patched, of: change, schema, in: transaction)
             try transaction.outbox.add(
-                change, of: schema, .local, body: shown.map { Data($0.utf8) }, coversAll: false, comparedWith: version.number, reason: reason)
+                change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: reason, shown: shown(change, schema, rules, in: transaction))
         case .put(let entity, let isNew):
             try store(
                 message(rules.vocabulary.type(of: .put, isNew: isNew), change, schema, rules, version, entity: entity), of: change, schema, version,
@@ -289,8 +283,13 @@ struct MessageComposer: Sendable {
             guard let message = try message(changes, change, schema, rules, version, in: transaction) else {
                 return try write(.untellable("the row cannot travel"), of: change, schema, rules, version, in: transaction)
             }
-            try store(message, of: change, schema, version, coversAll: coversAll, in: transaction)
+            try store(message, of: change, schema, version, coversAll: coversAll, shown: shown(change, schema, rules, in: transaction), in: transaction)
         }
+    }
+
+    /// Returns what the patched columns hold now, as a partial row: a later edit is compared with this (``outlived(_:by:_:_:_:in:)``).
+    private func shown(_ change: UnsentChange, _ schema: DatasetSchema, _ rules: MessageRules, in transaction: LocalTransaction) -> String? {
+        rules.rows || change.isDeletion ? nil : try? document(rules.patched, of: change, schema, in: transaction)
     }
 
     /// Makes a message that inserts, replaces or deletes a row.
@@ -353,14 +352,15 @@ struct MessageComposer: Sendable {
     /// Stores a message, unless it is too large.
     private func store(
         _ message: SyncUpdateMessage, of change: UnsentChange, _ schema: DatasetSchema, _ version: AppliedVersion, coversAll: Bool,
-        in transaction: LocalTransaction
+        shown: String? = nil, in transaction: LocalTransaction
     ) throws {
         let body = try StrictJSON.encode(message)
         if body.count > bodyLimit {
             try transaction.outbox.add(
-                change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: "the entity is too large for a message")
+                change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: "the entity is too large for a message", shown: shown)
         } else {
-            try transaction.outbox.add(change, of: schema, .stored, id: message.id, body: body, coversAll: coversAll, comparedWith: version.number)
+            try transaction.outbox.add(
+                change, of: schema, .stored, id: message.id, body: body, coversAll: coversAll, comparedWith: version.number, shown: shown)
         }
     }
 }
