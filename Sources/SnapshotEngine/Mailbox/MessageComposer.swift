@@ -271,7 +271,8 @@ struct MessageComposer: Sendable {
         case .nothing: try transaction.outbox.add(change, of: schema, .same, coversAll: true, comparedWith: version.number)
         case .untellable(let reason):
             try transaction.outbox.add(
-                change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: reason, shown: shown(change, schema, rules, in: transaction))
+                change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: reason, shown: shown(change, schema, rules, in: transaction)
+            )
         case .put(let entity, let isNew):
             try store(
                 message(rules.vocabulary.type(of: .put, isNew: isNew), change, schema, rules, version, entity: entity), of: change, schema, version,
