@@ -32,12 +32,13 @@ setup: ## install the system libraries that are missing
 build: setup ## build the command, optimised
 	$(SWIFT) build -c release --product snapsync
 
-# Without optimisation, but for C code: BoringSSL is many times as slow without. Every job that builds so shares one build.
-DEBUG = -Xcc -O2
+# A release without Swift's optimiser, in a directory of its own. C code is optimised, and the parser of arguments does not check each command's
+# options at every start, as it does in a debug build: that was half of what a short command of the tests cost.
+QUICK = -c release -Xswiftc -Onone -Xswiftc -enable-testing --scratch-path .build-test
 
 demo: setup ## the main job, step by step, on made-up data; builds without optimisation, in a third of the time
-	$(SWIFT) build $(DEBUG) --product snapsync
-	@"$$($(SWIFT) build --show-bin-path)/snapsync" demo
+	$(SWIFT) build $(QUICK) --product snapsync
+	@"$$($(SWIFT) build $(QUICK) --show-bin-path)/snapsync" demo
 
 # In a directory of its own: what long tests spend most time in is optimised (Package.swift), and BoringSSL.
 OPTIMISED = --scratch-path .build-test -Xcc -O2
@@ -45,28 +46,28 @@ torture: export SNAPSYNC_OPTIMISED = 1
 
 test: setup ## build and run all tests
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
-	$(SWIFT) build $(DEBUG) --build-tests --explicit-target-dependency-import-check=error
-	$(SWIFT) test --skip-build
+	$(SWIFT) build $(QUICK) --build-tests --explicit-target-dependency-import-check=error
+	$(SWIFT) test --skip-build $(QUICK)
 
 test-page: ## open the page of `snapsync report` in Chromium, which is installed if it is missing; keeps screenshots in .build/pages
 	@BROWSER=1 Scripts/setup.sh
 	@python3 Tests/Page/browser.py --install
-	$(SWIFT) build $(DEBUG) --build-tests
-	SNAPSYNC_BROWSER=1 $(SWIFT) test --skip-build --filter "PageBrowserTests|PageTests"
+	$(SWIFT) build $(QUICK) --build-tests
+	SNAPSYNC_BROWSER=1 $(SWIFT) test --skip-build $(QUICK) --filter "PageBrowserTests|PageTests"
 	@ls .build/pages/*.png
 
 # Real file systems and programs that move files, one script each in Tests/Transports: `make test-transports ONLY="syncthing"`.
 ONLY ?=
 test-transports: setup ## try the command on real file systems and sync tools; installs what each needs, skips with a reason what cannot run here (ONLY="filesystems syncthing")
-	$(SWIFT) build $(DEBUG) --product snapsync
-	@Tests/Transports/run.sh "$$($(SWIFT) build --show-bin-path)/snapsync" $(ONLY)
+	$(SWIFT) build $(QUICK) --product snapsync
+	@Tests/Transports/run.sh "$$($(SWIFT) build $(QUICK) --show-bin-path)/snapsync" $(ONLY)
 
 test-ceph: setup ## run the tests with a bucket on Ceph's object store, as root, and four peers on two gateways of Ceph and of SeaweedFS; installs Debian's packages
 	@Tests/Servers/ceph.py --install
-	$(SWIFT) build $(DEBUG) --build-tests
-	SNAPSYNC_BUCKET_SERVER=ceph $(SWIFT) test --skip-build --filter "BucketTests|BucketFaultTests"
-	@Tests/Servers/two_gateways.py "$$($(SWIFT) build --show-bin-path)/snapsync" ceph
-	@Tests/Servers/two_gateways.py "$$($(SWIFT) build --show-bin-path)/snapsync" seaweedfs
+	$(SWIFT) build $(QUICK) --build-tests
+	SNAPSYNC_BUCKET_SERVER=ceph $(SWIFT) test --skip-build $(QUICK) --filter "BucketTests|BucketFaultTests"
+	@Tests/Servers/two_gateways.py "$$($(SWIFT) build $(QUICK) --show-bin-path)/snapsync" ceph
+	@Tests/Servers/two_gateways.py "$$($(SWIFT) build $(QUICK) --show-bin-path)/snapsync" seaweedfs
 
 torture: setup ## thousands of random histories, eight processes that are killed for longer, a kill and a failure at every system call; prints its seeds
 	$(SWIFT) build --build-tests $(OPTIMISED)
@@ -75,8 +76,8 @@ torture: setup ## thousands of random histories, eight processes that are killed
 	SNAPSYNC_TORTURE=1 $(SWIFT) test --skip-build $(OPTIMISED) --filter "PowerCutTests|RepairCutTests|EveryDamageTests|snapsyncTests.FaultTests|ThreeWaysTests|RandomHistoryTests|ReadMarkTests|LastWriteWinsTests|RandomVersionsTests"
 
 man: ## write docs/man and docs/cli.md from what the built command says of itself; a test compares
-	$(SWIFT) build $(DEBUG) --product snapsync
-	@Scripts/manual.py "$$($(SWIFT) build --show-bin-path)/snapsync" docs/man docs/cli.md
+	$(SWIFT) build $(QUICK) --product snapsync
+	@Scripts/manual.py "$$($(SWIFT) build $(QUICK) --show-bin-path)/snapsync" docs/man docs/cli.md
 
 oracle: build ## random histories against a model written from the documents (HISTORIES=2000 of each KIND=peers|writer|edits|all, SEED=, JOBS=2); prints and shrinks failures
 	@python3 Tests/Oracle/oracle.py --command "$$($(SWIFT) build -c release --show-bin-path)/snapsync" --kind $(KIND) --histories $(HISTORIES) --jobs $(JOBS) \

@@ -26,6 +26,14 @@ package struct ProgramRun: Sendable {
     ) throws {
         self = try RunningProgram(program, arguments, in: directory, environment: environment, input: input).wait()
     }
+
+    /// Runs a program that takes many seconds, without holding one of the few threads on which tests run.
+    package static func long(_ program: String, _ arguments: [String]) async throws -> ProgramRun {
+        let running = try RunningProgram(program, arguments)
+        return try await withCheckedThrowingContinuation { ended in
+            DispatchQueue.global().async { ended.resume(with: Result { try running.wait() }) }
+        }
+    }
 }
 
 /// A program that runs. ``wait()`` must be called, once.

@@ -6,55 +6,55 @@ import Testing
     /// The command is killed and its system calls fail at a few points of its runs; `make torture` tries all of them.
     ///
     /// The judges are programs of their own (`Tests/Faults`), which read cloud and databases without this project's code.
-    @Suite struct FaultTests {
+    @Suite(.serialized) struct FaultTests {
         private static let scenarios = ["init", "export, snapshot", "import, first", "sync, reader", "sync, peer", "prune"]
 
-        @Test func theJudgesFindWhatIsWrong() throws {
-            try torture("check_judge.py", [], in: [], long: [])
+        @Test func theJudgesFindWhatIsWrong() async throws {
+            try await torture("check_judge.py", [], in: [], long: [])
         }
 
-        @Test func aKillAtAnySystemCallLosesNothing() throws {
-            try torture("kill_everywhere.py", ["--sample", "4"], long: [])
+        @Test func aKillAtAnySystemCallLosesNothing() async throws {
+            try await torture("kill_everywhere.py", ["--sample", "4"], long: [])
         }
 
         /// In a bucket, and at its requests, too.
-        @Test(.enabled(if: BucketServer.isAvailable)) func aKillAtAnySystemCallLosesNothingInABucket() throws {
-            try torture("kill_bucket.py", ["--sample", "4"], in: ["export, snapshot", "import, chain", "sync, reader", "sync, peer"], long: [])
+        @Test(.enabled(if: BucketServer.isAvailable)) func aKillAtAnySystemCallLosesNothingInABucket() async throws {
+            try await torture("kill_bucket.py", ["--sample", "4"], in: ["export, snapshot", "import, chain", "sync, reader", "sync, peer"], long: [])
         }
 
         /// Of the commands that make a sealed zone and change its keys.
-        @Test func aKillAtAnySystemCallLeavesASealedZoneItsKeys() throws {
-            try torture("kill_sealed.py", ["--sample", "2"], in: [], long: [])
+        @Test func aKillAtAnySystemCallLeavesASealedZoneItsKeys() async throws {
+            try await torture("kill_sealed.py", ["--sample", "2"], in: [], long: [])
         }
 
         /// A bit of any file of a sealed zone; with SNAPSYNC_TORTURE more of them.
-        @Test func aFlippedBitOfASealedZoneChangesNoRow() throws {
-            try torture("flip_sealed.py", ["--step", "997"], in: [], long: ["--step", "19"])
+        @Test func aFlippedBitOfASealedZoneChangesNoRow() async throws {
+            try await torture("flip_sealed.py", ["--step", "997"], in: [], long: ["--step", "19"])
         }
 
         /// Of the syncs that carry readers' edits of an application's own tables.
-        @Test func aKillAtAnySystemCallBringsEachEditOnce() throws {
-            try torture("kill_edits.py", ["--sample", "3"], in: [], long: [])
+        @Test func aKillAtAnySystemCallBringsEachEditOnce() async throws {
+            try await torture("kill_edits.py", ["--sample", "3"], in: [], long: [])
         }
 
-        @Test func aFailingSystemCallIsNeverPassedOffAsSuccess() throws {
-            try torture("fail_everywhere.py", ["--each", "1", "--sample", "6"], long: ["--each", "1"])
+        @Test func aFailingSystemCallIsNeverPassedOffAsSuccess() async throws {
+            try await torture("fail_everywhere.py", ["--each", "1", "--sample", "6"], long: ["--each", "1"])
         }
 
-        @Test func aFullDiskIsReportedAndLosesNothing() throws {
-            try torture("full_disk.py", ["--sample", "2"], in: ["import, first", "sync, writer"], long: [])
+        @Test func aFullDiskIsReportedAndLosesNothing() async throws {
+            try await torture("full_disk.py", ["--sample", "2"], in: ["import, first", "sync, writer"], long: [])
         }
 
         /// Runs a judge; with SNAPSYNC_TORTURE in all scenarios, and `long` in place of the sample.
         private func torture(
             _ script: String, _ sample: [String], in scenarios: [String] = scenarios, long: [String], at location: SourceLocation = #_sourceLocation
-        ) throws {
+        ) async throws {
             let environment = ProcessInfo.processInfo.environment
             let seed = environment["SNAPSYNC_TORTURE_SEED"] ?? "1"
             let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Faults/\(script)").path
             let isLong = environment["SNAPSYNC_TORTURE"] != nil
             let words = isLong ? long : sample + scenarios.flatMap { ["--only", $0] }
-            let run = try ProgramRun("python3", [path, BuiltCommand.path(), "--seed", seed] + words)
+            let run = try await ProgramRun.long("python3", [path, BuiltCommand.path(), "--seed", seed] + words)
             print("\(script), seed \(seed)\n\(run.text)")
             #expect(run.status == 0, "\(run.text)\(run.errorText)", sourceLocation: location)
         }

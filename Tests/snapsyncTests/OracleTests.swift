@@ -8,12 +8,12 @@ import Testing
     /// The judge is a model in Python (`Tests/Oracle`), written from the documents alone. It runs the built command and `sqlite3`, and compares
     /// every device with the model after every step. A history that fails is run three times more, and counts if it fails again: what a kill or a race does
     /// to it differs from run to run.
-    @Suite struct OracleTests {
+    @Suite(.serialized) struct OracleTests {
         @Test(arguments: ["peers", "writer", "edits"])
-        func twentyHistoriesEndAsTheModelSays(kind: String) throws {
+        func twentyHistoriesEndAsTheModelSays(kind: String) async throws {
             let seed = ProcessInfo.processInfo.environment["SNAPSYNC_TORTURE_SEED"] ?? "1"
             let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            let run = try ProgramRun(
+            let run = try await ProgramRun.long(
                 "python3",
                 [
                     "-B", tests.appendingPathComponent("Oracle/oracle.py").path, "--command", BuiltCommand.path(), "--kind", kind, "--histories", "20",

@@ -217,7 +217,7 @@ import Testing
         try scene.succeed("sync --db app.db")
         try scene.succeed("init --db copy.db --cloud cloud --role reader --device r --create")
         for name in ["app", "copy"] {
-            let database = try scene.database("\(name).db")
+            let database = scene.database("\(name).db")
             // Only a deferred foreign key lets the child come before its parent.
             let parent = "INSERT INTO p VALUES('p', 'q'); COMMIT; SELECT count(*) FROM c"
             func isAccepted(_ columns: String, _ values: String) -> Bool {
