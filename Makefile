@@ -99,7 +99,7 @@ sanitize: setup ## run the suites with concurrency under ThreadSanitizer (SUITES
 coverage: setup ## line coverage of the library by its tests, every module and the whole; fails below 90 %
 	@Scripts/coverage.sh
 
-bench: setup ## ours, as installed, and its competitors in turn; prints ratios and goals (ONLY=datasets, small, sealed or cloud: one part; ONLY=scale: many peers, simulated; ONLY=bucket)
+bench: setup ## ours, as installed, and its competitors in turn; prints ratios and goals (ONLY=datasets, small, sealed or cloud: one part; ONLY=scale: many peers, simulated; ONLY=bucket; ONLY=readers: 2,000 readers)
 	@LINK="$(LINK)" Benchmarks/run.sh
 
 install: setup ## install snapsync, its manual pages and completions for bash, zsh and fish into PREFIX (default /usr/local)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the command as `make install` does and measures it against its competitors, then runs of milliseconds and two watches, signed and sealed zones beside a plain one, and a cloud directory beside SQLite.
-# SIZES, SEALED (rows of the zones), REWRITTEN (sizes of the tables that are written whole; 1000000 takes minutes), ROUNDS and DIRECTORY change what is measured and where; ONLY=datasets, ONLY=small, ONLY=sealed or ONLY=cloud leaves the others out; ONLY=scale simulates many peers, ONLY=bucket measures a bucket;
+# SIZES, SEALED (rows of the zones), REWRITTEN (sizes of the tables that are written whole; 1000000 takes minutes), ROUNDS and DIRECTORY change what is measured and where; ONLY=datasets, ONLY=small, ONLY=sealed or ONLY=cloud leaves the others out; ONLY=scale simulates many peers, ONLY=bucket measures a bucket, ONLY=readers a directory with READERS readers;
 # LINK are options of the linker (make bench gives those of make install).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -29,7 +29,10 @@ fi
 if [ "${ONLY:-cloud}" = cloud ]; then
     python3 Benchmarks/cloud_bench.py "$(built .build-static cloudbench)" --rounds "$rounds" ${DIRECTORY:+--directory "$DIRECTORY/cloud-bench"}
 fi
-# These two run only when they are asked for.
+# These run only when they are asked for.
+if [ "${ONLY:-}" = readers ]; then
+    python3 Benchmarks/readers_bench.py "$(built .build-static snapsync)" --readers "${READERS:-2000}" ${DIRECTORY:+--directory "$DIRECTORY"}
+fi
 if [ "${ONLY:-}" = scale ]; then
     scalebench=$(built .build-static scalebench)
     for latency in 20 100 300; do "$scalebench" --peers "${PEERS:-2,5,10,20,50}" --latencies "$latency"; done
