@@ -280,6 +280,31 @@ import Testing
             #expect(try rows("r", "SELECT * FROM notes").hasPrefix("k|a3|b3|"))
         }
 
+        /// Writer and reader inserted rows with one key, and the version that the reader had is pruned. No message mixes the two rows.
+        @Test func anInsertedRowPatchesNoOtherRowOfItsKey() throws {
+            try scene.scratch.write(
+                """
+                {"formatVersion":1,"datasets":[{"name":"notes","key":"id","columns":[{"name":"id","type":"text"},{"name":"a","type":"text"}],
+                  "messages":{"patch":["a"]}}]}
+                """, to: "datasets.json")
+            for (name, role) in [("w", "writer"), ("r", "reader")] {
+                try edit(name, "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, a TEXT NOT NULL)", -74_000)
+                if name == "w" { try edit(name, "INSERT INTO notes VALUES('first', 'first')", -74_000) }
+                try run("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets datasets.json", -74_000)
+                try run("sync --quiet --db \(name).db", -73_990)
+            }
+            try edit("w", "INSERT INTO notes VALUES('k', 'of the writer')", -73_980)
+            try edit("r", "INSERT INTO notes VALUES('k', 'of the reader')", -73_970)
+            try run("sync --quiet --db w.db", -73_960)
+            _ = try ProgramRun("find", ["cloud", "-type", "f", "-exec", "touch", "-d", "4 days ago", "{}", "+"], in: scene.scratch.path)
+            #expect(try run("prune --keep-last 1 --db w.db", 16_000).contains("removed version 1"))
+            for (name, seconds) in [("r", 16_010), ("r", 16_020), ("w", 16_030), ("r", 16_040)] as [(String, Int64)] {
+                try run("sync --db \(name).db", seconds)
+            }
+            #expect(try rows("w", "SELECT a FROM notes WHERE id = 'k'") == "of the writer\n")
+            #expect(try rows("r", "SELECT a FROM notes WHERE id = 'k'") == "of the reader\n")
+        }
+
         @Test func jsonTextNullComesBackAsItWas() throws {
             try scene.scratch.write(
                 """

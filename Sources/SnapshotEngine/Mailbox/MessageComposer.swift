@@ -235,8 +235,10 @@ struct MessageComposer: Sendable {
             guard try transaction.tombstonesAndInstants.appliedInstant(of: change.key, in: schema) ?? own ?? .distantPast > seen else { return nil }
         }
         // Without an earlier comparison (the version that the change was made on is gone) nothing says which columns were edited here: all that
-        // differ are patched.
-        guard let last = try transaction.outbox.lastShown(of: change.key, in: schema) else { return nil }
+        // differ are patched, unless the row was inserted here. Then the version's row is another one, and the two must not be mixed.
+        guard let last = try transaction.outbox.lastShown(of: change.key, in: schema) else {
+            return change.base == nil ? .untellable("the version has another row with this key") : nil
+        }
         var changes: [Int: RowPatch.Change] = [:]
         for (index, value) in try RowPatch.values(last, rules.patched, schema) where row.values[index] != value {
             changes[index] = RowPatch.Change(new: row.values[index] ?? .null, seen: value)
