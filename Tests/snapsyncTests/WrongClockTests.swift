@@ -20,6 +20,17 @@ import Testing
             try run("init --db \(reader).db --create --cloud cloud --role reader --device \(reader)", other)
         }
 
+        /// A writer with a bucket, and two readers that have it, whose clocks are hours behind.
+        private func beginWithTwoSlowReaders() throws {
+            try run("init --db w.db --create --cloud cloud --role writer --device w", 0)
+            try edit("w", "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('b', 'first', '\(text(0))', '\(text(0))')", 0)
+            try run("sync --db w.db", 1)
+            for device in ["r", "s"] {
+                try run("init --db \(device).db --create --cloud cloud --role reader --device \(device)", -20_000)
+                try run("sync --db \(device).db", -20_000)
+            }
+        }
+
         private func bucket(_ name: String) throws -> String { try scene.database("\(name).db").run("SELECT name FROM buckets WHERE id = 'b'") }
 
         @Test func aSlowPublisherAppliesTwoMessagesOfOneReaderInTheirOrder() throws {
@@ -205,13 +216,7 @@ import Testing
 
         /// The same by messages. The writer applies the change of r to the second state, which r had not seen; the third was made on the second.
         @Test(arguments: ["deleted", "east", "west", "north", "south"]) func aMessageThatWonATieIsKnownFromTheStateItReplaced(name: String) throws {
-            try run("init --db w.db --create --cloud cloud --role writer --device w", 0)
-            try edit("w", "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('b', 'first', '\(text(0))', '\(text(0))')", 0)
-            try run("sync --db w.db", 1)
-            for device in ["r", "s"] {
-                try run("init --db \(device).db --create --cloud cloud --role reader --device \(device)", -20_000)
-                try run("sync --db \(device).db", -20_000)
-            }
+            try beginWithTwoSlowReaders()
             try edit("r", name == "deleted" ? "DELETE FROM buckets" : "UPDATE buckets SET name = '\(name)'", -19_990)
             try edit("s", "UPDATE buckets SET name = 'second'", -19_980)
             for (device, seconds) in [("s", -19_970), ("w", 10), ("s", -19_960)] as [(String, Int64)] { try run("sync --db \(device).db", seconds) }
@@ -227,13 +232,7 @@ import Testing
 
         /// A tie makes the winner's change later by a microsecond, which must not make it later than its own author's next edit.
         @Test(arguments: ["east", "west", "north", "south"]) func aReadersLaterEditNeverLosesToItsEarlierOne(name: String) throws {
-            try run("init --db w.db --create --cloud cloud --role writer --device w", 0)
-            try edit("w", "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('b', 'first', '\(text(0))', '\(text(0))')", 0)
-            try run("sync --db w.db", 1)
-            for device in ["r", "s"] {
-                try run("init --db \(device).db --create --cloud cloud --role reader --device \(device)", -20_000)
-                try run("sync --db \(device).db", -20_000)
-            }
+            try beginWithTwoSlowReaders()
             for (device, seconds, value) in [("r", -19_990, name), ("s", -19_980, "other"), ("r", -19_970, "last")] as [(String, Int64, String)] {
                 try edit(device, "UPDATE buckets SET name = '\(value)'", seconds)
                 try run("sync --db \(device).db", seconds)
