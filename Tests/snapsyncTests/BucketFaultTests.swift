@@ -11,9 +11,7 @@ struct BucketFaultTests {
             ($0, [0])
         } + [("403", [0, 77])]
 
-    /// Each fault spoils every request in `SNAPSYNC_TORTURE`, otherwise one in four, another one for each fault.
-    private static let isWhole = ProcessInfo.processInfo.environment["SNAPSYNC_TORTURE"] != nil
-
+    /// Each fault spoils every request with `make torture`, otherwise one in four, another one for each fault.
     @Test(arguments: faults.indices) func editIsPublishedOnceWhateverBecomesOfARequest(number: Int) throws {
         let (fault, codes) = Self.faults[number]
         let devices = try BucketScene(), proxy = try FaultyProxy(before: devices.server.endpoint)
@@ -25,7 +23,7 @@ struct BucketFaultTests {
 
         var version = 1
         for device in ["phone", "watch"] {
-            var request = Self.isWhole ? 1 : 1 + number % 4, isReached = true
+            var request = Sample.isWhole ? 1 : 1 + number % 4, isReached = true
             // A run that was not spoiled has had fewer requests.
             while isReached {
                 version += 1
@@ -39,7 +37,7 @@ struct BucketFaultTests {
                 #expect(try devices.scene.contents("phone.db") == devices.scene.contents("watch.db"), "\(fault) of request \(request)")
                 let status = try JSONSerialization.jsonObject(with: Data(devices.succeed("status --db phone.db --json").utf8)) as? [String: Any]
                 #expect(status?["version"] as? Int == version, "\(fault) of request \(request)")
-                request += Self.isWhole ? 1 : 4
+                request += Sample.isWhole ? 1 : 4
             }
             // A publish has six requests, and one beyond them is tried.
             #expect(request > 6)

@@ -52,8 +52,7 @@ import Testing
             let environment = ProcessInfo.processInfo.environment
             let seed = environment["SNAPSYNC_TORTURE_SEED"] ?? "1"
             let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Faults/\(script)").path
-            let isLong = environment["SNAPSYNC_TORTURE"] != nil
-            let words = isLong ? long : sample + scenarios.flatMap { ["--only", $0] }
+            let words = Sample.isWhole ? long : sample + scenarios.flatMap { ["--only", $0] }
             let run = try await ProgramRun.long("python3", [path, BuiltCommand.path(), "--seed", seed] + words)
             print("\(script), seed \(seed)\n\(run.text)")
             #expect(run.status == 0, "\(run.text)\(run.errorText)", sourceLocation: location)

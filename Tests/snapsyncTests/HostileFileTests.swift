@@ -152,7 +152,7 @@ import Testing
 
     @Test func foreignFilesInGreatNumberStopNobodyAndFillNoScreen() throws {
         let scene = try Scene.phoneAndWatch(notifications: 3, buckets: 1)
-        let count = ProcessInfo.processInfo.environment["SNAPSYNC_TORTURE"] == nil ? 5000 : 100_000
+        let count = Sample.isWhole ? 100_000 : 5000
         try Python.run(
             "import sys\nfor n in range(int(sys.argv[2])): open(f'{sys.argv[1]}/stranger {n}', 'x').close()",
             [scene.scratch.path("\(Scene.zone)/commits"), "\(count)"])

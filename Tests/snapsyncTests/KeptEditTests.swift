@@ -236,6 +236,16 @@ import Testing
             }
         }
 
+        /// A writer that has published a table with one row, and a reader that has imported it.
+        private func begin(_ table: String, _ row: String, _ seconds: Int64) throws {
+            for (name, role) in [("w", "writer"), ("r", "reader")] {
+                try edit(name, "CREATE TABLE \(table)", seconds)
+                if name == "w" { try edit(name, "INSERT INTO notes VALUES(\(row))", seconds) }
+                try run("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets datasets.json", seconds + 1)
+                try run("sync --quiet --db \(name).db", seconds + 2)
+            }
+        }
+
         /// A patch waits for its answer, and the version brings another row with its UNIQUE value: the import must not stop.
         @Test func versionsRowKeepsTheValueThatAWaitingPatchSets() throws {
             try scene.scratch.write(
@@ -243,12 +253,7 @@ import Testing
                 {"formatVersion":1,"datasets":[{"name":"notes","key":"id","columns":[{"name":"id","type":"text"},{"name":"code","type":"text","optional":true}],
                   "messages":{"patch":["code"]}}]}
                 """, to: "datasets.json")
-            for (name, role) in [("w", "writer"), ("r", "reader")] {
-                let first = name == "w" ? "INSERT INTO notes VALUES('k', 'u')" : ""
-                try edit(name, "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, code TEXT UNIQUE); \(first)", 0)
-                try run("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets datasets.json", 1)
-                try run("sync --quiet --db \(name).db", 2)
-            }
+            try begin("notes(id TEXT PRIMARY KEY NOT NULL, code TEXT UNIQUE)", "'k', 'u'", 0)
             try edit("r", "UPDATE notes SET code = 'v'", 10)
             try edit("w", "INSERT INTO notes VALUES('other', 'v')", 11)
             try run("sync --quiet --db w.db", 12)
@@ -265,12 +270,7 @@ import Testing
                 {"formatVersion":1,"datasets":[{"name":"notes","key":"id","columns":[{"name":"id","type":"text"},{"name":"a","type":"text"},
                   {"name":"b","type":"text"},{"name":"c","type":"text"}],"messages":{"patch":["a","b"]}}]}
                 """, to: "datasets.json")
-            for (name, role) in [("w", "writer"), ("r", "reader")] {
-                let first = name == "w" ? "INSERT INTO notes VALUES('k', 'a1', 'b1', 'c1')" : ""
-                try edit(name, "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, a TEXT NOT NULL, b TEXT NOT NULL, c TEXT NOT NULL); \(first)", 0)
-                try run("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets datasets.json", 1)
-                try run("sync --quiet --db \(name).db", 2)
-            }
+            try begin("notes(id TEXT PRIMARY KEY NOT NULL, a TEXT NOT NULL, b TEXT NOT NULL, c TEXT NOT NULL)", "'k', 'a1', 'b1', 'c1'", 0)
             try edit("w", "UPDATE notes SET c = 'of the writer'", 10)
             try edit("r", "UPDATE notes SET a = 'a2', c = 'of the reader'", 20)
             for (name, seconds) in [("w", 21), ("r", 22)] as [(String, Int64)] { try run("sync --quiet --db \(name).db", seconds) }
@@ -287,12 +287,7 @@ import Testing
                 {"formatVersion":1,"datasets":[{"name":"notes","key":"id","columns":[{"name":"id","type":"text"},{"name":"a","type":"text"}],
                   "messages":{"patch":["a"]}}]}
                 """, to: "datasets.json")
-            for (name, role) in [("w", "writer"), ("r", "reader")] {
-                try edit(name, "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, a TEXT NOT NULL)", -74_000)
-                if name == "w" { try edit(name, "INSERT INTO notes VALUES('first', 'first')", -74_000) }
-                try run("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets datasets.json", -74_000)
-                try run("sync --quiet --db \(name).db", -73_990)
-            }
+            try begin("notes(id TEXT PRIMARY KEY NOT NULL, a TEXT NOT NULL)", "'first', 'first'", -74_000)
             try edit("w", "INSERT INTO notes VALUES('k', 'of the writer')", -73_980)
             try edit("r", "INSERT INTO notes VALUES('k', 'of the reader')", -73_970)
             try run("sync --quiet --db w.db", -73_960)

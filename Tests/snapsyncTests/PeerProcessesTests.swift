@@ -8,7 +8,7 @@ import Testing
     @Test func eightPeersThatAreKilledAtRandomConverge() throws {
         let environment = ProcessInfo.processInfo.environment
         let seed = environment["SNAPSYNC_TORTURE_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 1...1_000_000)
-        let rounds = environment["SNAPSYNC_TORTURE"] == nil ? 4 : 40
+        let rounds = Sample.isWhole ? 40 : 4
         print("eight peers: seed \(seed), \(rounds) rounds")
         let scene = try Scene()
         try scene.succeed("init --db d0.db --cloud cloud --role peer --device d0 --create")

@@ -2,20 +2,20 @@ import CloudStore
 import DirectoryCloud
 import Foundation
 import SnapshotModel
+import TestSupport
 import Testing
 
 /// No power cut loses a version that a publisher was told is there, leaves a commit that names a bad asset, or stops what comes next.
 ///
 /// The long form (`make torture`) lets a reader and a publisher go on from every state; here one in so many.
 @Suite struct PowerCutTests {
-    private static let isLong = ProcessInfo.processInfo.environment["SNAPSYNC_TORTURE"] != nil
-    private static let stride = isLong ? 1 : 23
-    private static let limit = isLong ? 4096 : 60
+    private static let stride = Sample.isWhole ? 1 : 23
+    private static let limit = Sample.isWhole ? 4096 : 60
     /// The file systems that the short form tries with every act.
-    private static let kinds = isLong ? SimulatedFileSystem.Kind.allCases : [.full]
+    private static let kinds = Sample.isWhole ? SimulatedFileSystem.Kind.allCases : [.full]
     private static let acts: [(Act, SimulatedFileSystem.Kind)] =
         Act.allCases.flatMap { act in kinds.map { (act, $0) } }
-        + (isLong ? [] : [(.laterVersion, .withoutNameless), (.laterVersion, .withoutLinks)])
+        + (Sample.isWhole ? [] : [(.laterVersion, .withoutNameless), (.laterVersion, .withoutLinks)])
     private static let seed: UInt64 = 20_261_121
 
     /// What a program does, from what was done before it.
@@ -110,7 +110,7 @@ import Testing
             var trial = CutTrial(
                 cut: PowerCut(base: base, operations: begun + next.disk.operations, limit: Self.limit), promise: { next.promise(after: $0 - done) },
                 seed: Self.seed, stride: Self.stride)
-            trial.first = Self.isLong ? done : trial.cut.operations.count
+            trial.first = Sample.isWhole ? done : trial.cut.operations.count
             all.add(await trial.run())
         }
         #expect(all.problems == [])

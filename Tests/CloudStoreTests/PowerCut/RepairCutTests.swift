@@ -2,6 +2,7 @@ import CloudStore
 import DirectoryCloud
 import Foundation
 import SnapshotModel
+import TestSupport
 import Testing
 
 /// A repair that ends anywhere, by a power cut, leaves the damaged file, none, or the whole one; and never loses the damaged bytes.
@@ -27,7 +28,7 @@ import Testing
         }
         let disk = SimulatedFileSystem(image, kind: kind)
         #expect(try await repair(disk)?.setAside?.hasPrefix("\(asset.path).damaged-") == true)
-        let cut = PowerCut(base: image, operations: disk.operations, limit: ProcessInfo.processInfo.environment["SNAPSYNC_TORTURE"] != nil ? 4096 : 40)
+        let cut = PowerCut(base: image, operations: disk.operations, limit: Sample.isWhole ? 4096 : 40)
         var random = SeededGenerator(seed: 7)
         var seen: Set<Int> = []
         var states = 0

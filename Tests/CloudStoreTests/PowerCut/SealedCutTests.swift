@@ -2,6 +2,7 @@ import CloudStore
 import Foundation
 import Sealing
 import SnapshotModel
+import TestSupport
 import Testing
 
 @testable import CommitLog
@@ -11,7 +12,6 @@ import Testing
 ///
 /// As `PowerCutTests`, with the questions of `Tests/Faults/kill_sealed.py`; the long form (`make torture`) goes on from every state.
 @Suite struct SealedCutTests {
-    private static let isLong = ProcessInfo.processInfo.environment["SNAPSYNC_TORTURE"] != nil
     private static let seed: UInt64 = 20_261_123
 
     /// What the publisher does, each after all before it; the number is that of the version that it makes.
@@ -43,7 +43,7 @@ import Testing
         return (image, script)
     }
 
-    @Test(arguments: Act.allCases, isLong ? SimulatedFileSystem.Kind.allCases : [.full])
+    @Test(arguments: Act.allCases, Sample.isWhole ? SimulatedFileSystem.Kind.allCases : [.full])
     func noPowerCutTakesOrShowsKeys(_ act: Act, _ kind: SimulatedFileSystem.Kind) async throws {
         let (base, script) = try await play(act, kind)
         let outcome = try await cut(base, script)
@@ -71,7 +71,7 @@ import Testing
     }
 
     private func cut(_ base: DiskImage, _ script: SealedCloudScript) async throws -> Outcome {
-        let cut = PowerCut(base: base, operations: script.disk.operations, limit: Self.isLong ? 4096 : 40)
+        let cut = PowerCut(base: base, operations: script.disk.operations, limit: Sample.isWhole ? 4096 : 40)
         let memory = CloudChecker.Memory()
         var random = SeededGenerator(seed: Self.seed), seen: Set<Int> = [], outcome = Outcome()
         for count in 0...script.disk.operations.count {
@@ -89,7 +89,7 @@ import Testing
                 do {
                     let number = try await look(image, promise, &problems)
                     outcome.versions.insert(number)
-                    if Self.isLong || outcome.distinct % 7 == 0 { try await goOn(image, promise, after: number, &problems) }
+                    if Sample.isWhole || outcome.distinct % 7 == 0 { try await goOn(image, promise, after: number, &problems) }
                 } catch {
                     problems.append("\(error)")
                 }

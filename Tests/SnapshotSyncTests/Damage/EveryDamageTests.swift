@@ -14,7 +14,7 @@ import Testing
 /// The long form (`make torture`) tries every bit, every length and every two pieces; here one in so many. That every bit of each
 /// file is found by whatever reads it stands in the tests of the rooms below; here a database looks on.
 @Suite(.serialized) struct EveryDamageTests {
-    private static let stride = ProcessInfo.processInfo.environment["SNAPSYNC_TORTURE"] != nil ? 1 : 509
+    private static let stride = Sample.isWhole ? 1 : 509
 
     /// A file of the zone and the reader whose import needs it.
     private struct Target {

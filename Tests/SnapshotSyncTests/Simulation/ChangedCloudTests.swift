@@ -3,6 +3,7 @@ import DirectoryCloud
 import Foundation
 import LocalStore
 import SnapshotModel
+import TestSupport
 import Testing
 
 @testable import SnapshotEngine
@@ -65,7 +66,7 @@ import Testing
             #expect(try zone.devices[device].database.read { try $0.settings.read().device } == ["one", "two"][device], "call \(call)")
             guard wasSwapped else { break }
             // Every call where time does not matter; else a few.
-            call += ProcessInfo.processInfo.environment["SNAPSYNC_TORTURE"] == nil ? 29 : 1
+            call += Sample.isWhole ? 1 : 29
         }
         #expect(refusals > 2, "\(refusals) of \(call) calls")
         try await sync(1 - device)
