@@ -54,7 +54,8 @@ def imported(world, name, chooser):
     old, told = model.base(world, name), before.pending
     for place in device.tracked:
         mine = device.know[place]
-        if mail.columns(place) and mine.row is not None and base_row(world, name, place) is None and all(one.entry != mine for one in told):
+        is_new = base_row(world, name, place) is None or told_gone(told, place)
+        if mail.columns(place) and mine.row is not None and is_new and all(one.entry != mine for one in told):
             # No message adds a row. What is edited in it later counts from here.
             device.silent, device.whole = device.silent | {(place, mine)}, device.whole | {place}
             based[place] = mail.values(place, mine.row)
@@ -88,8 +89,10 @@ def imported(world, name, chooser):
             if still:
                 tracked.add(place)
                 if seen is not None and all(message.entry != mine for message in told):
-                    based[place] = seen
-            elif mine.row != theirs.row and not mail.is_patch(place, base_row(world, name, place), mine.row) and ANY not in (mine.row or ()) + (theirs.row or ()):
+                    # What was not changed here is now what the version has.
+                    taken = kept.row is not None and mine.row is not None and kept.row != mine.row
+                    based[place] = {index: kept.row[index] if taken and mine.row[index] == value else value for index, value in seen.items()}
+            elif place not in world.open and mine.row != theirs.row and not mail.is_patch(place, base_row(world, name, place), mine.row) and ANY not in (mine.row or ()) + (theirs.row or ()):
                 lost.add((name, place, mine.row, theirs.row))
         if kept is not None:
             know[place] = kept
@@ -99,6 +102,9 @@ def imported(world, name, chooser):
     settlement.fight()
     settlement.settle()
     settlement.finish()
+    # A row that comes back is an edit like any other, also if it was refused before.
+    back = set(before.aside) - set(device.aside)
+    device.silent = frozenset((place, entry) for place, entry in device.silent if place not in back)
     for place in device.tracked:
         if isinstance(device.know[place].origin, tuple) and device.know[place].origin[0] == "revived":
             # Whether it is told, and what then becomes of the deletion, is not said.
@@ -209,7 +215,7 @@ def sent(world, name):
             mailed(world, name, "deleted" if entry.row is None else "row", place, entry, None)
         elif entry.row is None and policy.delete:
             mailed(world, name, "deleted", place, entry, None)
-        elif entry.row is not None and place not in device.whole and mail.is_patch(place, old.row if old else None, entry.row):
+        elif entry.row is not None and place not in device.whole and not told_gone(device.pending, place) and mail.is_patch(place, old.row if old else None, entry.row):
             based = mail.changed(place, entry.row, seen)
             if not based:
                 device.silent = device.silent | {(place, entry)}
@@ -229,6 +235,12 @@ def sent(world, name):
         if place in told:
             world.note("message after message")
     return world
+
+
+def told_gone(told, place):
+    """Whether the last message about a row deleted it: a row that is there again is another one, and no patch of the version's."""
+    kinds = [message.kind for message in told if message.place == place]
+    return bool(kinds) and kinds[-1] == "deleted"
 
 
 def silence(world, name, mail, place, entry, seen):
@@ -286,6 +298,8 @@ def applied(world, name, now, chooser):
         blocked = []
         for message in left:
             place, entry, mine = message.place, message.entry, know.get(message.place)
+            if is_beside_open(world, know, message):
+                world.open = world.open | {place}
             row, answer = decide(world, know, message, mine, mail, chooser)
             if answer in ("taken", "dangling"):
                 blocked.append((message, answer))
@@ -324,6 +338,16 @@ def waits(message, now, chooser):
     """Whether a message about a child waits for its parent: for a day after the change."""
     day = now - 24 * 3600 * 1_000_000
     return message.entry.lo > day or (message.entry.hi > day and chooser.choose(2) == 0)
+
+
+def is_beside_open(world, know, message):
+    """Whether a message depends on a row that is open: its parent may be missing, or a row that refers to it may be there."""
+    if not world.open:
+        return False
+    if message.entry.row is not None:
+        return world.schema.parent_of(world.schema.table(message.place[0]), message.entry.row) in world.open
+    return any(other in world.open and entry.row is not None and world.schema.parent_of(world.schema.table(other[0]), entry.row) == message.place
+               for other, entry in know.items())
 
 
 def opened(world, place, entry):

@@ -300,6 +300,43 @@ import Testing
             #expect(try rows("r", "SELECT a FROM notes WHERE id = 'k'") == "of the reader\n")
         }
 
+        /// A table without timestamps: that REPLACE found a row of the version is known all the same, and the row's column is patched.
+        @Test func aRowThatReplaceChangesIsPatched() throws {
+            try scene.scratch.write(
+                """
+                {"formatVersion":1,"datasets":[{"name":"notes","key":"id","columns":[{"name":"id","type":"text"},{"name":"a","type":"text"},
+                  {"name":"b","type":"text","optional":true}],"messages":{"patch":["a"]}}]}
+                """, to: "datasets.json")
+            try begin("notes(id TEXT PRIMARY KEY NOT NULL, a TEXT NOT NULL, b TEXT)", "'k', 'first', 'b'", 0)
+            try edit("w", "UPDATE notes SET b = NULL", 10)
+            try edit("r", "INSERT OR REPLACE INTO notes VALUES('k', 'of the reader', 'b')", 20)
+            for (name, seconds) in [("w", 30), ("r", 31), ("w", 32), ("r", 33)] as [(String, Int64)] { try run("sync --quiet --db \(name).db", seconds) }
+            for name in ["w", "r"] { #expect(try rows(name, "SELECT * FROM notes") == "k|of the reader|\n") }
+        }
+
+        /// A row refers to its parent by the parent's collation.
+        @Test(arguments: ["NOCASE", "RTRIM"]) func aParentInAnotherSpellingIsNotDeletedByAMessage(collation: String) throws {
+            let spelling = collation == "NOCASE" ? "A" : "a "
+            for name in ["w", "r"] {
+                try edit(
+                    name,
+                    "CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL COLLATE \(collation), title TEXT);"
+                        + "CREATE TABLE items(id TEXT PRIMARY KEY NOT NULL, list TEXT REFERENCES lists(id));", 0)
+            }
+            try edit("w", "INSERT INTO lists VALUES('\(spelling)', 'one')", 0)
+            try run("init --db w.db --cloud cloud --role writer --device w --tables all --reader-edits all", 0)
+            try run("sync --quiet --db w.db", 1)
+            try run("init --db r.db --cloud cloud --role reader --device r", 2)
+            try run("sync --quiet --db r.db", 3)
+            try edit("r", "DELETE FROM lists", 10)
+            try edit("w", "INSERT INTO items VALUES('i', 'a')", 20)
+            try run("sync --quiet --db r.db", 21)
+            for (name, seconds) in [("w", 22), ("r", 23)] as [(String, Int64)] {
+                #expect(try scene.run("sync --db \(name).db", environment: clock.environment(seconds)).status == 0)
+            }
+            for name in ["w", "r"] { #expect(try rows(name, "SELECT lists.id, items.id FROM items JOIN lists ON lists.id = list") == "\(spelling)|i\n") }
+        }
+
         @Test func jsonTextNullComesBackAsItWas() throws {
             try scene.scratch.write(
                 """

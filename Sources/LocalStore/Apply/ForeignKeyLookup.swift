@@ -47,7 +47,8 @@ package struct ForeignKeyLookup: TransactionPart {
         let tables = Set(schemas.map { $0.table.asciiLowercased })
         for foreign in try ForeignKey.all(db)
         where foreign.parent.asciiLowercased == schema.table.asciiLowercased && tables.contains(foreign.child.asciiLowercased) {
-            let pairs = foreign.columns.map { "c.\($0.child.sqlIdentifier) = p.\($0.parent.sqlIdentifier)" }.joined(separator: " AND ")
+            // As in a foreign key, the parent's collation counts: of two columns, SQLite takes the left one's.
+            let pairs = foreign.columns.map { "p.\($0.parent.sqlIdentifier) = c.\($0.child.sqlIdentifier)" }.joined(separator: " AND ")
             let isPointedAt =
                 try KeyedStatement(
                     db,

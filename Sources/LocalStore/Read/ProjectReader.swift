@@ -13,24 +13,20 @@ struct ProjectReader {
         let projects = try Columns(.project, of: tables.projects, in: self)
         let items = try Columns(.item, of: tables.items, in: self)
         let link = try link(from: items, to: projects)
-        let parent = try column(link.parent, of: tables.projects)
-        guard
-            let row = try Row.fetchOne(
-                db,
-                sql:
-                    "SELECT *, \(parent.sqlIdentifier) AS snapsync_parent FROM \(tables.projects.sqlIdentifier) WHERE \(projects[.projectID].sqlIdentifier) = ?",
-                arguments: [id])
-        else {
+        let parent = try column(link.parent, of: tables.projects), isProject = "p.\(projects[.projectID].sqlIdentifier) = ?"
+        guard let row = try Row.fetchOne(db, sql: "SELECT * FROM \(tables.projects.sqlIdentifier) p WHERE \(isProject)", arguments: [id]) else {
             throw LocalStoreError(
                 .notFound, at: place(tables.projects), "there is no project of that id",
                 hint: "check the id, and which column holds it: --column project.id=COLUMN")
         }
-        let order = (items.found[.itemPosition].map { [$0] } ?? []) + [items[.itemID]]
+        let order = ((items.found[.itemPosition].map { [$0] } ?? []) + [items[.itemID]]).map { "i.\($0.sqlIdentifier)" }.joined(separator: ", ")
+        // As in a foreign key, the parent's collation counts: of two columns, SQLite takes the left one's.
         let rows = try Row.fetchAll(
             db,
-            sql:
-                "SELECT * FROM \(tables.items.sqlIdentifier) WHERE \(link.child.sqlIdentifier) = ? ORDER BY \(order.map(\.sqlIdentifier).joined(separator: ", "))",
-            arguments: [row["snapsync_parent"] as DatabaseValue])
+            sql: """
+                SELECT i.* FROM \(tables.projects.sqlIdentifier) p JOIN \(tables.items.sqlIdentifier) i
+                ON p.\(parent.sqlIdentifier) = i.\(link.child.sqlIdentifier) WHERE \(isProject) ORDER BY \(order)
+                """, arguments: [id])
         return ProjectDraft(
             id: try text(row, projects, .projectID), title: try text(row, projects, .projectTitle), detail: try text(row, projects, .projectDetail),
             isClosed: try flag(row, projects, .projectClosed),

@@ -113,7 +113,7 @@ extension ChangeLog {
         var replaced: (key: EntityKey?, stamp: LoggedStamp)?
         // Of rows that are there: what the rows had that REPLACE may have removed before. An ignored insert leaves such entries, too.
         var removed: [EntityKey: Int64?] = [:]
-        var overwritten = InsertOriginClassifier(isNoted: schema.timestampIndex != nil)
+        var overwritten = InsertOriginClassifier(isNoted: ChangeTriggers.notesOverwritten(schema))
         while try notes.step() {
             let key = notes.key(1), kind = notes.integer(5)
             if notes.integer(6) == 1 {

@@ -26,6 +26,8 @@ struct ChangeTriggers {
     /// Which generation of triggers: the present one, or one that an earlier version of snapsync installed.
     enum Form {
         case present
+        /// In a table without a timestamp column, nothing is logged before an insert (kind 3), also if messages change single columns of its rows.
+        case unnoted
         /// A scope encloses the whole entry. These triggers log the same and slow the application down more.
         case wideScopes
         /// Without scopes: SQLite refused to drop the timestamp and the columns that the mark check reads. The clock could be a millisecond
@@ -38,7 +40,7 @@ struct ChangeTriggers {
         case unmarked
 
         /// The forms that ``ChangeTracking`` replaces without comparing the table, because they log the same keys.
-        static let earlier: [Form] = [.wideScopes, .earlyClock, .changedMarks, .unmarked]
+        static let earlier: [Form] = [.unnoted, .wideScopes, .earlyClock, .changedMarks, .unmarked]
     }
 
     /// The triggers of a dataset; nil if its table has a unique index on expressions that ``IndexText`` does not understand.
@@ -54,7 +56,7 @@ struct ChangeTriggers {
         let columns = schema.columns.indices.map { isHidden && schema.keyIndices == [$0] ? changedKey : schema.columns[$0].column.sqlIdentifier }
             .joined(separator: ", ")
 
-        let isScoped = form == .present || form == .wideScopes
+        let isScoped = form == .present || form == .unnoted || form == .wideScopes
         let clock = isScoped ? Self.clock : "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
         func note(_ values: String) -> String { "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) VALUES (\(id), \(values));" }
         func trigger(_ name: String, _ event: String, _ body: String, when condition: String? = nil) -> (String, String) {
@@ -75,7 +77,7 @@ struct ChangeTriggers {
         let wide = form == .wideScopes && !blanks.isEmpty ? blank(blanks) : nil
         // Encloses a value in one scope for each row that it refers to, the innermost first.
         func scoped(_ value: String, _ columns: [String], _ rows: String...) -> String {
-            guard form == .present, !columns.isEmpty else { return value }
+            guard form == .present || form == .unnoted, !columns.isEmpty else { return value }
             return rows.reduce("(SELECT \(value))") { "(SELECT \($0) FROM \(blank(columns)) AS \($1))" }
         }
         let new = stamp.map { "NEW.\($0)" } ?? "NULL", old = stamp.map { "OLD.\($0)" } ?? "NULL"
@@ -108,7 +110,11 @@ struct ChangeTriggers {
             trigger("rename", "AFTER UPDATE OF \(changedKey)", noteOld(0), when: key.differs("OLD", "NEW")),
         ]
         // REPLACE runs no delete trigger for the row that it replaces under the same key. The new row's instant must be later than that row's, so
-        // log its timestamp (kind 3, which does not count as a change).
+        // log its timestamp (kind 3, which does not count as a change). Without a timestamp, log that there is a row.
+        if form == .present, stamp == nil, Self.notesOverwritten(schema) {
+            let seen = "3, \(key.logged(of: "t")), 0, NULL, NULL", row = key.isSame("t", "NEW")
+            statements.append(trigger("over", "BEFORE INSERT", noting: seen, where: row))
+        }
         if let stamp {
             let seen = "3, \(key.logged(of: "t")), 0, NULL, t.\(stamp)", row = key.isSame("t", "NEW")
             if isScoped {
@@ -146,6 +152,12 @@ struct ChangeTriggers {
         self.statements = statements
     }
 
+    /// Whether the triggers of a dataset log the row that an insert finds under its key: those of a table with a timestamp column, and of one of whose
+    /// rows messages change single columns. A message about an inserted row must not change another row.
+    static func notesOverwritten(_ schema: DatasetSchema) -> Bool {
+        schema.timestampIndex != nil || schema.messageRules.map { !$0.rows && !$0.patched.isEmpty } ?? false
+    }
+
     /// Milliseconds since 1970 by SQLite's own clock, which is the same in every program that writes the table.
     ///
     /// `julianday` is exact to 40 us, so rounding gives the same millisecond as `strftime` in the same statement.
@@ -170,7 +182,7 @@ struct ChangeTriggers {
             // The column's own collation may ignore a difference in case, so compare the bytes. A column that the application has dropped has no
             // collation.
             let collation = (try? columnCollation(db, table: schema.table, column: column)) ?? "BINARY"
-            let isCollated = (form == .present || form == .wideScopes) && collation != "BINARY"
+            let isCollated = (form == .present || form == .unnoted || form == .wideScopes) && collation != "BINARY"
             return "NEW.\(name)\(isCollated ? " COLLATE BINARY" : "") IS OLD.\(name)"
         }
         return " WHEN " + (changed + same).joined(separator: " AND ") + " THEN 5"

@@ -149,6 +149,7 @@ private struct FutureChanges {
 
     /// The expression of ``seen``.
     ///
+    /// - A change that outlived a version replaces what that version has, which may be later than what it replaced when it was made.
     /// - If the published instant was not recorded, it is no later than the version.
     /// - Without a timestamp column all published instants are recorded. A change without one therefore replaces nothing, or a row from before
     ///   the first version.
@@ -161,9 +162,13 @@ private struct FutureChanges {
                 "(SELECT \(schema.instantSQL("t.\(schema.columns[$0].column.sqlIdentifier)")) FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "c.key")))"
             } ?? "NULL"
         let isUnseen = schema.timestampIndex == nil ? "(c.isNew <> \(TrackedOrigin.inVersion) OR c.base IS NOT c.at)" : "c.isNew = \(TrackedOrigin.new)"
+        let recorded = """
+            coalesce((SELECT at FROM snapsync_instants i WHERE i.dataset = c.dataset AND i.key = c.key),
+                (SELECT at FROM snapsync_tombstones b WHERE b.dataset = c.dataset AND b.key = c.key))
+            """
+        let base = "nullif(nullif(c.base, c.at), \(Int64.min))"
         let known = """
-            coalesce(nullif(nullif(c.base, c.at), \(Int64.min)), (SELECT at FROM snapsync_instants i WHERE i.dataset = c.dataset AND i.key = c.key),
-                (SELECT at FROM snapsync_tombstones b WHERE b.dataset = c.dataset AND b.key = c.key),
+            coalesce(max(\(base), \(recorded)), \(base), \(recorded),
                 CASE WHEN \(isUnseen) OR c.base = \(Int64.min) THEN NULL WHEN c.base = c.at THEN min(:version, ifnull(\(stamp), :version)) ELSE :version END)
             """
         guard hasMailbox else { return known }

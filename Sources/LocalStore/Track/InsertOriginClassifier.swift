@@ -7,7 +7,7 @@ import SnapshotModel
 struct InsertOriginClassifier {
     private static let limit = 64
 
-    /// Whether the dataset's triggers log the row already stored under a key. They do if the table has a timestamp column.
+    /// Whether the dataset's triggers log the row already stored under a key (``ChangeTriggers/notesOverwritten(_:)``).
     private let isNoted: Bool
     private var keys: [EntityKey?] = []
     private var isCertain = true

@@ -82,6 +82,7 @@ package struct BlockMerge {
             switch verdict {
             case .stays:
                 decided.kept.append((change.key, entity != nil))
+                if let entity, ledger != nil { try recordInstant(of: entity, change.key) }
                 if change.isDeletion, entity != nil { deleted.insert(change.key) }
             case .overlaid, .reduced: decided.overlaid.append((change.key, entity != nil))
             case .goes:
@@ -236,6 +237,12 @@ package struct BlockMerge {
 
     private func instant(of entity: EntityState, _ key: EntityKey) throws -> Instant {
         try transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) ?? limited(entity.timestamp)
+    }
+
+    /// Stores the instant of a version's entity whose row stays another: the row's own timestamp does not tell it.
+    private func recordInstant(of entity: EntityState, _ key: EntityKey) throws {
+        let instant = try instant(of: entity, key)
+        if instant != .distantPast { try transaction.tombstonesAndInstants.setPresent(key, at: instant, in: schema) }
     }
 
     private func limited(_ timestamp: Instant?) -> Instant {
