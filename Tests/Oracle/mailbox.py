@@ -20,7 +20,13 @@ def import_reader(world, name, now):
 def forgotten(world, name):
     """A row that was made and deleted between two syncs leaves nothing behind: another device's row of that key is taken as it is."""
     base, told = model.base(world, name), {message.place for message in world.devices[name].pending}
-    gone = {place for place in world.devices[name].tracked if world.devices[name].know[place].row is None and place not in base and place not in told}
+    mail = Mail(world.schema)
+
+    def is_gone(place):
+        """In a table of which no message carries anything, a deletion ends also where the version has deleted the row."""
+        policy = mail.policy(place)
+        return place not in base or (base[place].row is None and not policy.rows and not policy.delete and not mail.columns(place))
+    gone = {place for place in world.devices[name].tracked if world.devices[name].know[place].row is None and is_gone(place) and place not in told}
     if not gone:
         return world
     world = world.copy()

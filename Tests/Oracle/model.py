@@ -141,7 +141,7 @@ def imported(world, name, chooser):
                     # An edit that wins a tie counts as made on top of the version's.
                     kept = mine._replace(lo=max(mine.lo, theirs.lo + 1), hi=max(mine.hi, theirs.hi + 1))
                 if (not device.latched and theirs != published.get(place) and mine.row != theirs.row and not made_by_rule(theirs)
-                        and not are_both_old(theirs, published.get(place))):
+                        and not are_both_old(theirs, published.get(place)) and not is_same_edit(theirs, published.get(place))):
                     lost.add((name, place, theirs.row, mine.row))
             elif mine.row != theirs.row and not device.latched and not made_by_rule(mine):
                 # What a first import replaces is in a file beside the database.
@@ -168,6 +168,11 @@ def is_old_tombstone(entry):
 def are_both_old(entry, seen):
     """Whether neither row may have an instant: then nothing tells the one from the other, and an edit counts as made on top of it."""
     return seen is not None and seen.row is not None and entry.lo == 0 and seen.lo == 0
+
+
+def is_same_edit(entry, seen):
+    """Whether a row has only come back since, a microsecond later: who edited the one has seen the other."""
+    return seen is not None and seen.origin == entry.origin and seen.row == entry.row
 
 
 def made_by_rule(entry):

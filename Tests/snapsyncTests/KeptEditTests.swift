@@ -314,6 +314,21 @@ import Testing
             for name in ["w", "r"] { #expect(try rows(name, "SELECT * FROM notes") == "k|of the reader|\n") }
         }
 
+        /// Both devices write a row's values again. The reader's edit is the later one, whichever way the version comes in.
+        @Test func aReadersEditStaysIfAnEarlierOneGaveTheRowTheSameValues() throws {
+            try scene.scratch.write(
+                """
+                {"formatVersion":1,"datasets":[{"name":"notes","key":"id","columns":[{"name":"id","type":"text"},{"name":"a","type":"text"}]}]}
+                """, to: "datasets.json")
+            try begin("notes(id TEXT PRIMARY KEY NOT NULL, a TEXT NOT NULL)", "'k', 'first'", -28_000)
+            try edit("r", "UPDATE notes SET a = a", 100)
+            try edit("w", "UPDATE notes SET a = a", -27_000)
+            for (name, seconds) in [("w", -26_990), ("r", 110)] as [(String, Int64)] { try run("sync --quiet --db \(name).db", seconds) }
+            try edit("w", "UPDATE notes SET a = 'of the writer'", -26_980)
+            for (name, seconds) in [("w", -26_970), ("r", 120)] as [(String, Int64)] { try run("sync --quiet --db \(name).db", seconds) }
+            #expect(try rows("r", "SELECT a FROM notes") == "first\n")
+        }
+
         /// A row refers to its parent by the parent's collation.
         @Test(arguments: ["NOCASE", "RTRIM"]) func aParentInAnotherSpellingIsNotDeletedByAMessage(collation: String) throws {
             let spelling = collation == "NOCASE" ? "A" : "a "

@@ -103,10 +103,11 @@ struct DatasetImporter: Sendable {
     /// Keeps tracked changes in blocks that do not differ. Such a change gave an entity the same state as the version has. If it was made later,
     /// it must win over a third device's change in between, so it is published with its instant.
     ///
-    /// A reader can only send a message about it. A sent change waits for its answer; an unsent change is kept only if it was made later.
+    /// A reader can only send a message about it. A sent change waits for its answer; an unsent change is kept only if it was made later. Of a table
+    /// that no message changes, a reader keeps them all, as in an import of the changes alone.
     private func keepLaterInstants(outside blocks: [Int], _ merge: BlockMerge, _ transaction: LocalTransaction) throws {
         let differing = Set(blocks)
-        guard keepsInstants else {
+        guard keepsInstants || schema.messageRules == nil else {
             let ranges = blocks.map { asset.range(ofBlock: $0) }
             for (key, isSent) in try transaction.outbox.unansweredKeys(of: schema)
             where !asset.index.blocks.isEmpty && !ranges.contains(where: { $0.contains(key) }) {
