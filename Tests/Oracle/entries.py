@@ -10,6 +10,10 @@ class TooOpen(Exception):
     """More worlds than are worth following."""
 
 
+class Contradiction(Exception):
+    """The answers contradict one another: no order of the instants is as they say."""
+
+
 class Chooser:
     """Answers questions that have several answers: first as it is told, then with the first answer of each; `made` has what was answered."""
 
@@ -41,7 +45,10 @@ def explore(action, clock=0):
     while waiting:
         told = waiting.pop()
         chooser = Chooser(told, clock)
-        result = action(chooser)
+        try:
+            result = action(chooser)
+        except Contradiction:
+            result = None
         if result is not None:
             results.append(result)
         answers = [answer for answer, _ in chooser.made]

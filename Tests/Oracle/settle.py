@@ -1,7 +1,7 @@
 """UNIQUE values, rows set aside and parents that come back: the tables of docs/sync.md, case by case (U1, P5, R3 … are its numbers)."""
 from collections import namedtuple
 
-from entries import Entry
+from entries import Contradiction, Entry
 from values import order
 
 # A row that was set aside: its entry, the reason, and for `parentNeeded` the instant of its deletion is the entry's.
@@ -200,9 +200,12 @@ class Settlement:
     # MARK: coming back
 
     def bring_back(self):
-        changed = True
+        changed, turns = True, 0
         while changed and self.aside:
-            changed = False
+            changed, turns = False, turns + 1
+            if turns > 100:
+                # Three rows, of which each is later than the next one.
+                raise Contradiction()
             waiting = [(place, aside.entry) for place, aside in self.aside.items() if aside.reason != "parentNeeded"]
             while waiting and not changed:
                 best = waiting[0]
