@@ -100,6 +100,11 @@ class Settlement:
                 if version is not None and version.row is not None:
                     lost_local.add(place)
                     waiting.append((place, version))
+                    if self.version_first:
+                        # It ranks higher than the local rows that have their places already.
+                        for other, entry in [(other, entry) for other, entry in self.live(table.name) if other in local]:
+                            self.know[other] = None
+                            waiting.append((other, entry))
                 else:
                     self.know[place] = version
             else:
