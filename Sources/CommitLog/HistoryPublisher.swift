@@ -79,7 +79,8 @@ package struct HistoryPublisher<Store: HistoryStore> {
     }
 
     private func verified(_ prepared: PreparedCommit) throws -> Commit {
-        let commit = try VerifiedCommit(prepared.bytes, number: prepared.token.number, of: history).commit
+        // This device has just signed these bytes; their hash is the token's.
+        let commit = try VerifiedCommit(prepared.bytes, number: prepared.token.number, of: history, knowing: prepared.token).commit
         guard commit.token == prepared.token else {
             throw CloudError(.invalidArguments, at: "\(history.zone)", "the prepared commit's bytes do not match its token")
         }

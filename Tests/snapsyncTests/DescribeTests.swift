@@ -59,7 +59,7 @@ import Testing
             run.errorText == """
                 left out: loose (skipped)
                 left out: search (a virtual table; its contents follow from other tables or belong to the application)
-                left out: entries.length (generated: it follows from other columns)
+                left out: entries.length (generated: it follows from other columns; a table that --create makes lacks it)
                 timestamp of entries: updated_at
                 timestamp of deletions: none; not changed
 

@@ -314,6 +314,59 @@ import Testing
             for name in ["w", "r"] { #expect(try rows(name, "SELECT * FROM notes") == "k|of the reader|\n") }
         }
 
+        /// At a reader, a row gives way to a parent that comes back for the version's child. The version's row takes its place.
+        @Test func theVersionsRowTakesThePlaceOfOneThatGaveWayToAParent() throws {
+            try scene.scratch.write(
+                """
+                {"formatVersion":1,"datasets":[{"name":"lists","key":"id","columns":[{"name":"id","type":"text"},{"name":"code","type":"text"}]},
+                  {"name":"items","key":"id","columns":[{"name":"id","type":"text"},{"name":"list","type":"text"}]}]}
+                """, to: "datasets.json")
+            for (name, role) in [("w", "writer"), ("r", "reader")] {
+                try edit(
+                    name,
+                    "CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL, code TEXT NOT NULL UNIQUE);"
+                        + "CREATE TABLE items(id TEXT PRIMARY KEY NOT NULL, list TEXT NOT NULL REFERENCES lists(id));", 0)
+                if name == "w" { try edit(name, "INSERT INTO lists VALUES('k', 'w')", 0) }
+                try run("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets datasets.json", 1)
+                try run("sync --quiet --db \(name).db", 2)
+            }
+            try edit("r", "DELETE FROM lists; INSERT INTO lists VALUES('l', 'w')", 30)
+            try edit("w", "INSERT INTO items VALUES('i', 'k'); INSERT INTO lists VALUES('l', 'v')", 20)
+            for (name, seconds) in [("w", 40), ("r", 41)] as [(String, Int64)] {
+                #expect(try scene.run("sync --db \(name).db", environment: clock.environment(seconds)).status == 0)
+            }
+            for name in ["w", "r"] { #expect(try rows(name, "SELECT * FROM lists ORDER BY id; SELECT * FROM items") == "k|w\nl|v\ni|k\n") }
+            #expect(try rows("r", "SELECT key, reason FROM snapsync_set_aside") == "l|valueTaken\n")
+        }
+
+        /// A reader's statement deletes a row and takes its children off it. Both have one instant, and the later edits of others do not come between.
+        @Test func aDeletionIsAppliedAfterWhatItsStatementDidToTheChildren() throws {
+            try scene.scratch.write(
+                """
+                {"formatVersion":1,"datasets":[{"name":"lists","key":"id","columns":[{"name":"id","type":"text"},{"name":"title","type":"text"}],
+                  "messages":{"patch":["title"],"delete":true}},{"name":"items","key":"id","columns":[{"name":"id","type":"text"},
+                  {"name":"list","type":"text","optional":true}],"messages":{"rows":true}}]}
+                """, to: "datasets.json")
+            let keys = (1...8).map { "k\($0)" }
+            for (name, role) in [("w", "writer"), ("r", "reader"), ("s", "reader")] {
+                try edit(
+                    name,
+                    "CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL);"
+                        + "CREATE TABLE items(id TEXT PRIMARY KEY NOT NULL, list TEXT REFERENCES lists(id) ON DELETE SET NULL);", 0)
+                if name == "w" { for key in keys { try edit(name, "INSERT INTO lists VALUES('\(key)', 'a'); INSERT INTO items VALUES('\(key)', '\(key)')", 0) } }
+                try run("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets datasets.json", 1)
+                try run("sync --quiet --db \(name).db", 2)
+            }
+            try edit("r", "PRAGMA foreign_keys = ON; DELETE FROM lists", 10)
+            try edit("s", "UPDATE lists SET title = 'b'", 20)
+            for (name, seconds) in [("r", 30), ("s", 31), ("w", 32), ("r", 33), ("s", 34)] as [(String, Int64)] {
+                #expect(try scene.run("sync --db \(name).db", environment: clock.environment(seconds)).status == 0)
+            }
+            for name in ["w", "r", "s"] {
+                #expect(try rows(name, "SELECT count(*) FROM lists; SELECT count(*) FROM items WHERE list IS NULL") == "0\n8\n", "\(name)")
+            }
+        }
+
         /// Both devices write a row's values again. The reader's edit is the later one, whichever way the version comes in.
         @Test func aReadersEditStaysIfAnEarlierOneGaveTheRowTheSameValues() throws {
             try scene.scratch.write(

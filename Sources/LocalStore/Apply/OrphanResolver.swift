@@ -127,8 +127,9 @@ package struct OrphanResolver {
                 if try hasDeletions(link) { children += try orphans(of: childrenOfChanged(link), link, number) }
                 for child in children where try isOrphan(child, link) {
                     changed = true
-                    if let parent = try revive(child, link, now, setAside) {
-                        outcome.revived.append((link.parent, parent))
+                    if let revived = try revive(child, link, now, setAside) {
+                        outcome.revived.append((link.parent, revived.parent))
+                        outcome.setAside += revived.displaced.map { (link.parent, $0.key, $0.instant, $0.isInVersion) }
                     } else if let change = try take(child, link, setAside) {
                         outcome.setAside.append((link.child, child, change.instant, change.isInVersion))
                     }
@@ -197,8 +198,11 @@ package struct OrphanResolver {
     /// Whether the child's parent is still missing. It may have been revived for another child.
     private func isOrphan(_ child: EntityKey, _ link: Link) throws -> Bool { try transaction.references.isDangling(child, of: link.child, [link.key]) }
 
-    /// Inserts the last known row of a child's parent again; nil if there is none, or if it cannot be inserted.
-    private func revive(_ child: EntityKey, _ link: Link, _ now: Instant, _ setAside: (DisplacedRow) throws -> Void) throws -> EntityKey? {
+    /// Inserts the last known row of a child's parent again; nil if there is none, or if it cannot be inserted. Returns the changes made here whose
+    /// rows gave way to it, too: the import must then write the version's entities instead.
+    private func revive(_ child: EntityKey, _ link: Link, _ now: Instant, _ setAside: (DisplacedRow) throws -> Void) throws -> (
+        parent: EntityKey, displaced: [TrackedChange]
+    )? {
         let parents = try KeyedStatement(
             db,
             """
@@ -212,7 +216,8 @@ package struct OrphanResolver {
         let own = try transaction.changeLog.change(of: parent, in: link.parent)
         let published = try transaction.tombstonesAndInstants.tombstone(of: parent, in: link.parent)
         let deleted = [own?.instant, published].compactMap(\.self).max()
-        guard try link.rows.insert(parent, isWhole: true) || displaceOwnRows(holding: parent, link, setAside) else {
+        let displaced = try link.rows.insert(parent, isWhole: true) ? [] : displaceOwnRows(holding: parent, link, setAside)
+        guard let displaced else {
             let (transaction, stashed) = (transaction, link.rows.stashed)
             try setAside(
                 DisplacedRow(schema: link.parent, key: parent, reason: .parentNeeded, instant: (deleted ?? now).forTombstone, displacedAt: deleted) {
@@ -228,30 +233,26 @@ package struct OrphanResolver {
         try transaction.changeLog.track(of: parent, in: link.parent, at: instant, joining: .continuing(base: instant))
         // The version lacks the parent. If a later version has it, another device made that row.
         if own == nil, published != nil { try transaction.merge.outlive(of: parent, in: link.parent, isNew: true) }
-        return parent
+        return (parent, displaced)
     }
 
-    /// At a reader, sets aside its own rows that hold a UNIQUE value of a parent that the version's children need, and inserts the parent.
-    private func displaceOwnRows(holding parent: EntityKey, _ link: Link, _ setAside: (DisplacedRow) throws -> Void) throws -> Bool {
-        guard !publishes else { return false }
+    /// At a reader, sets aside its own rows that hold a UNIQUE value of a parent that the version's children need, and inserts the parent. Returns
+    /// the rows' changes; nil if the rows are not all its own.
+    private func displaceOwnRows(holding parent: EntityKey, _ link: Link, _ setAside: (DisplacedRow) throws -> Void) throws -> [TrackedChange]? {
+        guard !publishes else { return nil }
         let (transaction, schema) = (transaction, link.parent)
         let rivals = try link.rows.rivals(of: parent, isWhole: true)
         let changes = try rivals.compactMap { try transaction.changeLog.change(of: $0, in: schema) }
-        guard !rivals.isEmpty, changes.count == rivals.count, changes.allSatisfy({ $0.isInVersion != true }) else { return false }
+        guard !rivals.isEmpty, changes.count == rivals.count, changes.allSatisfy({ $0.isInVersion != true }) else { return nil }
         for change in changes {
             try setAside(
                 DisplacedRow(schema: schema, key: change.key, reason: .valueTaken, instant: change.instant, displacedAt: nil) {
                     try transaction.rows.giveRow(change.key, of: schema, to: $0)
                 })
-            // Without a timestamp column it is not certain that the version lacks the key. Then the deletion is tracked.
-            guard change.isInVersion == false else {
-                try transaction.merge.displaceRow(change.key, of: schema, at: change.instant)
-                continue
-            }
             _ = try transaction.rows.deleteEntity(change.key, of: schema)
             try transaction.changeLog.forget(of: change.key, in: schema)
         }
-        return try link.rows.insert(parent, isWhole: true)
+        return try link.rows.insert(parent, isWhole: true) ? changes : nil
     }
 
     /// Sets a child aside. Returns its tracked change if it was changed here; the import must then write the version's entity instead.

@@ -100,18 +100,21 @@ struct MailboxProcessor: Sendable {
     }
 
     /// Sorts by instant, but puts deletions of rows that others may refer to at the end, children first: the rows that refer to them may be
-    /// deleted by other messages.
+    /// deleted by other messages. Of one instant, such as those of one statement and its foreign keys' actions, deletions come last, too.
     private func inOrder(_ messages: [IncomingMessage]) -> [IncomingMessage] {
         let places = Dictionary(device.settings.datasets.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
         // If no message adds rows to a dataset, nothing refers to its rows.
-        func rank(_ one: IncomingMessage) -> Int {
-            guard let subject = one.subject, subject.operation == .delete, subject.rules?.rows == true else { return .min }
-            return -(places[subject.schema.name] ?? 0)
+        func rank(_ one: IncomingMessage) -> (all: Int, ofOneInstant: Int) {
+            guard let subject = one.subject, subject.operation == .delete else { return (.min, .min) }
+            let last = -(places[subject.schema.name] ?? 0)
+            return (subject.rules?.rows == true ? last : .min, last)
         }
-        return messages.map { (rank($0), $0) }.sorted { left, right in
-            if left.0 != right.0 { return left.0 < right.0 }
-            return left.1.instant == right.1.instant ? left.1.name.id < right.1.name.id : left.1.instant < right.1.instant
-        }.map(\.1)
+        return messages.map { (rank: rank($0), message: $0) }.sorted { left, right in
+            if left.rank.all != right.rank.all { return left.rank.all < right.rank.all }
+            if left.message.instant != right.message.instant { return left.message.instant < right.message.instant }
+            if left.rank.ofOneInstant != right.rank.ofOneInstant { return left.rank.ofOneInstant < right.rank.ofOneInstant }
+            return left.message.name.id < right.message.name.id
+        }.map(\.message)
     }
 
     /// The result of applying messages.

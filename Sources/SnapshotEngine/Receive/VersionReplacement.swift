@@ -121,6 +121,9 @@ struct VersionReplacement {
     /// Consolidates the log and compares the rows; nil if another program changed rows meanwhile.
     private func prepare(_ changes: ZoneChanges?, _ ledger: ImportLedger, in transaction: LocalTransaction) throws -> Prepared? {
         let schemas = incoming.map(\.schema)
+        // The version's children may need rows that were deleted meanwhile; then their tables must be read, too.
+        let deleted = try transaction.references.deletedParents(among: device.settings.datasets)
+        guard deleted.isSubset(of: local.deletedParents.union(local.untracked)) else { return nil }
         if local.mustBeCompared {
             try transaction.changeLog.consolidate(of: device.settings.datasets)
             if try MessageComposer(device: device).hasUnsent(in: transaction) { return nil }

@@ -41,12 +41,17 @@ import Testing
         #expect(try scene.run("one", "SELECT id, isOrphan FROM buckets ORDER BY id; SELECT id FROM notifications") == "b|1\nc|\nmine\n")
     }
 
-    @Test(arguments: [false, true]) func aParentThatWasDeletedHereComesBackForTheVersionsNewChild(changesOnly: Bool) async throws {
+    /// The application may delete the parent after the import has begun, too, when it has opened the first asset.
+    @Test(arguments: [false, true], [false, true]) func aParentThatWasDeletedHereComesBackForTheVersionsNewChild(changesOnly: Bool, isMeanwhile: Bool)
+        async throws
+    {
         let scene = try await pair(changesOnly: changesOnly)
-        try scene.run("two", "DELETE FROM notifications; DELETE FROM buckets WHERE id = 'b'")
+        let delete: @Sendable () throws -> Void = { try scene.run("two", "DELETE FROM notifications; DELETE FROM buckets WHERE id = 'b'") }
+        if !isMeanwhile { try delete() }
         try scene.run("one", DeviceScene.notification("new", in: "b"))
         try await scene.export("one")
-        let report = try await scene.importNewest("two")
+        let report = try await scene.importNewest(
+            "two", through: isMeanwhile ? FaultyCloudDatabase(wrapping: scene.cloud, .atOpenAsset(delete)) : nil)
         #expect(report.warnings.contains { $0.hasPrefix("buckets: 1 entity revived") })
         #expect(
             try scene.run("two", "SELECT id, isOrphan FROM buckets ORDER BY id; SELECT id FROM notifications; PRAGMA foreign_key_check") == "b|1\nc|\nnew\n")

@@ -49,8 +49,8 @@ struct DeviceScene {
     @discardableResult
     func run(_ name: String, _ sql: String) throws -> String { try SQLiteShell(name, in: scratch.path).run(sql) }
 
-    func engine(_ name: String) throws -> SyncEngine {
-        let cloud = cloud
+    func engine(_ name: String, through other: (any CloudDatabase)? = nil) throws -> SyncEngine {
+        let cloud = other ?? cloud
         return try SyncEngine(database: scratch.path(name), now: clock.now, assetRule: rule) { _ in cloud }
     }
 
@@ -58,8 +58,8 @@ struct DeviceScene {
     func export(_ name: String, allowing allowed: ShrinkApproval = .none) async throws -> ExportReport { try await engine(name).export(allowing: allowed) }
 
     @discardableResult
-    func importNewest(_ name: String, allowing allowed: ShrinkApproval = .none) async throws -> ImportReport {
-        try await engine(name).importNewest(allowing: allowed)
+    func importNewest(_ name: String, through other: (any CloudDatabase)? = nil, allowing allowed: ShrinkApproval = .none) async throws -> ImportReport {
+        try await engine(name, through: other).importNewest(allowing: allowed)
     }
 
     /// What is wrong with *local data = the applied version + the tracked changes*.
