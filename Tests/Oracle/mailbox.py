@@ -88,6 +88,9 @@ def imported(world, name, chooser):
             tracked.add(place)
         else:
             seen = based[place] if place in based else seen_values(mail, place, mine, told, old.get(place))
+            if place in device.wide and mine.row is not None and mail.is_patch(place, base_row(world, name, place), mine.row):
+                # Whether a row that is as it was but for a patch, or altogether, was changed is not known.
+                world.open = world.open | {place}
             if world.pruned and seen is not None and mail.is_patch(place, base_row(world, name, place), mine.row) and all(one.entry != mine for one in told):
                 # What the patch was made on is not known any longer; then the later change wins.
                 world.open = world.open | {place}
@@ -102,7 +105,11 @@ def imported(world, name, chooser):
                 lost.add((name, place, mine.row, theirs.row))
         if kept is not None:
             know[place] = kept
-    device.know, device.tracked, device.whole = know, frozenset(tracked), device.whole & frozenset(tracked)
+    for place in tracked:
+        if takes_a_value(world, know, place, mail):
+            # Whether a patch is shown depends on which of them comes first: the value may be another row's of the version, also one that gives it away here.
+            world.open = world.open | {place}
+    device.know, device.tracked, device.whole, device.wide = know, frozenset(tracked), device.whole & frozenset(tracked), device.wide & frozenset(tracked)
     device.based = {place: seen for place, seen in based.items() if place in tracked}
     settlement = Settlement(world, name, chooser, before, version_first=True, reader=True)
     settlement.fight()
@@ -120,6 +127,16 @@ def imported(world, name, chooser):
         world.lost = world.lost | lost
         world.note("lost edit")
     return world
+
+
+def takes_a_value(world, know, place, mail):
+    """Whether a reader's row has in a column that it may change by itself a UNIQUE value of another row of the version's."""
+    row = know[place].row if know.get(place) else None
+    table = world.schema.table(place[0])
+    columns = set(mail.columns(place)) & {table.position(name) for name in table.unique()}
+    return row is not None and any(
+        other != place and other[0] == place[0] and entry.row is not None and any(row[column] is not None and row[column] == entry.row[column] for column in columns)
+        for other, entry in world.head.items())
 
 
 def stays_refused(world, message, theirs, chooser):

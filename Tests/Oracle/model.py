@@ -63,10 +63,18 @@ def edit(world, name, touches, clock, instant_of, origin):
             lo, hi = later(lo, hi, before)
         elif place in tracked and before.lo < clock + 1000:
             hi = max(hi, before.hi + 1)
+        if touch.before and touch.after and is_wide(world.schema.table(touch.table), touch.before, touch.after):
+            device.wide = device.wide | {place}
         know[place] = Entry(touch.after, lo, hi, (origin, index, "unique") if touch.kind == "replaced" else (origin, index))
         tracked.add(place)
     device.know, device.tracked = know, frozenset(tracked)
     return [world]
+
+
+def is_wide(table, before, after):
+    """Whether a statement changed more than the columns that a reader may change by themselves, and the timestamp."""
+    free = set(table.messages.patch) | {table.timestamp} if table.messages else set()
+    return any(one != other for index, (one, other) in enumerate(zip(before, after)) if all(table.position(name) != index for name in free if name))
 
 
 def own_time(table, touch, instant_of):

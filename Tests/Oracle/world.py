@@ -16,6 +16,8 @@ class Device:
         self.based = {}
         # Of a reader: the places whose change is more than a patch.
         self.whole = frozenset()
+        # Of a reader: the places where a statement changed more than a patch can say, even if it is as it was by now.
+        self.wide = frozenset()
 
     def copy(self):
         other = Device()
@@ -23,7 +25,7 @@ class Device:
         other.aside, other.undo = self.aside, self.undo
         other.waiting, other.replaced = self.waiting, self.replaced
         other.pending, other.silent, other.marks, other.based = self.pending, self.silent, self.marks, self.based
-        other.whole = self.whole
+        other.whole, other.wide = self.whole, self.wide
         return other
 
     def rows(self, schema):

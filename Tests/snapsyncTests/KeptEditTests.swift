@@ -353,7 +353,7 @@ import Testing
                     name,
                     "CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL);"
                         + "CREATE TABLE items(id TEXT PRIMARY KEY NOT NULL, list TEXT REFERENCES lists(id) ON DELETE SET NULL);", 0)
-                if name == "w" { for key in keys { try edit(name, "INSERT INTO lists VALUES('\(key)', 'a'); INSERT INTO items VALUES('\(key)', '\(key)')", 0) } }
+                for key in keys where name == "w" { try edit(name, "INSERT INTO lists VALUES('\(key)', 'a'); INSERT INTO items VALUES('\(key)', '\(key)')", 0) }
                 try run("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets datasets.json", 1)
                 try run("sync --quiet --db \(name).db", 2)
             }

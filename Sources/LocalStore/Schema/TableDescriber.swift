@@ -171,7 +171,8 @@ extension TableDescriber {
             description.carriedByRowid.append(table.name)
         }
         for column in table.columns where column.isGenerated {
-            description.leftOut.append(.init(table: table.name, column: column.name, reason: "generated: it follows from other columns; a table that --create makes lacks it"))
+            description.leftOut.append(
+                .init(table: table.name, column: column.name, reason: "generated: it follows from other columns; a table that --create makes lacks it"))
         }
         let references = Set(
             try ForeignKey.all(db).filter { $0.child.asciiLowercased == table.name.asciiLowercased }.flatMap { $0.columns.map(\.child.asciiLowercased) })
