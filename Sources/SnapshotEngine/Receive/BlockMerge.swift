@@ -82,7 +82,7 @@ package struct BlockMerge {
             switch verdict {
             case .stays:
                 decided.kept.append((change.key, entity != nil))
-                if let entity, ledger != nil { try recordInstant(of: entity, change.key) }
+                if let entity, ledger != nil { try recordInstant(of: entity, under: change) }
                 if change.isDeletion, entity != nil { deleted.insert(change.key) }
             case .overlaid, .reduced: decided.overlaid.append((change.key, entity != nil))
             case .goes:
@@ -239,10 +239,10 @@ package struct BlockMerge {
         try transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) ?? limited(entity.timestamp)
     }
 
-    /// Stores the instant of a version's entity whose row stays another: the row's own timestamp does not tell it.
-    private func recordInstant(of entity: EntityState, _ key: EntityKey) throws {
-        let instant = try instant(of: entity, key)
-        if instant != .distantPast { try transaction.tombstonesAndInstants.setPresent(key, at: instant, in: schema) }
+    /// Stores the instant of a version's entity whose row stays another: neither that row's own timestamp nor what its change replaced tells it.
+    private func recordInstant(of entity: EntityState, under change: TrackedChange) throws {
+        let instant = try instant(of: entity, change.key)
+        if instant != .distantPast, instant != change.base { try transaction.tombstonesAndInstants.setPresent(change.key, at: instant, in: schema) }
     }
 
     private func limited(_ timestamp: Instant?) -> Instant {
