@@ -177,7 +177,9 @@ struct BucketTests {
         #expect(files.contains { $0.hasSuffix(".json.gz") })
         for file in files where devices.scene.scratch.isPlainFile("copy/\(file)") {
             let data = try devices.scene.scratch.read("copy/\(file)")
-            for needle in [Data("CANARY".utf8), Data([0x1F, 0x8B, 0x08]), Data("recordCount".utf8)] { #expect(data.range(of: needle) == nil, "\(file)") }
+            // The whole header of a gzip member: three bytes of it are in one of some hundred sealed files by chance.
+            let header = Data([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF])
+            for needle in [Data("CANARY".utf8), header, Data("recordCount".utf8)] { #expect(data.range(of: needle) == nil, "\(file)") }
         }
     }
 
