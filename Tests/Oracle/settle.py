@@ -192,7 +192,15 @@ class Settlement:
         version = self.head.get(place)
         self.know[place] = version
         if version is not None and version.row is not None and (self.parent_gone_here(place, version.row) or self.rivals(place, version.row)):
+            parent = self.schema.parent_of(self.schema.table(place[0]), version.row)
+            if not self.rivals(place, version.row) and self.can_be_revived(parent):
+                # P1, at the next look.
+                return
             self.displace(place)
+
+    def can_be_revived(self, parent):
+        known = self.last_known(parent)
+        return known is not None and not self.rivals(parent, known) and (parent not in self.aside or self.aside[parent].reason == "parentNeeded")
 
     def parent_gone_here(self, place, row):
         """Whether a row of the version refers to a parent that a change made here took away."""
