@@ -1,0 +1,150 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+import SnapshotVersions
+import StrictText
+
+/// A dataset whose rows were read, and the last log entry that those rows include.
+struct ReadDataset: Sendable {
+    let schema: DatasetSchema
+    let sequence: Int64
+    /// The log's summary of a table in which every row was written; nil if the log was consolidated.
+    var rewritten: RewrittenTable?
+}
+
+/// The stored assets of one version, and the answers for its commit.
+struct StoredVersion: Sendable {
+    var datasets: [DatasetPublisher.Written] = []
+    /// The datasets that were read, including those whose entities did not change.
+    var read: [ReadDataset] = []
+    var answers = MessageAnswers()
+    var assets: [CloudAsset] { datasets.flatMap(\.assets) }
+    func isWritten(_ schema: DatasetSchema) -> Bool { datasets.contains { $0.schema.name == schema.name } }
+}
+
+/// Reads the datasets of a publisher's database from one state, and stores the assets of those that differ from the last version: the stages read,
+/// encode, compress and store of an ``ExportRun``.
+struct VersionWriter: Sendable {
+    let device: SyncContext
+    let level: Int
+    /// Whether to write every dataset whole, changed or not.
+    let isFull: Bool
+    let progress: ProgressHandler?
+    /// The datasets that may become much smaller.
+    let allowed: ShrinkApproval
+
+    /// What became of a version that was to be stored.
+    enum Outcome: Sendable {
+        case stored(StoredVersion)
+        /// The new version would equal the last one.
+        case nothingNew([ReadDataset])
+        /// A dataset needs a snapshot asset, and there are too few connections for it.
+        case needsMoreReaders
+        /// More edits of a dataset have an instant of their own than its asset can hold.
+        case tooManyInstants(DatasetSchema)
+        /// Rows hold values that do not have their columns' types. They can be exported if these columns have the type `any`.
+        case misfits([String: Set<String>])
+    }
+
+    /// Reads the datasets from one state of the database, and stores the assets of those that differ from the last version.
+    func store(on base: ExportBase, readers: Int, _ found: [String: RewrittenTable]) async throws -> Outcome {
+        let settings = device.settings
+        try limitOwnTimestamps(base.last, except: found)
+        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: readers, consolidating: settings.datasets, except: found) }
+        defer { session.end() }
+        var stored = StoredVersion()
+        do {
+            // The session's rows must belong to the version that the export builds on.
+            guard try session.withReader(0, at: .read, { try $0.transaction.state.applied() })?.token == base.token else {
+                throw device.anotherRun(.read)
+            }
+            let latest = try session.withReader(0, at: .read) {
+                try ([$0.transaction.changeLog.latestInstant()] + session.rewritten.values.map(\.latest)).compactMap { $0 }.max()
+            }
+            let crowded = try session.withReader(0, at: .read) { reader in
+                try settings.datasets.compactMap { schema -> Instant? in
+                    if try base.isUntouched(schema, in: reader.transaction) && !isFull { return nil }
+                    return try TombstoneHorizon.crowded(schema, session.rewritten[schema.name], device.assetRule, in: reader.transaction)
+                }
+            }
+            let publisher = DatasetPublisher(
+                device: device, session: session, syncTimestamp: base.timestamp(device.now(), notBefore: latest), number: (base.token?.number ?? 0) + 1,
+                level: level, isFull: isFull, mayReopen: readers == 1, progress: progress,
+                horizon: (crowded + [TombstoneHorizon.now(device.now(), last: base.last)].compactMap(\.self)).max())
+            for schema in settings.datasets {
+                // Rows and log are read from one state: the rows include every log entry up to this number.
+                let (untouched, sequence) = try session.withReader(0, at: .read) {
+                    (try base.isUntouched(schema, in: $0.transaction), try $0.transaction.changeLog.lastEntry())
+                }
+                if untouched && !isFull || base.takenOut.contains(schema.name) { continue }
+                stored.read.append(ReadDataset(schema: schema, sequence: sequence, rewritten: session.rewritten[schema.name]))
+                try await MissingRows(device: device, allowed: allowed).refuse(schema, base.last[schema.name], session)
+                switch try await publisher.write(schema, after: base.last[schema.name]) {
+                case .written(let one): stored.datasets.append(one)
+                case .unchanged: break
+                case .needsMoreReaders:
+                    await device.cloud.discard(stored.assets, in: device.zone)
+                    return .needsMoreReaders
+                case .tooManyInstants:
+                    await device.cloud.discard(stored.assets, in: device.zone)
+                    return .tooManyInstants(schema)
+                }
+            }
+            session.end()
+            stored.answers = try device.database.read(at: .read) { MessageAnswers(try $0.inbox.entries(onlyUnnamed: true)) }
+            return stored.datasets.isEmpty && stored.answers.isEmpty && base.descriptions.isEmpty ? .nothingNew(stored.read) : .stored(stored)
+        } catch {
+            await device.cloud.discard(stored.assets, in: device.zone)
+            // Rows that were not written since the last version are in it, so they can be exported.
+            let touched = settings.datasets.filter { schema in
+                (try? session.withReader(0) { try base.isUntouched(schema, in: $0.transaction) }) != true
+            }
+            switch BadRowSurvey(path: device.database.path, session: session).survey(error, of: touched) {
+            case .refused(let refusal): throw refusal
+            case .misfits(let columns):
+                guard try SchemaUpdate(device: device).mayWiden(columns) else { throw error }
+                return .misfits(columns)
+            }
+        }
+    }
+
+    /// Returns the number of connections. Change assets and small snapshots need one; a large snapshot is read on all cores.
+    func readerCount(_ last: [String: DatasetRecord]) -> Int {
+        let isSmall =
+            !isFull
+            && device.settings.datasets.allSatisfy { schema in
+                last[schema.name].map { $0.dataFile.byteCount <= device.assetRule.smallByteCount || device.assetRule.wantsChanges(after: $0) } ?? false
+            }
+        return isSmall ? 1 : WorkerThreads.count + 1
+    }
+
+    /// Finds the tables in which every row was written since the last version, by dataset name.
+    func findRewrittenTables(_ last: [String: DatasetRecord]) throws -> [String: RewrittenTable] {
+        try device.database.read(at: .read) { transaction in
+            var found: [String: RewrittenTable] = [:]
+            for schema in device.settings.datasets where try last[schema.name] == nil || transaction.changeLog.isComplete(of: schema) {
+                let rule = device.assetRule
+                found[schema.name] = try transaction.changeLog.rewrittenTable(
+                    of: schema, atLeast: rule.rewrittenCount, exceptions: rule.rewrittenExceptions)
+            }
+            return found
+        }
+    }
+
+    /// Tracks rows with untracked timestamps in the future as changed now. This happens before a dataset's first version, and if tracking is
+    /// incomplete. Rewritten tables are skipped, because the log has all their rows.
+    private func limitOwnTimestamps(_ last: [String: DatasetRecord], except rewritten: [String: RewrittenTable]) throws {
+        try SyncError.at(.read) {
+            let schemas = try device.database.read { transaction in
+                try device.settings.datasets.filter {
+                    try rewritten[$0.name] == nil && (last[$0.name] == nil || !transaction.changeLog.isComplete(of: $0))
+                }
+            }
+            guard !schemas.isEmpty else { return }
+            try device.database.write { transaction in
+                try transaction.changeLog.consolidate(of: schemas)
+                for schema in schemas { try transaction.futureInstants.adoptRows(of: schema, now: device.now()) }
+            }
+        }
+    }
+}
