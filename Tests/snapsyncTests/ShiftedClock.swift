@@ -39,6 +39,16 @@ import Testing
             try #require(run.status == 0, "\(run.errorText)")
         }
 
+        /// What a query of `name`.db prints.
+        func rows(_ name: String, _ sql: String) throws -> String { try scene.database("\(name).db").run(sql) }
+
+        /// Syncs databases one after the other, each by such a clock.
+        ///
+        /// - Parameter isQuiet: whether the runs must have nothing to say, not even that an edit was refused.
+        func sync(_ runs: KeyValuePairs<String, Int64>, isQuiet: Bool = false, at location: SourceLocation = #_sourceLocation) throws {
+            for (name, seconds) in runs { try run("sync \(isQuiet ? "--quiet " : "")--db \(name).db", seconds, at: location) }
+        }
+
         /// That time as RFC 3339 text.
         func text(_ seconds: Int64) -> String {
             ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: TimeInterval(clock.now / 1_000_000 + seconds)))

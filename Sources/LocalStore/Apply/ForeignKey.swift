@@ -44,11 +44,12 @@ struct ForeignKey {
     /// The condition that row `c` of the child table refers to a parent.
     var isSet: String { columns.map { "c.\($0.child.sqlIdentifier) IS NOT NULL" }.joined(separator: " AND ") }
 
+    /// The condition that row `c` of the child table refers to row `p` of the parent table. The parent's collation counts: of two columns, SQLite
+    /// takes the left one's.
+    var isMatch: String { columns.map { "p.\($0.parent.sqlIdentifier) = c.\($0.child.sqlIdentifier)" }.joined(separator: " AND ") }
+
     /// The condition that row `c` of the child table refers to a parent that does not exist.
-    var isDangling: String {
-        let equal = columns.map { "p.\($0.parent.sqlIdentifier) = c.\($0.child.sqlIdentifier)" }.joined(separator: " AND ")
-        return "\(isSet) AND NOT EXISTS (SELECT 1 FROM \(parent.sqlIdentifier) p WHERE \(equal))"
-    }
+    var isDangling: String { "\(isSet) AND NOT EXISTS (SELECT 1 FROM \(parent.sqlIdentifier) p WHERE \(isMatch))" }
 
     /// The values by which row `c` of the child table refers to its parent, as one text.
     var target: String {

@@ -47,13 +47,11 @@ package struct ForeignKeyLookup: TransactionPart {
         let tables = Set(schemas.map { $0.table.asciiLowercased })
         for foreign in try ForeignKey.all(db)
         where foreign.parent.asciiLowercased == schema.table.asciiLowercased && tables.contains(foreign.child.asciiLowercased) {
-            // As in a foreign key, the parent's collation counts: of two columns, SQLite takes the left one's.
-            let pairs = foreign.columns.map { "p.\($0.parent.sqlIdentifier) = c.\($0.child.sqlIdentifier)" }.joined(separator: " AND ")
             let isPointedAt =
                 try KeyedStatement(
                     db,
                     """
-                    SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) p JOIN \(foreign.child.sqlIdentifier) c ON \(pairs)
+                    SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) p JOIN \(foreign.child.sqlIdentifier) c ON \(foreign.isMatch)
                     WHERE \(schema.keySQL.matches("p", "?1")))
                     """
                 ).bind(.key(key)).integer() == 1
@@ -64,8 +62,12 @@ package struct ForeignKeyLookup: TransactionPart {
 
     /// The datasets that have child datasets and from which something was deleted here. An import may bring children that need the deleted rows.
     package func deletedParents(among schemas: [DatasetSchema]) throws -> Set<String> {
-        let losing = try schemas.filter { schema in
-            guard let id = try trackingID(schema) else { return false }
+        let changed = try schemas.filter { try transaction.changeLog.hasChanges(of: $0) || transaction.changeLog.hasEntries([$0]) }
+        guard !changed.isEmpty else { return [] }
+        let tables = Set(schemas.map { $0.table.asciiLowercased })
+        let parents = Set(try foreignKeys().filter { tables.contains($0.child.asciiLowercased) }.map { $0.parent.asciiLowercased })
+        let losing = try changed.filter { schema in
+            guard parents.contains(schema.table.asciiLowercased), let id = try trackingID(schema) else { return false }
             let table = schema.table.sqlIdentifier, key = schema.keySQL
             return try Bool.fetchOne(
                 db,
@@ -74,10 +76,7 @@ package struct ForeignKeyLookup: TransactionPart {
                         OR EXISTS (SELECT 1 FROM snapsync_log l WHERE dataset = ?1 AND NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", key.unlogged("l.key")))))
                     """, arguments: [id]) ?? false
         }
-        guard !losing.isEmpty else { return [] }
-        let tables = Set(schemas.map { $0.table.asciiLowercased })
-        let parents = Set(try foreignKeys().filter { tables.contains($0.child.asciiLowercased) }.map { $0.parent.asciiLowercased })
-        return Set(losing.filter { parents.contains($0.table.asciiLowercased) }.map(\.name))
+        return Set(losing.map(\.name))
     }
 
     /// Finds rows of the synced tables that refer to missing rows. Reads every row of a table with foreign keys.

@@ -41,6 +41,9 @@ struct ChangeTriggers {
 
         /// The forms that ``ChangeTracking`` replaces without comparing the table, because they log the same keys.
         static let earlier: [Form] = [.unnoted, .wideScopes, .earlyClock, .changedMarks, .unmarked]
+
+        /// Whether each column outside of the key has two scopes.
+        var isScoped: Bool { [.present, .unnoted, .wideScopes].contains(self) }
     }
 
     /// The triggers of a dataset; nil if its table has a unique index on expressions that ``IndexText`` does not understand.
@@ -56,8 +59,7 @@ struct ChangeTriggers {
         let columns = schema.columns.indices.map { isHidden && schema.keyIndices == [$0] ? changedKey : schema.columns[$0].column.sqlIdentifier }
             .joined(separator: ", ")
 
-        let isScoped = form == .present || form == .unnoted || form == .wideScopes
-        let clock = isScoped ? Self.clock : "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
+        let clock = form.isScoped ? Self.clock : "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
         func note(_ values: String) -> String { "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) VALUES (\(id), \(values));" }
         func trigger(_ name: String, _ event: String, _ body: String, when condition: String? = nil) -> (String, String) {
             let name = "snapsync_\(schema.name)_\(name)"
@@ -77,7 +79,7 @@ struct ChangeTriggers {
         let wide = form == .wideScopes && !blanks.isEmpty ? blank(blanks) : nil
         // Encloses a value in one scope for each row that it refers to, the innermost first.
         func scoped(_ value: String, _ columns: [String], _ rows: String...) -> String {
-            guard form == .present || form == .unnoted, !columns.isEmpty else { return value }
+            guard form.isScoped, form != .wideScopes, !columns.isEmpty else { return value }
             return rows.reduce("(SELECT \(value))") { "(SELECT \($0) FROM \(blank(columns)) AS \($1))" }
         }
         let new = stamp.map { "NEW.\($0)" } ?? "NULL", old = stamp.map { "OLD.\($0)" } ?? "NULL"
@@ -111,13 +113,9 @@ struct ChangeTriggers {
         ]
         // REPLACE runs no delete trigger for the row that it replaces under the same key. The new row's instant must be later than that row's, so
         // log its timestamp (kind 3, which does not count as a change). Without a timestamp, log that there is a row.
-        if form == .present, stamp == nil, Self.notesOverwritten(schema) {
-            let seen = "3, \(key.logged(of: "t")), 0, NULL, NULL", row = key.isSame("t", "NEW")
-            statements.append(trigger("over", "BEFORE INSERT", noting: seen, where: row))
-        }
-        if let stamp {
-            let seen = "3, \(key.logged(of: "t")), 0, NULL, t.\(stamp)", row = key.isSame("t", "NEW")
-            if isScoped {
+        if stamp != nil || form == .present && Self.notesOverwritten(schema) {
+            let seen = "3, \(key.logged(of: "t")), 0, NULL, \(stamp.map { "t.\($0)" } ?? "NULL")", row = key.isSame("t", "NEW")
+            if form.isScoped, let stamp {
                 let isThere = "EXISTS (SELECT 1 FROM \(table) t WHERE \(row))"
                 let found = "(SELECT t.\(stamp) FROM \(table) t WHERE \(row))"
                 let entry = "\(insertion) SELECT \(id), 3, \(key.logged(of: "NEW")), 0, NULL"
@@ -139,7 +137,7 @@ struct ChangeTriggers {
             let names = unique.columns.map(\.sqlIdentifier).joined(separator: ", ")
             let update = names.isEmpty ? "BEFORE UPDATE" : "BEFORE UPDATE OF \(names)"
             for (name, event) in [("replace\(number)", "BEFORE INSERT"), ("replace\(number)_update", update)] {
-                guard isScoped, let stamp else {
+                guard form.isScoped, let stamp else {
                     statements.append(trigger(name, event, noting: seen, where: row))
                     continue
                 }
@@ -182,7 +180,7 @@ struct ChangeTriggers {
             // The column's own collation may ignore a difference in case, so compare the bytes. A column that the application has dropped has no
             // collation.
             let collation = (try? columnCollation(db, table: schema.table, column: column)) ?? "BINARY"
-            let isCollated = (form == .present || form == .unnoted || form == .wideScopes) && collation != "BINARY"
+            let isCollated = form.isScoped && collation != "BINARY"
             return "NEW.\(name)\(isCollated ? " COLLATE BINARY" : "") IS OLD.\(name)"
         }
         return " WHEN " + (changed + same).joined(separator: " AND ") + " THEN 5"

@@ -103,18 +103,13 @@ struct MailboxProcessor: Sendable {
     /// deleted by other messages. Of one instant, such as those of one statement and its foreign keys' actions, deletions come last, too.
     private func inOrder(_ messages: [IncomingMessage]) -> [IncomingMessage] {
         let places = Dictionary(device.settings.datasets.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
-        // If no message adds rows to a dataset, nothing refers to its rows.
-        func rank(_ one: IncomingMessage) -> (all: Int, ofOneInstant: Int) {
-            guard let subject = one.subject, subject.operation == .delete else { return (.min, .min) }
-            let last = -(places[subject.schema.name] ?? 0)
-            return (subject.rules?.rows == true ? last : .min, last)
+        func order(_ one: IncomingMessage) -> (Int, Instant, Int, String) {
+            let isDeletion = one.subject?.operation == .delete
+            let last = isDeletion ? -(places[one.subject?.schema.name ?? ""] ?? 0) : .min
+            // If no message adds rows to a dataset, nothing refers to its rows.
+            return (one.subject?.rules?.rows == true ? last : .min, one.instant, last, one.name.id)
         }
-        return messages.map { (rank: rank($0), message: $0) }.sorted { left, right in
-            if left.rank.all != right.rank.all { return left.rank.all < right.rank.all }
-            if left.message.instant != right.message.instant { return left.message.instant < right.message.instant }
-            if left.rank.ofOneInstant != right.rank.ofOneInstant { return left.rank.ofOneInstant < right.rank.ofOneInstant }
-            return left.message.name.id < right.message.name.id
-        }.map(\.message)
+        return messages.map { (order: order($0), message: $0) }.sorted { $0.order < $1.order }.map(\.message)
     }
 
     /// The result of applying messages.

@@ -1,0 +1,196 @@
+import Foundation
+import TestSupport
+import Testing
+
+#if os(Linux)
+    /// What the independent model found of readers' edits: none goes where it should stay or be told, and none changes more than it says.
+    @Suite struct KeptReaderEditTests: ShiftedClockSuite {
+        let scene: Scene
+        let clock: ShiftedClock
+
+        init() throws {
+            scene = try Scene()
+            clock = try ShiftedClock(in: scene.scratch)
+        }
+
+        /// A reader's change that no message carries stays there as a whole row, over an earlier edit of the writer. It must not send that edit's column.
+        @Test(arguments: ["UPDATE notes SET note = 'own' WHERE id = 'k'", "INSERT INTO notes VALUES('new', 'of r', 'own', NULL)"], [false, true])
+        func editThatNoMessageCarriesUndoesNothing(sql: String, isComparedBefore: Bool) throws {
+            for timestamp in ["", #""timestamp":"at","#] {
+                try scene.scratch.write(
+                    """
+                    {"formatVersion":1,"datasets":[{"name":"notes","key":"id",\(timestamp)"columns":[{"name":"id","type":"text"},{"name":"title","type":"text"},
+                      {"name":"note","type":"text","optional":true},{"name":"at","type":"text","optional":true}],"messages":{"patch":["title"]}}]}
+                    """, to: "datasets.json")
+                let names = timestamp.isEmpty ? ["w", "r"] : ["w2", "r2"]
+                let (w, r) = (names[0], names[1])
+                for name in names {
+                    try edit(name, "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL, note TEXT, at TEXT)", 0)
+                    if name == w { try edit(w, "INSERT INTO notes VALUES('k', 'first', NULL, '\(text(0))')", 0) }
+                    try run("init --db \(name).db --cloud cloud-\(w) --role \(name == w ? "writer" : "reader") --device \(name) --datasets datasets.json", 1)
+                    try run("sync --quiet --db \(name).db", 2)
+                }
+                try edit(w, "UPDATE notes SET title = 'of w' WHERE id = 'k'; INSERT INTO notes VALUES('new', 'of w', NULL, NULL)", 10)
+                try edit(r, sql, 20)
+                if isComparedBefore { try run("sync --db \(r).db", 21) }
+                try sync([w: 30, r: 31, w: 32, r: 33])
+                #expect(try rows(w, "SELECT id, title, note FROM notes ORDER BY id") == "k|of w|\nnew|of w|\n")
+                #expect(try rows(r, "SELECT count(*) FROM notes WHERE note = 'own'") == "1\n")
+                #expect(try scene.succeed("messages --db \(r).db").contains("  local: notes "))
+                // An edit of the column itself travels.
+                try edit(r, "UPDATE notes SET title = 'of r, later' WHERE note = 'own'", 40)
+                try sync([r: 41, w: 42, r: 43])
+                #expect(try rows(w, "SELECT title, note FROM notes WHERE title <> 'of w'") == "of r, later|\n")
+            }
+        }
+
+        /// Makes a writer that has published the rows, and readers that have imported them.
+        private func begin(_ datasets: String, _ tables: String, first rows: String, readers: [String] = ["r"], at seconds: Int64 = 0) throws {
+            try scene.scratch.write(#"{"formatVersion":1,"datasets":[\#(datasets)]}"#, to: "datasets.json")
+            for name in ["w"] + readers {
+                try edit(name, tables + (name == "w" ? rows : ""), seconds)
+                try run("init --db \(name).db --cloud cloud --role \(name == "w" ? "writer" : "reader") --device \(name) --datasets datasets.json", seconds + 1)
+                try run("sync --quiet --db \(name).db", seconds + 2)
+            }
+        }
+
+        /// A patch waits for its answer, and the version brings another row with its UNIQUE value: the import must not stop.
+        @Test func versionsRowKeepsTheValueThatAWaitingPatchSets() throws {
+            try begin(
+                """
+                {"name":"notes","key":"id","columns":[{"name":"id","type":"text"},{"name":"code","type":"text","optional":true}],
+                  "messages":{"patch":["code"]}}
+                """, "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, code TEXT UNIQUE);", first: "INSERT INTO notes VALUES('k', 'u')")
+            try edit("r", "UPDATE notes SET code = 'v'", 10)
+            try edit("w", "INSERT INTO notes VALUES('other', 'v')", 11)
+            try run("sync --quiet --db w.db", 12)
+            try sync(["r": 13, "w": 14, "r": 15, "w": 16])
+            for name in ["w", "r"] { #expect(try rows(name, "SELECT * FROM notes ORDER BY id") == "k|u\nother|v\n") }
+            #expect(try scene.succeed("messages --db r.db").contains("refused: rowPatched notes k"))
+        }
+
+        /// The reader's row outlived the writer's edit of a column that no message carries. A patch carries all that is edited after that, not only
+        /// the columns of the patch before.
+        @Test func aLaterPatchCarriesColumnsThatTheOneBeforeDidNotHave() throws {
+            try begin(
+                """
+                {"name":"notes","key":"id","columns":[{"name":"id","type":"text"},{"name":"a","type":"text"},
+                  {"name":"b","type":"text"},{"name":"c","type":"text"}],"messages":{"patch":["a","b"]}}
+                """, "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, a TEXT NOT NULL, b TEXT NOT NULL, c TEXT NOT NULL);",
+                first: "INSERT INTO notes VALUES('k', 'a1', 'b1', 'c1')")
+            try edit("w", "UPDATE notes SET c = 'of the writer'", 10)
+            try edit("r", "UPDATE notes SET a = 'a2', c = 'of the reader'", 20)
+            try sync(["w": 21, "r": 22], isQuiet: true)
+            try edit("r", "UPDATE notes SET a = 'a3', b = 'b3'", 30)
+            try sync(["r": 31, "w": 32, "r": 33], isQuiet: true)
+            #expect(try rows("w", "SELECT * FROM notes") == "k|a3|b3|of the writer\n")
+            #expect(try rows("r", "SELECT * FROM notes").hasPrefix("k|a3|b3|"))
+        }
+
+        /// Writer and reader inserted rows with one key, and the version that the reader had is pruned. No message mixes the two rows.
+        @Test func anInsertedRowPatchesNoOtherRowOfItsKey() throws {
+            try begin(
+                """
+                {"name":"notes","key":"id","columns":[{"name":"id","type":"text"},{"name":"a","type":"text"}],
+                  "messages":{"patch":["a"]}}
+                """, "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, a TEXT NOT NULL);", first: "INSERT INTO notes VALUES('first', 'first')", at: -74_000)
+            try edit("w", "INSERT INTO notes VALUES('k', 'of the writer')", -73_980)
+            try edit("r", "INSERT INTO notes VALUES('k', 'of the reader')", -73_970)
+            try run("sync --quiet --db w.db", -73_960)
+            _ = try ProgramRun("find", ["cloud", "-type", "f", "-exec", "touch", "-d", "4 days ago", "{}", "+"], in: scene.scratch.path)
+            #expect(try run("prune --keep-last 1 --db w.db", 16_000).contains("removed version 1"))
+            try sync(["r": 16_010, "r": 16_020, "w": 16_030, "r": 16_040])
+            #expect(try rows("w", "SELECT a FROM notes WHERE id = 'k'") == "of the writer\n")
+            #expect(try rows("r", "SELECT a FROM notes WHERE id = 'k'") == "of the reader\n")
+        }
+
+        /// A table without timestamps: that REPLACE found a row of the version is known all the same, and the row's column is patched.
+        @Test(arguments: [
+            "INSERT OR REPLACE INTO notes VALUES('k', 'of the reader', 'b')", "UPDATE OR REPLACE notes SET id = 'k', a = 'of the reader' WHERE id = 'o'",
+        ])
+        func aRowThatReplaceChangesIsPatched(sql: String) throws {
+            try begin(
+                """
+                {"name":"notes","key":"id","columns":[{"name":"id","type":"text"},{"name":"a","type":"text"},
+                  {"name":"b","type":"text","optional":true}],"messages":{"patch":["a"]}}
+                """, "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, a TEXT NOT NULL, b TEXT);",
+                first: "INSERT INTO notes VALUES('k', 'first', 'b'), ('o', 'other', 'b')")
+            try edit("w", "UPDATE notes SET b = NULL", 10)
+            try edit("r", sql, 20)
+            try sync(["w": 30, "r": 31, "w": 32, "r": 33], isQuiet: true)
+            for name in ["w", "r"] { #expect(try rows(name, "SELECT * FROM notes WHERE id = 'k'") == "k|of the reader|\n") }
+        }
+
+        /// At a reader, a row gives way to a parent that comes back for the version's child. The version's row takes its place.
+        @Test func theVersionsRowTakesThePlaceOfOneThatGaveWayToAParent() throws {
+            try begin(
+                """
+                {"name":"lists","key":"id","columns":[{"name":"id","type":"text"},{"name":"code","type":"text"}]},
+                  {"name":"items","key":"id","columns":[{"name":"id","type":"text"},{"name":"list","type":"text"}]}
+                """,
+                "CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL, code TEXT NOT NULL UNIQUE);"
+                    + "CREATE TABLE items(id TEXT PRIMARY KEY NOT NULL, list TEXT NOT NULL REFERENCES lists(id));",
+                first: "INSERT INTO lists VALUES('k', 'w')")
+            try edit("r", "DELETE FROM lists; INSERT INTO lists VALUES('l', 'w')", 30)
+            try edit("w", "INSERT INTO items VALUES('i', 'k'); INSERT INTO lists VALUES('l', 'v')", 20)
+            try sync(["w": 40, "r": 41])
+            for name in ["w", "r"] { #expect(try rows(name, "SELECT * FROM lists ORDER BY id; SELECT * FROM items") == "k|w\nl|v\ni|k\n") }
+            #expect(try rows("r", "SELECT key, reason FROM snapsync_set_aside") == "l|valueTaken\n")
+        }
+
+        /// A reader's statement deletes a row and takes its children off it. Both have one instant, and the later edits of others do not come between.
+        @Test func aDeletionIsAppliedAfterWhatItsStatementDidToTheChildren() throws {
+            let keys = (1...8).map { "('k\($0)', 'k\($0)')" }.joined(separator: ", ")
+            try begin(
+                """
+                {"name":"lists","key":"id","columns":[{"name":"id","type":"text"},{"name":"title","type":"text"}],
+                  "messages":{"patch":["title"],"delete":true}},{"name":"items","key":"id","columns":[{"name":"id","type":"text"},
+                  {"name":"list","type":"text","optional":true}],"messages":{"rows":true}}
+                """,
+                "CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL);"
+                    + "CREATE TABLE items(id TEXT PRIMARY KEY NOT NULL, list TEXT REFERENCES lists(id) ON DELETE SET NULL);",
+                first: "INSERT INTO lists VALUES\(keys); INSERT INTO items VALUES\(keys)", readers: ["r", "s"])
+            try edit("r", "PRAGMA foreign_keys = ON; DELETE FROM lists", 10)
+            try edit("s", "UPDATE lists SET title = 'b'", 20)
+            try sync(["r": 30, "s": 31, "w": 32, "r": 33, "s": 34])
+            for name in ["w", "r", "s"] {
+                #expect(try rows(name, "SELECT count(*) FROM lists; SELECT count(*) FROM items WHERE list IS NULL") == "0\n8\n", "\(name)")
+            }
+        }
+
+        /// Both devices write a row's values again. The reader's edit is the later one, whichever way the version comes in.
+        @Test func aReadersEditStaysIfAnEarlierOneGaveTheRowTheSameValues() throws {
+            try begin(
+                """
+                {"name":"notes","key":"id","columns":[{"name":"id","type":"text"},{"name":"a","type":"text"}]}
+                """, "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, a TEXT NOT NULL);", first: "INSERT INTO notes VALUES('k', 'first')", at: -28_000)
+            try edit("r", "UPDATE notes SET a = a", 100)
+            try edit("w", "UPDATE notes SET a = a", -27_000)
+            try sync(["w": -26_990, "r": 110], isQuiet: true)
+            try edit("w", "UPDATE notes SET a = 'of the writer'", -26_980)
+            try sync(["w": -26_970, "r": 120], isQuiet: true)
+            #expect(try rows("r", "SELECT a FROM notes") == "first\n")
+        }
+
+        /// A row refers to its parent by the parent's collation.
+        @Test(arguments: ["NOCASE", "RTRIM"]) func aParentInAnotherSpellingIsNotDeletedByAMessage(collation: String) throws {
+            let spelling = collation == "NOCASE" ? "A" : "a "
+            for name in ["w", "r"] {
+                try edit(
+                    name,
+                    "CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL COLLATE \(collation), title TEXT);"
+                        + "CREATE TABLE items(id TEXT PRIMARY KEY NOT NULL, list TEXT REFERENCES lists(id));", 0)
+            }
+            try edit("w", "INSERT INTO lists VALUES('\(spelling)', 'one')", 0)
+            try run("init --db w.db --cloud cloud --role writer --device w --tables all --reader-edits all", 0)
+            try run("sync --quiet --db w.db", 1)
+            try run("init --db r.db --cloud cloud --role reader --device r", 2)
+            try run("sync --quiet --db r.db", 3)
+            try edit("r", "DELETE FROM lists", 10)
+            try edit("w", "INSERT INTO items VALUES('i', 'a')", 20)
+            try run("sync --quiet --db r.db", 21)
+            try sync(["w": 22, "r": 23])
+            for name in ["w", "r"] { #expect(try rows(name, "SELECT lists.id, items.id FROM items JOIN lists ON lists.id = list") == "\(spelling)|i\n") }
+        }
+    }
+#endif
