@@ -178,10 +178,17 @@ class Run(UserCommands, Follower):
 
     def interleaved(self, world, step, written, stopped):
         name = step["device"]
+        def effect(world, rows):
+            return effects.effects(self.schema, self.completed(rows, self.seen[name]), self.expanded(step),
+                clock.text(self.devices.now(name, step["at"]), "millis"), step["foreign_keys"])
+
         def write(world):
+            rows = world.devices[name].rows(self.schema)
             try:
-                made = effects.effects(self.schema, self.completed(world.devices[name].rows(self.schema), self.seen[name]), self.expanded(step),
-                    clock.text(self.devices.now(name, step["at"]), "millis"), step["foreign_keys"])
+                made = effect(world, rows)
+                if (made is not None) != written and world.open:
+                    # A row that is open may have been as it is seen now.
+                    made = effect(world, self.as_seen(world, rows, self.seen[name]))
             except sqlite3.IntegrityError:
                 # With what is seen in the place of what is open, these rows were never there at once.
                 return []
@@ -209,6 +216,12 @@ class Run(UserCommands, Follower):
             shown = seen[table].get(key, [UNSEEN] * len(row))
             return tuple(there if value is mail.ANY else value for value, there in zip(row, shown))
         return {table: {key: filled(table, key, row) for key, row in some.items()} for table, some in rows.items()}
+
+    def as_seen(self, world, rows, seen):
+        """Rows with those that the model leaves open as they are seen."""
+        known = {table: {key: row for key, row in some.items() if (table, key) not in world.open} for table, some in rows.items()}
+        shown = {table: {key: row for key, row in some.items() if (table, key) in world.open} for table, some in seen.items()}
+        return {table: known[table] | shown[table] for table in rows}
 
     def expanded(self, step):
         return [dict(op, sql=clock.expand(op["sql"], self.devices.base),
