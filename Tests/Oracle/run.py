@@ -1,4 +1,5 @@
 """Runs the steps of a history on real databases, and says for each what the documents let it lead to."""
+import itertools
 import sqlite3
 import time
 
@@ -14,6 +15,8 @@ KILLED = -9
 
 # Stands for a value that the model leaves open in a row that is not seen under its key any more, because the same step has changed the key.
 UNSEEN = "a value that was not seen"
+# Of so many open rows, all combinations are looked at.
+MOST_OPEN = 6
 
 
 def opened(touch):
@@ -178,21 +181,19 @@ class Run(UserCommands, Follower):
 
     def interleaved(self, world, step, written, stopped):
         name = step["device"]
-        def effect(world, rows):
-            return effects.effects(self.schema, self.completed(rows, self.seen[name]), self.expanded(step),
-                clock.text(self.devices.now(name, step["at"]), "millis"), step["foreign_keys"])
-
-        def write(world):
-            rows = world.devices[name].rows(self.schema)
+        def effect(rows):
             try:
-                made = effect(world, rows)
-                if (made is not None) != written and world.open:
-                    # A row that is open may have been as it is seen now.
-                    made = effect(world, self.as_seen(world, rows, self.seen[name]))
+                return effects.effects(self.schema, self.completed(rows, self.seen[name]), self.expanded(step),
+                    clock.text(self.devices.now(name, step["at"]), "millis"), step["foreign_keys"]), True
             except sqlite3.IntegrityError:
                 # With what is seen in the place of what is open, these rows were never there at once.
-                return []
-            if (made is not None) != written:
+                return None, False
+
+        def write(world):
+            for made, is_possible in map(effect, self.with_what_is_open(world, name)):
+                if is_possible and (made is not None) == written:
+                    break
+            else:
                 return []
             self.leaves_dangling(step, made)
             return [self.with_open_keys(after, made[1]) for after in self.edit_action(step, [opened(touch) for touch in made[1]])(world)] if made else [world]
@@ -217,11 +218,17 @@ class Run(UserCommands, Follower):
             return tuple(there if value is mail.ANY else value for value, there in zip(row, shown))
         return {table: {key: filled(table, key, row) for key, row in some.items()} for table, some in rows.items()}
 
-    def as_seen(self, world, rows, seen):
-        """Rows with those that the model leaves open as they are seen."""
-        known = {table: {key: row for key, row in some.items() if (table, key) not in world.open} for table, some in rows.items()}
-        shown = {table: {key: row for key, row in some.items() if (table, key) in world.open} for table, some in seen.items()}
-        return {table: known[table] | shown[table] for table in rows}
+    def with_what_is_open(self, world, name):
+        """A device's rows; then with some of those that the model leaves open as they are seen."""
+        rows, seen = world.devices[name].rows(self.schema), self.seen[name]
+        places = [place for place in sorted(world.open, key=repr) if rows[place[0]].get(place[1]) != seen[place[0]].get(place[1])][:MOST_OPEN]
+        for chosen in itertools.chain.from_iterable(itertools.combinations(places, count) for count in range(len(places) + 1)):
+            known = {table: dict(some) for table, some in rows.items()}
+            for table, key in chosen:
+                known[table].pop(key, None)
+                if key in seen[table]:
+                    known[table][key] = seen[table][key]
+            yield known
 
     def expanded(self, step):
         return [dict(op, sql=clock.expand(op["sql"], self.devices.base),
