@@ -72,9 +72,10 @@ def edit(world, name, touches, clock, instant_of, origin):
 
 
 def is_wide(table, before, after):
-    """Whether a statement changed more than the columns that a reader may change by themselves, and the timestamp."""
+    """Whether a statement changed more than the columns that a reader may change by themselves, and the timestamp, or none of them."""
     free = set(table.messages.patch) | {table.timestamp} if table.messages else set()
-    return any(one != other for index, (one, other) in enumerate(zip(before, after)) if all(table.position(name) != index for name in free if name))
+    different = {name for name, one, other in zip(table.names(), before, after) if one != other}
+    return not different <= free or different <= {table.timestamp}
 
 
 def own_time(table, touch, instant_of):
