@@ -97,6 +97,9 @@ def imported(world, name, chooser):
             kept, still = met(world, name, place, mine, theirs, mail, chooser, old.get(place), seen)
             if still:
                 tracked.add(place)
+                if kept is mine and mine.row is not None and theirs.row is not None and mail.columns(place):
+                    # It stays as a whole row, which differs from the version also where the publisher changed it: that is no patch.
+                    device.whole = device.whole | {place}
                 if seen is not None and all(message.entry != mine for message in told):
                     # What was not changed here is now what the version has.
                     taken = kept.row is not None and mine.row is not None and kept.row != mine.row
