@@ -54,6 +54,27 @@ import Testing
             }
         }
 
+        /// The message of a clock that ran ahead was answered. An edit on top of what stayed of that change is of the clock that is right now, so it
+        /// loses to a later one of the writer.
+        @Test(arguments: [false, true]) func anAnsweredMessageOfAWrongClockLeavesLaterEditsTheirTime(isSeen: Bool) throws {
+            try begin(
+                """
+                {"name":"notes","key":"id","timestamp":"at","columns":[{"name":"id","type":"text"},{"name":"a","type":"text"},
+                  {"name":"b","type":"text","optional":true},{"name":"at","type":"text","optional":true}],"messages":{"patch":["a"]}}
+                """, "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, a TEXT NOT NULL, b TEXT, at TEXT);",
+                first: "INSERT INTO notes VALUES('k', 'first', NULL, '\(text(0))')")
+            // No message carries the second column.
+            try edit("r", "UPDATE notes SET a = 'of r', b = 'own', at = '\(text(14_010))'", 14_010)
+            try sync(["r": 14_020, "w": 30, "r": 14_040])
+            #expect(try rows("r", "SELECT a, b FROM notes") == "of r|own\n")
+            try edit("r", "UPDATE notes SET a = 'second'", 50)
+            if isSeen { try run("status --db r.db", 51) }
+            try edit("w", "UPDATE notes SET a = 'of the writer', at = '\(text(60))'", 60)
+            try sync(["w": 61, "r": 62, "w": 63, "r": 64])
+            for name in ["w", "r"] { #expect(try rows(name, "SELECT a, b FROM notes") == "of the writer|\n") }
+            #expect(try scene.succeed("conflicts --db r.db").contains("notes"))
+        }
+
         /// A patch waits for its answer, and the version brings another row with its UNIQUE value: the import must not stop.
         @Test func versionsRowKeepsTheValueThatAWaitingPatchSets() throws {
             try begin(

@@ -155,7 +155,7 @@ private struct FutureChanges {
     ///   the first version.
     /// - A change of a row without an instant replaces nothing either.
     /// - A change that a rule made has its own instant as its base; it replaces what the version has.
-    /// - The instant of a message that may be in the mailbox counts as published.
+    /// - The instant of a message that may be in the mailbox counts as published until a version answers the message.
     private static func seen(_ schema: DatasetSchema, hasMailbox: Bool) -> String {
         let stamp =
             schema.timestampIndex.map {
@@ -174,7 +174,7 @@ private struct FutureChanges {
         guard hasMailbox else { return known }
         return """
             nullif(max(ifnull(\(known), \(Int64.min)), ifnull((SELECT max(snapsync_instant(json_extract(m.body, '$.timestamp'))) FROM snapsync_outbox m
-                WHERE m.dataset = c.dataset AND m.key = c.key AND m.seq < c.seq AND m.filed = 1 AND m.state IN ('stored', 'sent', 'doubtful', 'applied')), \(Int64.min))), \(Int64.min))
+                WHERE m.dataset = c.dataset AND m.key = c.key AND m.seq < c.seq AND m.filed = 1 AND m.state IN ('stored', 'sent', 'doubtful')), \(Int64.min))), \(Int64.min))
             """
     }
 

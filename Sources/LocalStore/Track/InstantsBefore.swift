@@ -14,7 +14,7 @@ struct InstantsBefore {
         var seen: Int64?
         /// The instant of an unpublished change, if it must be taken into account.
         var own: Int64?
-        /// The instant of a message about the key that was sent, if that instant is later than the clock.
+        /// The instant of a message about the key that no version has answered, if that instant is later than the clock.
         var sent: Int64?
     }
 
@@ -39,7 +39,7 @@ struct InstantsBefore {
                 transaction.db,
                 """
                 SELECT max(snapsync_instant(json_extract(body, '$.timestamp'))) FROM snapsync_outbox
-                WHERE dataset = ? AND key = ? AND seq <= ? AND id IS NOT NULL AND (filed = 1 OR state = 'applied')
+                WHERE dataset = ? AND key = ? AND seq <= ? AND id IS NOT NULL AND filed = 1 AND state IN ('stored', 'sent', 'doubtful')
                 """) : nil
         version = try transaction.datasetStates.versionTime(of: schema)?.microseconds
     }
