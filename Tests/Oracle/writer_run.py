@@ -5,6 +5,7 @@ import os
 import mail
 import mailbox
 import model
+from values import order
 from run import Run, composed
 
 
@@ -66,19 +67,25 @@ def on_some_mail(apply, before):
     """The writer looks into the mailbox while readers put one message after another into it: of each reader's it may find only the first few."""
     def applied(world):
         new = [message for message in world.mail if message.id not in before]
-        senders = sorted({message.sender for message in new})
-        counts = [range(sum(message.sender == sender for message in new) + 1) for sender in senders]
+        held_by_sender = [held_back(world, [message for message in new if message.sender == sender]) for sender in sorted({message.sender for message in new})]
         result = []
-        for chosen in itertools.product(*counts):
-            held = [message for sender, count in zip(senders, chosen) for message in [each for each in new if each.sender == sender][count:]]
+        for chosen in itertools.product(*held_by_sender):
+            held = {message for some in chosen for message in some}
             found = world.copy()
             found.mail = tuple(message for message in world.mail if message not in held)
             for after in apply(found):
                 after = after.copy()
-                after.mail += tuple(held)
+                after.mail += tuple(message for message in world.mail if message in held)
                 result.append(after)
         return model.distinct(result)
     return applied
+
+
+def held_back(world, messages):
+    """What of one reader's messages may not lie in the mailbox yet. A sync puts them there table by table, by key; those of earlier syncs come first."""
+    tables = [table.name for table in world.schema.tables]
+    by_place = sorted(messages, key=lambda message: (tables.index(message.place[0]), order(message.place[1])))
+    return {frozenset(some[count:]) for some in (messages, by_place) for count in range(len(some) + 1)}
 
 
 def interleaved(parts):
