@@ -56,7 +56,9 @@ struct InstantsBefore {
         let published = known.isNull(2) ? nil : known.integer(2)
         guard !known.isNull(0) else { return Known(seen: published ?? readable(old, clock)) }
         let own = known.integer(0)
-        let seen = [known.isNull(1) ? nil : known.integer(1), published].compactMap { $0 }.max()
+        // A change that a rule made has its own instant as its base: that one is not published.
+        let base = known.isNull(1) || known.integer(1) == own ? nil : known.integer(1)
+        let seen = [base, published].compactMap { $0 }.max()
         // The log's clocks are whole milliseconds; of several statements within a millisecond, each is 1 us later than the one before.
         if own < clock + 1000 { return Known(isTracked: true, seen: seen, own: own) }
         // Here the tracked change is later than the clock. What was sent may be published by now, whichever clock its instant came from, unless
