@@ -211,30 +211,30 @@ def wins(chooser, mine, theirs):
     return answers[chooser.choose(len(answers)) if len(answers) > 1 else 0] > 0
 
 
-def tell(world, name):
-    """Puts what was changed here and not told yet into the mailbox. A patch that says what the version says may be left out."""
+def tell(world, name, held=frozenset()):
+    """Puts what was changed here and not told yet into the mailbox, but for the places `held`. A patch that says what the version says may be left out."""
     mail, device = Mail(world.schema), world.devices[name]
     told, published = {message.place for message in device.pending}, model.base(world, name)
     needless = {place for place in device.tracked - device.whole if mail.columns(place) and place not in told and place in published
                 and mail.is_patch(place, published[place].row, device.know[place].row)
                 and mail.values(place, published[place].row) == mail.values(place, device.know[place].row)}
     if not needless:
-        return [sent(world, name)]
+        return [sent(world, name, held)]
     without = world.copy()
     device = without.devices[name]
     device.tracked, device.know = device.tracked - needless, device.know | {place: published[place] for place in needless}
     # Of a table with several such columns it is not known which one was reverted. What is not told stays here until something later comes.
     without.open = without.open | {place for place in needless if len(mail.columns(place)) > 1}
-    return [sent(world, name), sent(without, name)]
+    return [sent(world, name, held), sent(without, name, held)]
 
 
-def sent(world, name):
+def sent(world, name, held):
     mail, world = Mail(world.schema), world.copy()
     device = world.devices[name]
     told = {message.place: message.entry for message in device.pending}
     for place in sorted(device.tracked, key=lambda place: in_order(device.know[place])):
         entry, old, policy = device.know[place], model.base(world, name).get(place), mail.policy(place)
-        if told.get(place) == entry or (place, entry) in device.silent:
+        if told.get(place) == entry or (place, entry) in device.silent or place in held:
             continue
         seen = device.based[place] if place in device.based else seen_values(mail, place, None, device.pending, old)
         if policy.rows:

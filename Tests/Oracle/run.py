@@ -198,11 +198,15 @@ class Run(UserCommands, Follower):
             self.leaves_dangling(step, made)
             return [self.with_open_keys(after, made[1]) for after in self.edit_action(step, [opened(touch) for touch in made[1]])(world)] if made else [world]
         parts = self.parts(name, self.devices.now(name, step["at"]))
-        orders = [parts[:place] + [write] + parts[place:] for place in range(len(parts) + 1)]
+        orders = [parts[:place] + [write] + parts[place:] for place in range(len(parts) + 1)] + self.meeting(name, parts, write)
         if stopped:
             # A run that was refused has published nothing, and did what comes before that up to some point.
             orders = [parts[:place] + [write] + parts[place:count] for count in range(len(parts)) for place in range(count + 1)]
         return model.distinct([after for order in orders for after in composed([world], order)])
+
+    def meeting(self, name, parts, write):
+        """Further orders of a write and a sync's parts: those in which it comes in the middle of one."""
+        return []
 
     def with_open_keys(self, world, touches):
         """What is open under a key is open under the key that the row was given in the same step, which is not seen in between."""

@@ -19,6 +19,15 @@ class WriterRun(Run):
                     lambda world: mailbox.publish_writer(world.copy(), name)]
         return [lambda world: mailbox.import_reader(world, name, moment), lambda world: mailbox.tell(world, name)]
 
+    def meeting(self, name, parts, write):
+        """What is written while a reader puts messages into the mailbox is told by the next sync; so is what it overtakes."""
+        if self.is_writer(name):
+            return []
+
+        def written(world):
+            return [after for between in write(world) for after in mailbox.tell(between, name, touched(world.devices[name], between.devices[name]))]
+        return [parts[:1] + [written]]
+
     def raced(self, world, going, sure, step):
         """Syncs at once: their steps in any order. One that failed did its steps up to some point."""
         def ways(name):
@@ -61,6 +70,10 @@ class WriterRun(Run):
     def waiting_files(self):
         folder = os.path.join(self.devices.zone(), "messages")
         return [os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names]
+
+
+def touched(before, after):
+    return frozenset(place for place in set(before.know) | set(after.know) if before.know.get(place) != after.know.get(place))
 
 
 def on_some_mail(apply, before):
