@@ -6,10 +6,11 @@ extension DeviceReport {
 
     /// Reads a report's file. In a signed zone the signature is verified here, and ``ReportReader`` decides whether the signing key counts.
     ///
-    /// - Parameter isVerified: whether the signature of these bytes was checked before.
+    /// - Parameter isVerified: whether the signature of a report with these keys and this nonce need not be checked.
     /// - Throws: ``CloudError`` with `.damaged` if it is not a report of `device`, with `.untrusted` if the signature is not valid.
     package init(
-        _ bytes: [UInt8], of device: String, in history: HistoryID? = nil, at place: String, isVerified: Bool = false
+        _ bytes: [UInt8], of device: String, in history: HistoryID? = nil, at place: String,
+        isVerified: (DevicePublicKeys, String?) -> Bool = { _, _ in false }
     ) throws(CloudError) {
         let isSigned = history?.isSigned ?? false
         self = try ChecksummedDocument.decode(DeviceReport.self, named: DeviceReport.sealName, from: bytes, at: place, isSigned: isSigned)
@@ -22,7 +23,7 @@ extension DeviceReport {
             guard keys.isWellFormed, keys.sealingKind == history.protection.sealingKeyKind else {
                 throw CloudError(.damaged, at: place, "a key is not one", hint: CloudError.damageHint)
             }
-            if !isVerified { try ChecksummedDocument.verifySignature(of: bytes, named: DeviceReport.sealName, by: keys.signing, at: place) }
+            if !isVerified(keys, nonce) { try ChecksummedDocument.verifySignature(of: bytes, named: DeviceReport.sealName, by: keys.signing, at: place) }
             self.keys = keys
         }
         guard self.device == device, (try? verify()) != nil else {

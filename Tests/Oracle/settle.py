@@ -161,6 +161,11 @@ class Settlement:
                 gone = self.deletion(parent)
                 self.put_aside(parent, Entry(known, gone.lo, gone.hi, gone.origin), "parentNeeded")   # P2
                 self.child_aside(place)
+            elif self.reader and parent in self.tracked and self.head.get(parent) is not None and self.head[parent].row is not None:
+                self.know[parent] = self.head[parent]                          # P1, at a reader: whether its deletion was told is not said
+                self.tracked.discard(parent)
+                self.world.open = self.world.open | {parent}
+                self.world.note("parent came back")
             else:
                 gone = self.deletion(parent)
                 self.know[parent] = Entry(orphaned(self.schema.table(parent[0]), known), gone.lo + 1, gone.hi + 1, ("revived",) + parent)   # P1

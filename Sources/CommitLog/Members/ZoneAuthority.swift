@@ -75,7 +75,7 @@ package final class ZoneAuthority: Sendable {
         var ring: KeyRing?
         var isSealing = false
         var settlesForks = false
-        var verifiedReport: String?
+        var ownNonces: Set<String> = []
     }
 
     private let state: Mutex<State>
@@ -245,10 +245,10 @@ package final class ZoneAuthority: Sendable {
     /// Whether a person has decided that the present history counts, whoever has published in it since the fork.
     var settlesForks: Bool { state.withLock { $0.settlesForks } }
 
-    /// The hash of the last report whose signature was checked and is valid; nil before the first.
-    var verifiedReport: String? {
-        get { state.withLock { $0.verifiedReport } }
-        set { state.withLock { $0.verifiedReport = newValue } }
+    /// The nonces that this device's last report can have, as its database knows them.
+    package var ownNonces: Set<String> {
+        get { state.withLock { $0.ownNonces } }
+        set { state.withLock { $0.ownNonces = newValue } }
     }
 
     /// Accepts the present history after a fork, whoever has published in it. If this device may change the list of members, it issues the

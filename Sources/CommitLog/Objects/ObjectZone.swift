@@ -280,7 +280,7 @@ extension ObjectZone {
 
     private func reports(of device: String, in folder: String) throws -> ZoneCache.Reports {
         let counters = try counters(in: folder)
-        return ZoneCache.Reports(counters: counters, newest: newest(of: device, counters, in: folder, ReportReader(self)))
+        return ZoneCache.Reports(counters: counters, newest: newest(of: device, counters, in: folder, ReportReader(self, knowsOwn: true)))
     }
 
     func newestReports() throws -> [DeviceReport] {

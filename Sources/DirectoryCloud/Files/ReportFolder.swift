@@ -18,7 +18,7 @@ struct ReportFolder {
         let devices = try zone.subfolder(CloudNames.devices)
         let folder = if let found = try devices.folder(report.device) { found } else { try zone.files.folder(report.device, in: devices) }
         let bytes = try report.bytes(of: zone.history, by: zone.history.isSigned ? zone.authority.signer() : nil)
-        let reader = ReportReader(zone)
+        let reader = ReportReader(zone, knowsOwn: true)
         // Another run of the same device may take the next counter at the same time. Then try again.
         for _ in 0..<8 {
             let counters = try counters(in: folder)
@@ -46,7 +46,7 @@ struct ReportFolder {
     /// The newest readable report under a device's name.
     func newest(of device: String) throws -> DeviceReport? {
         guard let folder = try zone.folder.folder(CloudNames.devices)?.folder(device) else { return nil }
-        return newest(of: device, try counters(in: folder), in: folder, ReportReader(zone))
+        return newest(of: device, try counters(in: folder), in: folder, ReportReader(zone, knowsOwn: true))
     }
 
     /// Removes every report under a device's name, the oldest first. The empty folder stays, since the device may report again at any time.

@@ -225,6 +225,10 @@ package struct OrphanResolver {
                 })
             return nil
         }
+        if !publishes, let own, own.isDeletion, published == nil {
+            try endDeletion(own, of: link.parent)
+            return (parent, displaced)
+        }
         try transaction.rows.markAsOrphan(parent, of: link.parent)
         // The change only reverts the deletion. It is 1 us later than the deletion, so that an edit made after the deletion on a device that does
         // not know of the revival is later. If the deletion was made here, the change continues it and keeps its base. So if the change wins over
@@ -234,6 +238,17 @@ package struct OrphanResolver {
         // The version lacks the parent. If a later version has it, another device made that row.
         if own == nil, published != nil { try transaction.merge.outlive(of: parent, in: link.parent, isNew: true) }
         return (parent, displaced)
+    }
+
+    /// At a reader that deleted a parent that the version has: the row that is back is the version's, so nothing is tracked any more.
+    private func endDeletion(_ deletion: TrackedChange, of schema: DatasetSchema) throws {
+        let known = transaction.tombstonesAndInstants
+        if try known.appliedInstant(of: deletion.key, in: schema) == nil, let seen = deletion.base, seen != .distantPast,
+            try transaction.rows.ownInstant(of: deletion.key, in: schema) != seen
+        {
+            try known.setPresent(deletion.key, at: seen, in: schema)
+        }
+        try transaction.changeLog.forget(of: deletion.key, in: schema)
     }
 
     /// At a reader, sets aside its own rows that hold a UNIQUE value of a parent that the version's children need, and inserts the parent. Returns

@@ -20,6 +20,10 @@ struct DeviceIdentity {
     ///
     /// - Parameter commits: the commits of the zone that the device has not read yet.
     static func check(_ device: SyncContext, applied: AppliedVersion?, commits: [Commit]) async throws -> DeviceIdentity {
+        if let authority = device.signedZone?.authority {
+            let nonces = try device.database.read(at: .read) { try $0.state.reportNonces() }
+            authority.ownNonces = Set([nonces?.seen, nonces?.next].compactMap { $0 })
+        }
         var report = try await device.cloud.at(.fetch).deviceReport(of: device.settings.device, in: device.zone)
         // In a signed zone, a report with other keys was written by another device and says nothing about this one.
         if let own = device.signedZone?.authority.knowledge.own, report?.keys != own { report = nil }

@@ -22,7 +22,7 @@ package struct SignedZone: Sendable {
     ///
     /// - Throws: ``SyncError`` with `.refused` for a backend without signatures.
     init(_ knowledge: ZoneKnowledge, _ owner: KeyOwner, _ keyStore: any KeyStore, in cloud: any CloudDatabase) throws {
-        guard let signing = (cloud as? any SigningCloud)?.forOneDevice() else {
+        guard let signing = cloud.signing?.forOneDevice() else {
             throw SyncError(
                 .refused, step: .open, at: "zone \(owner.zone)", "the zone is signed, and this backend does not check signatures",
                 hint: "use a directory or a bucket")

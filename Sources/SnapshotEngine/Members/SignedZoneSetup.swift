@@ -34,7 +34,7 @@ struct SignedZoneSetup {
             }
             return nil
         }
-        guard let signing = cloud as? any SigningCloud else { return request.trust }
+        guard let signing = cloud.signing else { return request.trust }
         var knowledge = ZoneKnowledge(creator: request.trust)
         knowledge.protection = info.protection
         signing.authorities.set(ZoneAuthority(knowledge) { throw CloudError(.keyUnavailable, at: "\(id)", "no keys yet") }, of: id)

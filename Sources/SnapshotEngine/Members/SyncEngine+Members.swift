@@ -48,7 +48,7 @@ extension MembersReport {
     ///
     /// - Parameter own: the keys of this device; nil without a database.
     package init?(_ cloud: any CloudDatabase, _ zone: ZoneID, own: DevicePublicKeys?) async throws {
-        guard let signing = cloud as? any SigningCloud else { return nil }
+        guard let signing = cloud.signing else { return nil }
         let (found, reports, info) = try await SyncError.at(.fetch) {
             (try await signing.members(in: zone), try await signing.joinRequests(in: zone), try await signing.zone(zone))
         }

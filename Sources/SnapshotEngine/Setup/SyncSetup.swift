@@ -256,7 +256,7 @@ package enum SyncSetup {
         let publishers: PublisherRule = request.role == .peer ? .many : .one
         let info: ZoneInfo
         if request.isSigned || request.isSealed {
-            guard let signing = cloud as? any SigningCloud else {
+            guard let signing = cloud.signing else {
                 throw SyncError(.refused, step: .open, at: "zone \(zone)", "this backend has no signed zones", hint: "use a directory or a bucket")
             }
             info = try await signing.createSignedZone(zone, creator: device, publishers: publishers, protection: request.protection)

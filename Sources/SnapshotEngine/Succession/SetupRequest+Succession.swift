@@ -21,7 +21,7 @@ extension SetupRequest {
                 // Any other error is reported by the code that needs the zone.
                 guard let successor = error.successor else { return request }
                 // Reading the zone has verified its list of members.
-                if let signing = cloud as? any SigningCloud, let trust = request.trust,
+                if let signing = cloud.signing, let trust = request.trust,
                     signing.authorities.authority(of: id).knowledge.creator == trust.words
                 {
                     request.trust = KeyFingerprint(successor.creator)

@@ -87,7 +87,7 @@ struct ZoneFollower {
     private let nonces: NonceSource
 
     init(_ context: SyncContext, _ successor: ZoneSuccessor, keyStore: any KeyStore, in cloud: any CloudDatabase, nonces: NonceSource) throws {
-        guard let signing = cloud as? any SigningCloud else {
+        guard let signing = cloud.signing else {
             throw SyncError(
                 .refused, step: .open, at: "zone \(context.zone)", "it goes on as a \(successor.kind) zone, and this backend has none",
                 hint: "use a directory or a bucket")

@@ -17,7 +17,7 @@ struct ZoneTurner {
     private let cloud: any SigningCloud
 
     init(_ context: SyncContext, _ request: TurnOverRequest, keyStore: any KeyStore, in cloud: any CloudDatabase) throws {
-        guard let signing = cloud as? any SigningCloud else {
+        guard let signing = cloud.signing else {
             throw SyncError(.refused, step: .open, at: "zone \(context.zone)", "this backend has no signed zones", hint: "use a directory or a bucket")
         }
         (self.context, self.request, self.keyStore, self.cloud) = (context, request, keyStore, signing)

@@ -38,7 +38,7 @@ public struct SignatureReport: Sendable, Encodable {
     ///
     /// - Parameter cloud: the backend itself, not a decorator of it.
     init?(_ cloud: any CloudDatabase, _ zone: ZoneID, own: DevicePublicKeys?) async throws {
-        guard let signing = cloud as? any SigningCloud, let list = try await signing.members(in: zone) else { return nil }
+        guard let signing = cloud.signing, let list = try await signing.members(in: zone) else { return nil }
         let info = try await signing.zone(zone)
         (isSealed, features) = (info.isSealed, info.features)
         let ring = isSealed ? try await signing.records(in: zone).record(KeyRing.recordName).map { try KeyRing($0, at: "\(zone)") } : nil

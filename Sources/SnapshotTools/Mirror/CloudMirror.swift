@@ -91,7 +91,7 @@ public struct CloudMirror: Sendable {
 
     /// Creates the zone in the copy, with the rules of the original.
     private func createZone(like info: ZoneInfo, in target: any MirroredCloud) async throws -> ZoneInfo {
-        guard info.isSigned, let signing = target as? any SigningCloud else {
+        guard info.isSigned, let signing = target.signing else {
             return try await target.createZone(info.id, creator: info.creator, publishers: info.publishers)
         }
         return try await signing.createSignedZone(info.id, creator: info.creator, publishers: info.publishers, protection: info.protection)
