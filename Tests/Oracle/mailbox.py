@@ -191,8 +191,9 @@ def met(world, name, place, mine, theirs, mail, chooser, old, seen):
         return kept, kept is not theirs
     if wins(chooser, mine, theirs):
         return mine, True
-    if seen is not None and place not in world.devices[name].whole and mine.row is not None and theirs.row is not None and all(
-            message.entry != mine for message in world.devices[name].pending):
+    device = world.devices[name]
+    if seen is not None and (place not in device.whole or place in device.based) and mine.row is not None and theirs.row is not None and all(
+            message.entry != mine for message in device.pending):
         # What a message carries of the change goes on alone.
         based = tuple((index, seen[index]) for index in seen if mine.row[index] != seen[index])
         new = {index: mine.row[index] for index, _ in based}
