@@ -13,12 +13,15 @@ class UserCommands:
         version = max(1, newest - step.get("back", 0))
         line = [str(version) if part == "BACK" else part for part in step["command"]]
         result = self.devices.run(name, step["at"], *line)
-        codes, action = self.meaning(step, line[:2] if line[0] == "replace" else line[:1], version, now, result)
+        command = line[:2] if line[0] == "replace" else line[:1]
+        codes, action = self.meaning(step, command, version, now, result)
         self.expect(step, result, codes)
         self.look(name)
         if result.code != 0:
-            # A command that ended otherwise has changed nothing, or has imported what is new.
-            action = lambda world: model.distinct([world] + model.bring(world, name, now))
+            # A command that ended otherwise has changed nothing, or has imported what is new; one that may not publish may have let return what was set aside.
+            action = lambda world: model.distinct([
+                after for between in [world] + model.bring(world, name, now)
+                for after in [between] + (model.bring_back(between, name) if command == ["export"] else [])])
         if name in self.bare or name in self.off:
             action = lambda world: [world]
         elif step["command"][0] in ("restore", "undo", "replace") and any(world.devices[name].aside for world in self.worlds):
