@@ -95,6 +95,11 @@ def imported(world, name, chooser):
                 # What the patch was made on is not known any longer; then the later change wins.
                 world.open = world.open | {place}
             kept, still = met(world, name, place, mine, theirs, mail, chooser, old.get(place), seen)
+            if world.pruned and not still and mine.row is not None and theirs.row is None and mail.columns(place) and all(one.entry != mine for one in told) \
+                    and wins(chooser, mine, theirs) and chooser.choose(2) == 1:
+                # Without the version that it was made on, a patch cannot be told from a row that was added here.
+                kept, still = mine, True
+                device.silent, device.whole = device.silent | {(place, mine)}, device.whole | {place}
             if still:
                 tracked.add(place)
                 if kept is mine and mine.row is not None and theirs.row is not None and mail.columns(place):

@@ -25,6 +25,15 @@ def opened(touch):
     return touch._replace(before=row(touch.before), after=row(touch.after), renamed=row(touch.renamed))
 
 
+def unseen_before(touch, rows):
+    """A touch of a row with values that the model leaves open: what it has afterwards may be what the write itself has set, not what was there before."""
+    row = rows[touch.table].get(touch.key)
+    if touch.kind != "update" or row is None or mail.ANY not in row:
+        return touch
+    return touch._replace(before=tuple(
+        mail.ANY if open_value is mail.ANY and one == other else one for open_value, one, other in zip(row, touch.before, touch.after)))
+
+
 class Run(UserCommands, Follower):
     def __init__(self, history, devices):
         super().__init__(history.schema, devices)
@@ -196,7 +205,12 @@ class Run(UserCommands, Follower):
             else:
                 return []
             self.leaves_dangling(step, made)
-            return [self.with_open_keys(after, made[1]) for after in self.edit_action(step, [opened(touch) for touch in made[1]])(world)] if made else [world]
+            if not made:
+                return [world]
+            rows = world.devices[name].rows(self.schema)
+            readings = {tuple(made[1]), tuple(unseen_before(touch, rows) for touch in made[1])}
+            return [self.with_open_keys(after, made[1]) for touches in readings
+                    for after in self.edit_action(step, [opened(touch) for touch in touches])(world)]
         parts = self.parts(name, self.devices.now(name, step["at"]))
         orders = [parts[:place] + [write] + parts[place:] for place in range(len(parts) + 1)] + self.meeting(name, parts, write)
         if stopped:
