@@ -20,7 +20,8 @@ struct ExpectedEntity {
     private let rest: SnapshotFormat.ContentHash?
     /// The expected values of the patched columns.
     private let values: [Int: OwnedValue]
-    private let isThere: Bool
+    /// Whether the publisher will have the entity.
+    let isThere: Bool
     /// When the entity last changed, according to the version or a later message.
     private let instant: Instant
     /// When the entity was deleted, if known.

@@ -194,7 +194,8 @@ struct MessageComposer: Sendable {
                 try write(.untellable("no message adds a row to this dataset"), of: change, schema, rules, version, in: transaction)
                 continue
             }
-            if let row, let base, let difference = try outlived(base, by: row, change, schema, rules, in: transaction) {
+            // After a message that deletes the row, a row that is there again is another one.
+            if let row, let base, expected.isThere, let difference = try outlived(base, by: row, change, schema, rules, in: transaction) {
                 try write(difference, of: change, schema, rules, version, in: transaction)
                 continue
             }
