@@ -4,7 +4,7 @@ package import LocalStore
 public import Logging
 public import ObjectCloud
 import SnapshotFormat
-import SnapshotModel
+public import SnapshotModel
 import SnapshotVersions
 public import StrictText
 
@@ -45,12 +45,13 @@ public final class SyncEngine: Sendable {
     ///   - cloud: the cloud directory, if it now has another path than at `init`; it must be the same cloud.
     ///   - gate: where the entitlement and the user's preference come from, if not from the database's settings.
     ///   - keys: holds the device's private keys, if its zone is signed.
+    ///   - connectionSetup: registers the application's functions and collations on each connection.
     ///   - now: returns the current time; tests replace it.
     public convenience init(
         database path: String, cloud: String? = nil, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(),
-        logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
+        connectionSetup: ConnectionSetup? = nil, logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
     ) throws {
-        try self.init(local: Self.open(path, logger), cloud: cloud, gate: gate, keys: keys, logger: logger, now: now)
+        try self.init(local: Self.open(path, connectionSetup, logger), cloud: cloud, gate: gate, keys: keys, logger: logger, now: now)
     }
 
     /// An engine on an open database, whose cloud is a directory or a bucket.
@@ -76,13 +77,14 @@ public final class SyncEngine: Sendable {
     ///   - cloud: the backend. It must satisfy the contract that the module CloudStoreConformance checks.
     ///   - gate: where the entitlement and the user's preference come from, if not from the database's settings.
     ///   - keys: holds the device's private keys, if its zone is signed.
+    ///   - connectionSetup: registers the application's functions and collations on each connection.
     ///   - now: returns the current time; tests replace it.
     /// - Throws: ``SyncError`` if the database cannot be opened.
     public convenience init(
         database path: String, cloud: any CloudDatabase, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(),
-        logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
+        connectionSetup: ConnectionSetup? = nil, logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
     ) throws {
-        try self.init(database: path, gate: gate, keys: keys, logger: logger, now: now, backend: cloud) { _ in cloud }
+        try self.init(database: path, gate: gate, keys: keys, connectionSetup: connectionSetup, logger: logger, now: now, backend: cloud) { _ in cloud }
     }
 
     /// Opens a database. `openCloud` opens its cloud again for each run.
@@ -94,20 +96,20 @@ public final class SyncEngine: Sendable {
     ///   - stopwatch: starts measuring how long a run takes.
     ///   - requests: counts the requests of the clouds that `openCloud` returns.
     package convenience init(
-        database path: String, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(), logger: Logger = Logger(label: "snapsync"),
-        now: @escaping @Sendable () -> Instant = { Instant.now },
+        database path: String, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(), connectionSetup: ConnectionSetup? = nil,
+        logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now },
         pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
         assetRule: AssetRule = .standard, nonces: NonceSource = .system, backend: (any CloudDatabase)? = nil,
         stopwatch: @escaping @Sendable () -> @Sendable () -> Duration = SyncContext.stopwatch, requests: RequestMeter = RequestMeter(),
         openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
     ) throws {
         self.init(
-            local: try Self.open(path, logger), gate: gate, keys: keys, logger: logger, now: now, pause: pause, assetRule: assetRule, nonces: nonces,
+            local: try Self.open(path, connectionSetup, logger), gate: gate, keys: keys, logger: logger, now: now, pause: pause, assetRule: assetRule, nonces: nonces,
             backend: backend, stopwatch: stopwatch, requests: requests, openCloud: openCloud)
     }
 
-    private static func open(_ path: String, _ logger: Logger) throws -> LocalDatabase {
-        try SyncError.at(.open) { try LocalDatabase(path: path, waiting: waiting(for: path, logger)) }
+    private static func open(_ path: String, _ setup: ConnectionSetup?, _ logger: Logger) throws -> LocalDatabase {
+        try SyncError.at(.open) { try LocalDatabase(path: path, setup: setup, waiting: waiting(for: path, logger)) }
     }
 
     /// An engine on an open database.

@@ -2,7 +2,7 @@ import Foundation
 package import GRDB
 import GRDBSQLite
 import Platform
-import SnapshotModel
+package import SnapshotModel
 
 /// One SQLite file: the user's tables and, beside them, the toolkit's own, whose names begin with `snapsync_`.
 ///
@@ -25,23 +25,28 @@ package final class LocalDatabase: Sendable {
     let spareReader = SpareReader()
     /// The listeners that are notified of rows that the toolkit's transactions changed.
     package let listeners = ChangeListeners()
+    /// Registers what the application needs on the connections that the toolkit opens; nil if it needs nothing.
+    let setup: ConnectionSetup?
     private let wait: LockWait
     private let waiting: @Sendable () -> Void
 
     /// Opens the file, which must exist unless `creating`.
     ///
-    /// - Parameter waiting: called when another program's lock delays a connection for more than a second.
-    /// - Throws: ``LocalStoreError`` with `.notFound`, `.damaged`, `.permissionDenied`, `.inputOutput` or `.busy`.
-    package init(path: String, creating: Bool = false, waiting: @escaping @Sendable () -> Void = {}) throws {
+    /// - Parameters:
+    ///   - setup: registers the application's functions and collations on each connection.
+    ///   - waiting: called when another program's lock delays a connection for more than a second.
+    /// - Throws: ``LocalStoreError`` with `.notFound`, `.damaged`, `.permissionDenied`, `.inputOutput` or `.busy`; what `setup` throws.
+    package init(path: String, creating: Bool = false, setup: ConnectionSetup? = nil, waiting: @escaping @Sendable () -> Void = {}) throws {
         try DatabaseFile.verify(path, creating: creating)
         self.path = path
+        self.setup = setup
         self.waiting = waiting
         wait = LockWait(waiting)
         // Create the file privately, because SQLite gives the files beside a database its mode. If it cannot be created, opening it fails with
         // SQLite's reason.
         let isMade = creating && System.makePrivateFile(path)
         do {
-            connection = try Self.open(path, wait)
+            connection = try Self.open(path, wait, setup)
             lent = nil
         } catch {
             if isMade { System.unlink(path) }
@@ -53,10 +58,12 @@ package final class LocalDatabase: Sendable {
     ///
     /// - Parameters:
     ///   - connection: a pool or queue of a database file.
+    ///   - setup: registers the application's functions and collations on the connections that are opened besides.
     ///   - waiting: called when another program's lock delays a connection for more than a second.
     /// - Throws: ``LocalStoreError`` as ``init(path:creating:waiting:)``; `.notFound` for a database in memory.
-    package init(lent connection: any DatabaseWriter, waiting: @escaping @Sendable () -> Void = {}) throws {
+    package init(lent connection: any DatabaseWriter, setup: ConnectionSetup? = nil, waiting: @escaping @Sendable () -> Void = {}) throws {
         path = connection.path
+        self.setup = setup
         try LentConnection.verifyFile(path)
         try DatabaseFile.verify(path, creating: false)
         self.connection = connection
@@ -70,9 +77,9 @@ package final class LocalDatabase: Sendable {
     // The last connection that is closed empties the write-ahead log; the one that has written it needs an fsync of the folder less for that.
     deinit { spareReader.close() }
 
-    private static func open(_ path: String, _ wait: LockWait) throws -> DatabaseQueue {
+    private static func open(_ path: String, _ wait: LockWait, _ setup: ConnectionSetup?) throws -> DatabaseQueue {
         try LocalStoreError.translating(at: path) {
-            let queue = try DatabaseQueue(path: path, configuration: configuration(label: "writer", wait))
+            let queue = try DatabaseQueue(path: path, configuration: configuration(label: "writer", wait, setup))
             try queue.inDatabase { try look(into: $0, at: path) }
             return queue
         }
@@ -89,9 +96,9 @@ package final class LocalDatabase: Sendable {
     }
 
     /// The configuration for a further connection to the file.
-    func configuration(label: String) -> Configuration { Self.configuration(label: label, LockWait(waiting)) }
+    func configuration(label: String) -> Configuration { Self.configuration(label: label, LockWait(waiting), setup) }
 
-    private static func configuration(label: String, _ wait: LockWait) -> Configuration {
+    private static func configuration(label: String, _ wait: LockWait, _ setup: ConnectionSetup?) -> Configuration {
         var configuration = Configuration()
         configuration.label = "snapsync.\(label)"
         configuration.busyMode = .callback { wait.goesOn(after: $0) }
@@ -106,6 +113,7 @@ package final class LocalDatabase: Sendable {
             // GRDB's authorizer notes each column of each statement for observers, which takes a tenth of a small run. These connections have no
             // observers and use none of GRDB's knowledge of the schema.
             sqlite3_set_authorizer(db.sqliteConnection, nil, nil)
+            if let connection = db.sqliteConnection { try setup?(connection) }
         }
         return configuration
     }

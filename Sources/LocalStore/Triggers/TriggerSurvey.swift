@@ -5,8 +5,8 @@ package import SnapshotModel
 
 /// What SQLite reports about an application's triggers before they run: which tables they write, and what they need that is missing.
 ///
-/// A separate read-only connection compiles statements that would write, and never runs them. A function or collation that only the application
-/// registers is recorded and replaced by a stub, so that the survey can continue.
+/// A separate read-only connection compiles statements that would write, and never runs them. A function or collation that is not registered is
+/// recorded and replaced by a stub, so that the survey can continue.
 package struct TriggerSurvey: Sendable {
     /// A trigger of a dataset's table.
     package struct Trigger: Sendable, Hashable {
@@ -29,8 +29,9 @@ package struct TriggerSurvey: Sendable {
     /// Surveys a database.
     ///
     /// - Throws: ``LocalStoreError`` if it cannot be opened.
-    package init(path: String, _ schemas: [DatasetSchema]) throws {
-        let all = try LocalStoreError.translating(at: path) { try StatementCompiler(path: path).triggers() }
+    package init(_ database: LocalDatabase, _ schemas: [DatasetSchema]) throws {
+        let (path, setup) = (database.path, database.setup)
+        let all = try LocalStoreError.translating(at: path) { try StatementCompiler(path: path, setup).triggers() }
         var writes: [String: Set<StatementCompiler.Write>] = [:]
         var events: [String: Set<Int32>] = [:]
         var unwritable: [String: String] = [:]
@@ -43,10 +44,10 @@ package struct TriggerSurvey: Sendable {
                 (SQLITE_INSERT, "INSERT INTO \(name) DEFAULT VALUES"), (SQLITE_DELETE, "DELETE FROM \(name)"), (SQLITE_UPDATE, "UPDATE \(name) SET \(columns)"),
             ]
             // A stub stays registered on its connection, so each survey uses a new one.
-            let table = try StatementCompiler(path: path, triggers: false)
+            let table = try StatementCompiler(path: path, setup, triggers: false)
             for (_, sql) in statements { unwritable[schema.name] = unwritable[schema.name] ?? table.compile(sql).first?.reason }
-            if unwritable[schema.name] != nil { keys[schema.name] = try StatementCompiler(path: path).missingCollation(of: schema.table) }
-            let compiler = try StatementCompiler(path: path)
+            if unwritable[schema.name] != nil { keys[schema.name] = try StatementCompiler(path: path, setup).missingCollation(of: schema.table) }
+            let compiler = try StatementCompiler(path: path, setup)
             for (event, sql) in statements {
                 defer { for trigger in compiler.compiled { events[trigger, default: []].insert(event) } }
                 for lack in compiler.compile(sql) where lack.reason != unwritable[schema.name] {
@@ -108,7 +109,7 @@ private final class StatementCompiler {
     /// What was replaced by a stub, as SQLite's messages.
     private var substituted: Set<String> = []
 
-    init(path: String, triggers: Bool = true) throws {
+    init(path: String, _ setup: ConnectionSetup?, triggers: Bool = true) throws {
         // `deinit` closes the connection, also if this initialiser throws.
         let code = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil)
         guard code == SQLITE_OK, let connection else {
@@ -116,6 +117,7 @@ private final class StatementCompiler {
             throw LocalStoreError(DatabaseError(resultCode: ResultCode(rawValue: code), message: message), at: path)
         }
         sqlite3_busy_timeout(connection, 10_000)
+        try setup?(connection)
         // SAFETY: `self` outlives the connection, which `deinit` closes. SQLite calls the function only while it compiles a statement.
         sqlite3_set_authorizer(
             connection,

@@ -46,7 +46,7 @@ extension SyncEngine {
                 database: database.path, cloud: settings.cloud, cloudUUID: settings.cloudUUID, zone: settings.zone, role: settings.role.rawValue,
                 device: name, datasets: settings.datasets.map(\.name), tablesMade: [], journalMode: try SyncError.at(.open) { try database.journalMode() },
                 cloudMade: false, isEnabled: preference == .on, preference: preference.rawValue,
-                triggers: try SyncError.at(.read) { try TriggerSurvey(path: database.path, settings.datasets) }.triggers.map {
+                triggers: try SyncError.at(.read) { try TriggerSurvey(database, settings.datasets) }.triggers.map {
                     TriggerReport($0, datasets: settings.datasets)
                 })
         }

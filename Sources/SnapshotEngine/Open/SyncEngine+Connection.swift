@@ -2,6 +2,7 @@ public import CloudStore
 public import GRDB
 import LocalStore
 public import Logging
+public import SnapshotModel
 import SnapshotVersions
 public import StrictText
 
@@ -25,13 +26,14 @@ extension SyncEngine {
     ///   - cloud: the cloud directory, if it now has another path than at `init`; it must be the same cloud.
     ///   - gate: where the entitlement and the user's preference come from, if not from the database's settings.
     ///   - keys: holds the device's private keys, if its zone is signed.
+    ///   - connectionSetup: registers the application's functions and collations on the engine's own connections.
     ///   - now: returns the current time; tests replace it.
     /// - Throws: ``SyncError`` if the database is not a file.
     public convenience init(
         database: any DatabaseWriter, cloud: String? = nil, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(),
-        logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
+        connectionSetup: ConnectionSetup? = nil, logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
     ) throws {
-        self.init(local: try Self.open(database, logger), cloud: cloud, gate: gate, keys: keys, logger: logger, now: now)
+        self.init(local: try Self.open(database, connectionSetup, logger), cloud: cloud, gate: gate, keys: keys, logger: logger, now: now)
     }
 
     /// Works on an application's own database pool or queue, with the application's own backend.
@@ -40,16 +42,17 @@ extension SyncEngine {
     ///   - database: a `DatabasePool` or `DatabaseQueue` of a file that was set up with the backend (``setUp(_:in:)``).
     ///   - cloud: the backend.
     ///   - gate: where the entitlement and the user's preference come from, if not from the database's settings.
+    ///   - connectionSetup: registers the application's functions and collations on the engine's own connections.
     ///   - now: returns the current time; tests replace it.
     /// - Throws: ``SyncError`` if the database is not a file.
     public convenience init(
-        database: any DatabaseWriter, cloud: any CloudDatabase, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync"),
-        now: @escaping @Sendable () -> Instant = { Instant.now }
+        database: any DatabaseWriter, cloud: any CloudDatabase, gate: GateOptions = GateOptions(), connectionSetup: ConnectionSetup? = nil,
+        logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
     ) throws {
-        self.init(local: try Self.open(database, logger), gate: gate, logger: logger, now: now, backend: cloud) { _ in cloud }
+        self.init(local: try Self.open(database, connectionSetup, logger), gate: gate, logger: logger, now: now, backend: cloud) { _ in cloud }
     }
 
-    private static func open(_ database: any DatabaseWriter, _ logger: Logger) throws -> LocalDatabase {
-        try SyncError.at(.open) { try LocalDatabase(lent: database, waiting: waiting(for: database.path, logger)) }
+    private static func open(_ database: any DatabaseWriter, _ setup: ConnectionSetup?, _ logger: Logger) throws -> LocalDatabase {
+        try SyncError.at(.open) { try LocalDatabase(lent: database, setup: setup, waiting: waiting(for: database.path, logger)) }
     }
 }

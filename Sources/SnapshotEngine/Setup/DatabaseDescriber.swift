@@ -1,6 +1,6 @@
 import Foundation
 import LocalStore
-package import SnapshotModel
+public import SnapshotModel
 import SnapshotVersions
 import StrictText
 
@@ -59,10 +59,12 @@ public struct DatasetFileDocument: Sendable, Encodable {
 extension SyncEngine {
     /// Describes the tables of a database as datasets. Changes nothing; each table is read once.
     ///
-    /// - Parameter tables: the tables to describe, and the user's decisions about them.
+    /// - Parameters:
+    ///   - tables: the tables to describe, and the user's decisions about them.
+    ///   - connectionSetup: registers the application's functions and collations.
     /// - Throws: ``SyncError`` with `.refused` if a named table or column does not exist.
-    public static func describe(_ database: String, tables: TableChoice = TableChoice()) throws -> DescribeReport {
-        let local = try SyncError.at(.open) { try LocalDatabase(path: database, waiting: waiting(for: database)) }
+    public static func describe(_ database: String, tables: TableChoice = TableChoice(), connectionSetup: ConnectionSetup? = nil) throws -> DescribeReport {
+        let local = try SyncError.at(.open) { try LocalDatabase(path: database, setup: connectionSetup, waiting: waiting(for: database)) }
         return DescribeReport(try DatabaseDescriber.describe(local, tables), database: database)
     }
 }
@@ -93,7 +95,7 @@ enum DatabaseDescriber {
             let hidden = try database.read(at: .read) { transaction in try found.datasets.filter { try transaction.tables.hasHiddenKey($0) } }
             for schema in hidden { found.refuse(schema, "it has no key besides the rowid, and two peers would give one rowid to different rows") }
         }
-        let survey = try SyncError.at(.read) { try TriggerSurvey(path: database.path, found.datasets) }
+        let survey = try SyncError.at(.read) { try TriggerSurvey(database, found.datasets) }
         for schema in found.datasets {
             guard let reason = survey.unwritable[schema.name] else { continue }
             if let lack = survey.needsForKeys[schema.name] {

@@ -70,6 +70,8 @@ public struct SetupRequest: Sendable {
     public var recovery: RecoveryCode?
     /// The fingerprint of a signed zone's creator; nil trusts the first one that is met. If it is given, an unsigned zone is refused.
     public var trust: KeyFingerprint?
+    /// Registers the application's functions and collations on the connections of the set-up; give it to the engine, too.
+    public var connectionSetup: ConnectionSetup?
     /// Stores the private keys of the device, if the zone is signed.
     public var keyStore: any KeyStore = FileKeyStore()
     /// The user's choice about syncing. It is undecided by default, so that the user decides, here or through ``SyncGate/setPreference(_:)``.

@@ -23,7 +23,8 @@ package enum SyncSetup {
         let filed = try SyncError.at(.open) { try request.tables == nil ? DatasetChoice.schemas(request.datasets) : [] }
         let isNew = !FileManager.default.fileExists(atPath: request.database)
         let database = try SyncError.at(.open) {
-            try LocalDatabase(path: request.database, creating: request.createsTables, waiting: SyncEngine.waiting(for: request.database))
+            try LocalDatabase(
+                path: request.database, creating: request.createsTables, setup: request.connectionSetup, waiting: SyncEngine.waiting(for: request.database))
         }
         let lock = try SyncError.at(.open) { try RunLock(database: request.database) }
         defer { withExtendedLifetime(lock) {} }
@@ -39,7 +40,7 @@ package enum SyncSetup {
             let choice = try await DatasetChoice(request, filed, join?.cloud ?? backend, database)
             let datasets = choice.datasets
             let tablesMade = try SyncError.at(.open) { try prepareTables(request, choice, database, isNew: isNew) }
-            try refuseUnwritable(request, datasets)
+            try refuseUnwritable(request, datasets, database)
             if request.role == .peer { try refuseHiddenKeys(datasets, database, request) }
             let (cloud, cloudMade, found) = try SyncError.at(.open) { try backend.map { ($0, false, nil) } ?? openCloud(request) }
             let probeWarnings = if let found { found } else { try await BucketTrial.run(in: cloud, for: request.role, at: request.cloud) }
@@ -107,7 +108,7 @@ package enum SyncSetup {
                 return try database.journalMode()
             }
             let preference = try setUpGate(request, database, madeZone ? beginning : nil)
-            let triggers = try SyncError.at(.read) { try TriggerSurvey(path: request.database, datasets) }.triggers.map {
+            let triggers = try SyncError.at(.read) { try TriggerSurvey(database, datasets) }.triggers.map {
                 TriggerReport($0, datasets: datasets)
             }
             var report = SetupReport(
@@ -211,8 +212,8 @@ package enum SyncSetup {
 
     /// Refuses tables that imports cannot write, because their indexes, checks or computed columns need functions that only the application
     /// registers.
-    private static func refuseUnwritable(_ request: SetupRequest, _ datasets: [DatasetSchema]) throws {
-        let survey = try SyncError.at(.open) { try TriggerSurvey(path: request.database, datasets) }
+    private static func refuseUnwritable(_ request: SetupRequest, _ datasets: [DatasetSchema], _ database: LocalDatabase) throws {
+        let survey = try SyncError.at(.open) { try TriggerSurvey(database, datasets) }
         for schema in datasets {
             guard let reason = survey.unwritable[schema.name], request.role != .writer || survey.needsForKeys[schema.name] != nil else { continue }
             throw SyncError(

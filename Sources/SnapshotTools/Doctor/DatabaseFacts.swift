@@ -61,7 +61,7 @@ struct DatabaseFacts: Sendable {
                 }
             }
         let states = (try? database.read { try $0.datasetStates.all() }) ?? []
-        let survey = look { try TriggerSurvey(path: database.path, settings.datasets) }
+        let survey = look { try TriggerSurvey(database, settings.datasets) }
         datasets = settings.datasets.map { schema in
             let shape = look {
                 try MissingTables.verify([schema], of: settings, in: database)
