@@ -104,7 +104,8 @@ public final class SyncEngine: Sendable {
         openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
     ) throws {
         self.init(
-            local: try Self.open(path, connectionSetup, logger), gate: gate, keys: keys, logger: logger, now: now, pause: pause, assetRule: assetRule, nonces: nonces,
+            local: try Self.open(path, connectionSetup, logger), gate: gate, keys: keys, logger: logger, now: now, pause: pause, assetRule: assetRule,
+            nonces: nonces,
             backend: backend, stopwatch: stopwatch, requests: requests, openCloud: openCloud)
     }
 
