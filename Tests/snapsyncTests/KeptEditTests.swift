@@ -110,6 +110,24 @@ import Testing
             #expect(list.contains(#/"id":"l","at":"[-0-9T:]+\.[0-9]{3}002Z"/#), "\(list)")
         }
 
+        /// A parent that an import brought back is deleted by a program: that is an edit, which is kept when it loses.
+        @Test func aDeletionOfAParentThatCameBackIsKeptWhenItLoses() throws {
+            let tables = """
+                CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL);
+                CREATE TABLE items(id TEXT PRIMARY KEY NOT NULL, list TEXT REFERENCES lists(id));
+                """
+            try peers(["a", "b"], tables, first: "INSERT INTO lists VALUES('p', 'first');", clocks: ["a": 20_000])
+            try edit("b", "INSERT INTO items VALUES('i', 'p')", 10)
+            try edit("a", "DELETE FROM lists", 20_010)
+            try run("sync --quiet --db a.db", 20_020)
+            #expect(try run("import --db b.db", 20).contains("lists: 1 entity revived"))
+            try edit("b", "UPDATE items SET list = NULL; DELETE FROM lists", 30)
+            try edit("a", "INSERT INTO lists VALUES('p', 'again')", 20_030)
+            try sync(["a": 20_040, "b": 40])
+            for name in ["a", "b"] { #expect(try rows(name, "SELECT * FROM lists") == "p|again\n") }
+            #expect(try scene.succeed("conflicts --db b.db").contains("lists p"))
+        }
+
         /// A slow clock edits a parent that an import brought back. The edit replaces the published deletion, not the parent that nobody has published:
         /// once it was set aside, a row that is restored overtakes it.
         @Test func aRestoredRowOvertakesAnEditOfAParentThatCameBack() throws {

@@ -104,9 +104,9 @@ extension ChangeLog {
         let save = try KeyedStatement(
             db,
             """
-            INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew, isMark, base) VALUES(?, ?, ?, ?, 0, ?, ?, ?)
+            INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew, isMark, base) VALUES(?1, ?2, ?3, ?4, 0, ?5, ?6, ?7)
             ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = \(TrackedState.plain), wins = \(MergeDecision.undecided), isNew = max(isNew, min(excluded.isNew, 1)),
-                isMark = min(isMark, excluded.isMark), base = ifnull(max(base, excluded.base), base)
+                isMark = min(isMark, excluded.isMark), base = CASE WHEN ?8 THEN excluded.base ELSE ifnull(max(base, excluded.base), base) END
             """)
         try notes.bind(.integer(id), .integer(last))
         let unit = schema.timestampUnit
@@ -141,11 +141,12 @@ extension ChangeLog {
             let old = [found, under?.instant(unit)?.microseconds].compactMap(\.self).max()
             let known = try before.look(notes, replacing: old, clock: clock)
             let at = max(min(stamp, clock), known.seen.map(Self.next) ?? .min, known.own.map(Self.next) ?? .min)
-            // The base comes from the key's first entry: it is the instant of the row that was stored before.
-            let base = known.isTracked ? known.sent : known.seen ?? (origin == .inVersion ? .min : nil)
+            // The base comes from the key's first entry: it is the instant of the row that was stored before. A change that a rule made was nobody's:
+            // what replaces it has what is published as its base.
+            let base = known.isOfRule ? known.seen : known.isTracked ? known.sent : known.seen ?? (origin == .inVersion ? .min : nil)
             try save.bind(
                 .integer(id), .column(1, of: notes), .integer(at), .column(0, of: notes), .integer(origin.rawValue), .integer(kind == 5 ? 1 : 0),
-                base.map { .integer($0) } ?? .null
+                base.map { .integer($0) } ?? .null, .integer(known.isOfRule ? 1 : 0)
             ).run()
         }
     }

@@ -10,6 +10,8 @@ struct InstantsBefore {
     struct Known {
         /// Whether the key has a tracked change already.
         var isTracked = false
+        /// Whether that change was made by a rule, and not by a program.
+        var isOfRule = false
         /// The published instant.
         var seen: Int64?
         /// The instant of an unpublished change, if it must be taken into account.
@@ -57,14 +59,14 @@ struct InstantsBefore {
         guard !known.isNull(0) else { return Known(seen: published ?? readable(old, clock)) }
         let own = known.integer(0)
         // A change that a rule made has its own instant as its base: that one is not published.
-        let base = known.isNull(1) || known.integer(1) == own ? nil : known.integer(1)
-        let seen = [base, published].compactMap { $0 }.max()
+        let isOfRule = !known.isNull(1) && known.integer(1) == own
+        let seen = [known.isNull(1) || isOfRule ? nil : known.integer(1), published].compactMap { $0 }.max()
         // The log's clocks are whole milliseconds; of several statements within a millisecond, each is 1 us later than the one before.
-        if own < clock + 1000 { return Known(isTracked: true, seen: seen, own: own) }
+        if own < clock + 1000 { return Known(isTracked: true, isOfRule: isOfRule, seen: seen, own: own) }
         // Here the tracked change is later than the clock. What was sent may be published by now, whichever clock its instant came from, unless
         // publishers refuse it. Later changes of the key that were not sent may follow it.
         let told = try latestSent(note, clock)
-        return Known(isTracked: true, seen: seen, own: told, sent: told)
+        return Known(isTracked: true, isOfRule: isOfRule, seen: seen, own: told, sent: told)
     }
 
     /// The latest instant of a sent message about the entry's key, if publishers accept it: at most a day after the clock.
