@@ -326,13 +326,18 @@ def applied(world, name, now, chooser):
     mail, device = Mail(world.schema), world.devices[name]
     know, tracked, published = dict(device.know), set(device.tracked), model.base(world, name)
     answers, waiting, left = dict(world.answers), [], swapped(in_order_of_application(world, mail), chooser)
-    while left:
+    left, deletions = [one for one in left if not is_last(mail, one)], [one for one in left if is_last(mail, one)]
+    while left or deletions:
         blocked = []
         for message in left:
             place, entry, mine = message.place, message.entry, know.get(message.place)
             if is_beside_open(world, know, message):
                 world.open = world.open | {place}
-            row, answer = decide(world, know, message, mine, mail, chooser)
+            if message.id < world.applied.get((message.sender, place), 0):
+                # What its sender did with the entity later has been applied.
+                row, answer = None, "refused"
+            else:
+                row, answer = decide(world, know, message, mine, mail, chooser)
             if answer in ("taken", "dangling"):
                 blocked.append((message, answer))
                 continue
@@ -340,6 +345,7 @@ def applied(world, name, now, chooser):
             world.note("message " + answer)
             if answer != "applied":
                 continue
+            world.applied = world.applied | {(message.sender, place): message.id}
             if entry.hi > now + 1000:
                 # Its change gets the writer's clock, so that what meets it later is decided by another time than the reader's.
                 world.open = opened(world, place, mine)
@@ -350,6 +356,10 @@ def applied(world, name, now, chooser):
                 hi = max(hi, mine.hi + 1)
             know[place] = Entry(row, lo, hi, entry.origin)
             tracked.add(place)
+        if len(blocked) == len(left) and deletions:
+            # What had to wait for another message is tried again before the deletions.
+            left, deletions = [message for message, _ in blocked] + deletions, []
+            continue
         if len(blocked) == len(left):
             for message, why in blocked:
                 if why == "dangling" and waits(message, now, chooser):
@@ -388,13 +398,17 @@ def opened(world, place, entry):
     return world.open | {place} | ({parent} if parent else set())
 
 
+def is_last(mail, message):
+    """Whether a message deletes a row that rows of other messages may refer to."""
+    return message.kind == "deleted" and mail.policy(message.place).rows
+
+
 def in_order_of_application(world, mail):
     """By their instants; deletions of rows come last, children before parents, but not those in a table of which readers edit columns."""
     tables = [table.name for table in world.schema.tables]
 
     def turn(message):
-        last = message.kind == "deleted" and mail.policy(message.place).rows
-        return (1, -tables.index(message.place[0]), message.entry.lo) if last else (0, 0, message.entry.lo)
+        return (1, -tables.index(message.place[0]), message.entry.lo) if is_last(mail, message) else (0, 0, message.entry.lo)
     return sorted(world.mail, key=turn)
 
 

@@ -51,6 +51,8 @@ class World:
         self.past = ()
         # What readers told, what became of it, and whether the writer has answers to publish; places of which the documents leave the outcome open.
         self.mail, self.answers, self.sent, self.unpublished, self.open = (), {}, 0, False, frozenset()
+        # The last message of each sender about each place that was applied.
+        self.applied = {}
         # The messages that a version answers: what was applied by a run that was killed is answered by a later one.
         self.answered = frozenset()
         # Whether a prune may have removed the version that a reader has.
@@ -63,7 +65,7 @@ class World:
         other.devices = {name: device.copy() for name, device in self.devices.items()}
         other.head, other.number, other.versions, other.past = self.head, self.number, self.versions, self.past
         other.mail, other.answers, other.sent, other.unpublished, other.open = self.mail, self.answers, self.sent, self.unpublished, self.open
-        other.lost, other.happened, other.pruned, other.answered = self.lost, self.happened, self.pruned, self.answered
+        other.lost, other.happened, other.pruned, other.answered, other.applied = self.lost, self.happened, self.pruned, self.answered, self.applied
         return other
 
     def keep(self, number, head):
@@ -74,7 +76,7 @@ class World:
     def digest(self):
         return (tuple((name, device.digest()) for name, device in sorted(self.devices.items())), self.number, self.past,
                 tuple(sorted(((key, entry) for key, entry in self.head.items()), key=repr)), self.mail, tuple(sorted(self.answers.items())),
-                self.unpublished, tuple(sorted(self.answered)), tuple(sorted(self.open, key=repr)))
+                self.unpublished, tuple(sorted(self.answered)), tuple(sorted(self.open, key=repr)), repr(sorted(self.applied.items(), key=repr)))
 
     def note(self, *what):
         self.happened = self.happened | frozenset(what)

@@ -34,6 +34,9 @@ package struct IncomingMessage: Sendable {
     /// The entity as one text: dataset and key.
     var entity: String? { subject.map { InboxEntry.entity($0.key, of: $0.schema) } }
 
+    /// Whether it deletes a row that rows of other messages may refer to. If no message adds rows to a dataset, nothing refers to its rows.
+    var isDeletionOfRow: Bool { subject?.operation == .delete && subject?.rules?.rows == true }
+
     /// How far a message may be ahead of this device's clock, in microseconds: a day.
     private static let clockTolerance: Int64 = 86_400_000_000
 

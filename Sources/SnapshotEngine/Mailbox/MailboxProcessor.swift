@@ -107,7 +107,7 @@ struct MailboxProcessor: Sendable {
             let isDeletion = one.subject?.operation == .delete
             let last = isDeletion ? -(places[one.subject?.schema.name ?? ""] ?? 0) : .min
             // If no message adds rows to a dataset, nothing refers to its rows.
-            return (one.subject?.rules?.rows == true ? last : .min, one.instant, last, one.name.id)
+            return (one.isDeletionOfRow ? last : .min, one.instant, last, one.name.id)
         }
         return messages.map { (order: order($0), message: $0) }.sorted { $0.order < $1.order }.map(\.message)
     }
@@ -146,24 +146,26 @@ struct MailboxProcessor: Sendable {
         do {
             return try write(messages)
         } catch let error as SyncError where error.code == .dataRefused {
-            var applied = Applied(), open = messages, hasProgress = true
-            while !open.isEmpty {
-                var blocked: [IncomingMessage] = []
-                for message in open {
+            var applied = Applied(), rounds = MessageRounds(messages)
+            func writeEach(isLast: Bool) throws -> [IncomingMessage] {
+                try rounds.open.flatMap { message in
                     do {
-                        let one = try write([message], isLast: !hasProgress)
+                        let one = try write([message], isLast: isLast)
                         applied += one
-                        blocked += one.blocked
+                        return one.blocked
                     } catch let error as SyncError where error.code == .dataRefused {
                         applied.conflicts += try device.database.write(at: .apply) { transaction in
+                            try transaction.mailbox.prepare()
                             let conflicts = MessageConflicts(transaction, device: device.settings.device, now: now)
                             try note(message, error.reason, conflicts, at: now, in: transaction)
                             return conflicts.count
                         }
+                        return []
                     }
                 }
-                (hasProgress, open) = (blocked.count < open.count, blocked)
             }
+            while try rounds.goOn(with: writeEach(isLast: false)) {}
+            _ = try writeEach(isLast: true)
             return applied
         }
     }
@@ -182,13 +184,15 @@ struct MailboxProcessor: Sendable {
         try transaction.tracking.importing(device.settings.datasets, then: { try keeper?.enforce() }) {
             let applied = try transaction.state.applied()?.number ?? 0
             // If a version that this device has not read yet allows the message, keep it for later.
-            var open = try messages.filter { message in
+            let open = try messages.filter { message in
                 if message.subject?.refusal != nil, let version = message.message.version, version > applied { return false }
                 return try !transaction.inbox.hasReceived(message.name.id)
             }
-            while !open.isEmpty {
-                var blocked: [(message: IncomingMessage, reason: String, isDangling: Bool)] = []
-                for message in open {
+            var rounds = MessageRounds(open)
+            var blocked: [(message: IncomingMessage, reason: String, isDangling: Bool)] = []
+            repeat {
+                blocked = []
+                for message in rounds.open {
                     let isOvertaken =
                         try message.entity.map {
                             try transaction.inbox.hasAppliedLater(
@@ -205,20 +209,14 @@ struct MailboxProcessor: Sendable {
                     case .blocked(let reason, let isDangling): blocked.append((message, reason, isDangling))
                     }
                 }
-                guard blocked.count == open.count else {
-                    open = blocked.map(\.message)
-                    continue
-                }
-                open = []
-                guard isLast else {
-                    left = blocked.map(\.message)
-                    continue
-                }
-                // The last round applied nothing, so another round would not either.
-                for one in blocked {
-                    let waits = mayWait && one.isDangling && one.message.instant > now.advanced(byMicroseconds: -Self.patience)
-                    if waits { waitingCount += 1 } else { try note(one.message, one.reason, conflicts, at: now, in: transaction) }
-                }
+            } while rounds.goOn(with: blocked.map(\.message))
+            guard isLast else {
+                left = blocked.map(\.message)
+                return
+            }
+            for one in blocked {
+                let waits = mayWait && one.isDangling && one.message.instant > now.advanced(byMicroseconds: -Self.patience)
+                if waits { waitingCount += 1 } else { try note(one.message, one.reason, conflicts, at: now, in: transaction) }
             }
         }
         return Applied(notices: transaction.triggerNotices, conflicts: conflicts.count, waitingCount: waitingCount, blocked: left)
@@ -243,5 +241,26 @@ struct MailboxProcessor: Sendable {
         guard hasOld, mailbox.unreadCount == 0 else { return }
         let waiting = Set(mailbox.known.map(\.id) + mailbox.messages.map(\.id))
         try device.database.write(at: .apply) { try $0.inbox.forgetReceived(before: horizon, exceptThose: waiting) }
+    }
+}
+
+/// The messages that a publisher has still to apply. It tries those that the tables do not allow yet again after the others, as long as that changes
+/// anything; only then come deletions of rows, for a message that had to wait may add a row that refers to the one to be deleted.
+private struct MessageRounds {
+    private(set) var open: [IncomingMessage]
+    private var deletions: [IncomingMessage]
+
+    init(_ messages: [IncomingMessage]) {
+        open = messages.filter { !$0.isDeletionOfRow }
+        deletions = messages.filter(\.isDeletionOfRow)
+    }
+
+    /// Goes on with the messages that a round has left. Returns false if another round would change nothing.
+    mutating func goOn(with blocked: [IncomingMessage]) -> Bool {
+        let hasProgress = blocked.count < open.count
+        open = blocked
+        guard !hasProgress else { return true }
+        defer { (open, deletions) = (open + deletions, []) }
+        return !deletions.isEmpty
     }
 }
