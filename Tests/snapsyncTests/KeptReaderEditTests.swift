@@ -250,6 +250,28 @@ import Testing
             #expect(try scene.succeed("conflicts --db r.db").contains("lists p (refused"))
         }
 
+        /// Both devices delete a row, the reader with a clock that is ahead. No message carries its deletion: it ends with the version that has one, too,
+        /// and another row of that key comes in.
+        @Test(arguments: ["", #","messages":{"patch":["title"]}"#], [false, true])
+        func aDeletionThatNoMessageCarriesEndsWithTheVersions(messages: String, isFirst: Bool) throws {
+            try begin(
+                #"""
+                {"name":"lists","key":"id","columns":[{"name":"id","type":"text"},{"name":"title","type":"text"}]\#(messages)}
+                """#, "CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL);", first: "INSERT INTO lists VALUES('k', 'first')")
+            if isFirst {
+                try edit("r", "DELETE FROM lists", 20_010)
+                try sync(["r": 20_011])
+                try edit("w", "DELETE FROM lists", 12)
+            } else {
+                try edit("w", "DELETE FROM lists", 10)
+                try edit("r", "DELETE FROM lists", 20_011)
+            }
+            try sync(["w": 20, "r": 20_021])
+            try edit("w", "INSERT INTO lists VALUES('k', 'second')", 30)
+            try sync(["w": 40, "r": 20_041], isQuiet: true)
+            #expect(try rows("r", "SELECT title FROM lists") == "second\n")
+        }
+
         /// Both devices write a row's values again. The reader's edit is the later one, whichever way the version comes in.
         @Test func aReadersEditStaysIfAnEarlierOneGaveTheRowTheSameValues() throws {
             try begin(

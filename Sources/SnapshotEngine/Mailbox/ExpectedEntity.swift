@@ -88,7 +88,8 @@ struct ExpectedEntity {
     func compare(_ row: EntityCopy?, deleted instant: Instant?) -> Difference {
         guard let row, instant == nil else {
             let isLater = if let deleted, let instant { instant > deleted } else { false }
-            guard isThere || isLater else { return .nothing }
+            // Where no message deletes a row, the version's deletion ends the one made here.
+            guard isThere || isLater && rules.deletes else { return .nothing }
             return rules.deletes ? .delete : .untellable("no message deletes a row of this dataset")
         }
         if isThere, row.state.hash == hash { return .nothing }
