@@ -3,10 +3,15 @@ import Crypto
 /// The private keys of one device in one zone. They must never be written to a database, a cloud, a log or an error.
 public struct DeviceKeys: Sendable {
     /// The public halves of both keys.
-    public let publicKeys: DevicePublicKeys
+    public var publicKeys: DevicePublicKeys {
+        known ?? DevicePublicKeys(signing: signingKey, sealing: sealingKind.publicKey(of: sealingSeed) ?? "")
+    }
     /// The kind of the key that ``sealingSeed`` makes. A ``KeyStore`` stores it with the seeds.
     public let sealingKind: SealingKeyKind
     private let pair: Pair
+    /// The public halves, if they are known: to find that of the sealing key takes as long as a signature.
+    private var known: DevicePublicKeys?
+    private var signingKey: String { ContentHash.hex(pair.signing.publicKey.rawRepresentation) }
 
     /// The seed of the Ed25519 key (RFC 8032), 32 bytes.
     public var signingSeed: [UInt8] { Array(pair.signing.rawRepresentation) }
@@ -16,24 +21,30 @@ public struct DeviceKeys: Sendable {
 
     /// New keys from the system's generator, with an X25519 key.
     public init() {
-        let sealing = Curve25519.KeyAgreement.PrivateKey()
-        self.init(
-            Curve25519.Signing.PrivateKey(), Array(sealing.rawRepresentation), .x25519, ContentHash.hex(sealing.publicKey.rawRepresentation))
+        self.init(Curve25519.Signing.PrivateKey(), Array(Curve25519.KeyAgreement.PrivateKey().rawRepresentation), .x25519)
     }
 
     /// Makes the keys from two seeds; nil if one of them does not have 32 bytes, or this system does not have the algorithm.
     public init?(signingSeed: [UInt8], sealingSeed: [UInt8], sealing kind: SealingKeyKind = .x25519) {
-        guard let signing = try? Curve25519.Signing.PrivateKey(rawRepresentation: signingSeed), let sealing = kind.publicKey(of: sealingSeed) else {
-            return nil
-        }
-        self.init(signing, sealingSeed, kind, sealing)
+        guard let signing = try? Curve25519.Signing.PrivateKey(rawRepresentation: signingSeed), sealingSeed.count == 32, kind.isSupported else { return nil }
+        self.init(signing, sealingSeed, kind)
     }
 
-    private init(_ signing: Curve25519.Signing.PrivateKey, _ sealingSeed: [UInt8], _ kind: SealingKeyKind, _ sealing: String) {
-        publicKeys = DevicePublicKeys(signing: ContentHash.hex(signing.publicKey.rawRepresentation), sealing: sealing)
+    private init(_ signing: Curve25519.Signing.PrivateKey, _ sealingSeed: [UInt8], _ kind: SealingKeyKind) {
         sealingKind = kind
         pair = Pair(signing: signing, sealing: SymmetricKey(data: sealingSeed))
     }
+
+    /// The same keys, if these are their public halves as they were noted when the device was set up; nil if the signing key is another one.
+    package func confirmed(as noted: DevicePublicKeys) -> DeviceKeys? {
+        guard noted.signing == signingKey else { return nil }
+        var keys = self
+        keys.known = noted
+        return keys
+    }
+
+    /// Whether that is the public half of the sealing key.
+    package func hasSealingKey(_ key: String) -> Bool { sealingKind.publicKey(of: sealingSeed) == key }
 
     /// The Ed25519 signature of these bytes, 64 bytes long.
     package func signature(of bytes: [UInt8]) throws -> [UInt8] {

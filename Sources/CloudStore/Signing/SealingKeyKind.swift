@@ -24,6 +24,13 @@ public enum SealingKeyKind: String, Sendable, CaseIterable {
         self = kind
     }
 
+    /// Whether this system has the algorithm.
+    var isSupported: Bool {
+        guard self == .xWing else { return true }
+        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) { return true }
+        return false
+    }
+
     /// The public key of a private one, in hexadecimal digits; nil if that is none, or this system does not have the algorithm.
     package func publicKey(of seed: [UInt8]) -> String? {
         switch self {

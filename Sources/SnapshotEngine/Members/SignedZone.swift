@@ -33,7 +33,9 @@ package struct SignedZone: Sendable {
                     .keyUnavailable, at: keyStore.place(of: owner), "the keys of \(owner.device) are not there, and nothing is written unsigned",
                     hint: "bring the file back from a copy; without one, detach the device, set it up under another name, and have it approved")
             }
-            guard knowledge.own == nil || knowledge.own == keys.publicKeys else {
+            guard let own = knowledge.own else { return keys }
+            // The sealing key of a zone that is not sealed opens nothing yet.
+            guard let keys = keys.confirmed(as: own), !knowledge.isSealed || keys.hasSealingKey(own.sealing) else {
                 throw CloudError(
                     .keyUnavailable, at: keyStore.place(of: owner), "the keys there are not those with which \(owner.device) was set up",
                     hint: "bring the right file back from a copy")
