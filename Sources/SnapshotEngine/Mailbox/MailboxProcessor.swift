@@ -130,7 +130,7 @@ struct MailboxProcessor: Sendable {
         }
     }
 
-    /// Applies messages in one transaction. If a foreign key forbids their common result, applies them one by one.
+    /// Applies messages in one transaction. If a foreign key forbids their common result, applies all that are not forbidden by themselves.
     ///
     /// - Parameter mayWait: whether to keep a message for the next sync if its row refers to a missing row: a sync tool may deliver the other
     ///   row's message later.
@@ -147,25 +147,29 @@ struct MailboxProcessor: Sendable {
             return try write(messages)
         } catch let error as SyncError where error.code == .dataRefused {
             var applied = Applied(), rounds = MessageRounds(messages)
-            func writeEach(isLast: Bool) throws -> [IncomingMessage] {
-                try rounds.open.flatMap { message in
-                    do {
-                        let one = try write([message], isLast: isLast)
-                        applied += one
-                        return one.blocked
-                    } catch let error as SyncError where error.code == .dataRefused {
-                        applied.conflicts += try device.database.write(at: .apply) { transaction in
-                            try transaction.mailbox.prepare()
-                            let conflicts = MessageConflicts(transaction, device: device.settings.device, now: now)
-                            try note(message, error.reason, conflicts, at: now, in: transaction)
-                            return conflicts.count
-                        }
-                        return []
+            // Halves a part until only the messages that are forbidden stand alone: each transaction looks at all rows with foreign keys.
+            func writeParts(_ part: [IncomingMessage], isLast: Bool) throws -> [IncomingMessage] {
+                guard !part.isEmpty else { return [] }
+                do {
+                    let one = try write(part, isLast: isLast)
+                    applied += one
+                    return one.blocked
+                } catch let error as SyncError where error.code == .dataRefused {
+                    guard part.count == 1, let message = part.first else {
+                        let middle = part.count / 2
+                        return try writeParts(Array(part[..<middle]), isLast: isLast) + writeParts(Array(part[middle...]), isLast: isLast)
                     }
+                    applied.conflicts += try device.database.write(at: .apply) { transaction in
+                        try transaction.mailbox.prepare()
+                        let conflicts = MessageConflicts(transaction, device: device.settings.device, now: now)
+                        try note(message, error.reason, conflicts, at: now, in: transaction)
+                        return conflicts.count
+                    }
+                    return []
                 }
             }
-            while try rounds.goOn(with: writeEach(isLast: false)) {}
-            _ = try writeEach(isLast: true)
+            while try rounds.goOn(with: writeParts(rounds.open, isLast: false)) {}
+            _ = try writeParts(rounds.open, isLast: true)
             return applied
         }
     }
