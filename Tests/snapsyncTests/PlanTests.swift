@@ -110,4 +110,32 @@ import Testing
         #expect((try scene.json("plan --db backup.db")["refusals"] as? [String])?.first?.contains("run snapsync import first") == true)
         #expect(try counts(scene.json("plan --db backup.db"), "notifications", "local") == [0, 1, 0])
     }
+
+    /// A table of the application that is not synced refers to a row that the version deletes: the plan says that the import will be refused.
+    @Test(arguments: ["", "ON DELETE RESTRICT", "ON DELETE CASCADE", "ON DELETE SET NULL"], ["reader", "peer"])
+    func planTellsThatAForeignKeyWouldForbidTheImport(action: String, role: String) throws {
+        let scene = try Scene()
+        for name in ["a", "b"] {
+            try scene.database("\(name).db").run("CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL); INSERT INTO lists VALUES('kept'), ('p')")
+            let own = role == "reader" && name == "a" ? "writer" : role
+            if name == "b" { try scene.database("b.db").run("DELETE FROM lists") }
+            try scene.succeed("init --db \(name).db --cloud cloud --role \(own) --device \(name) --tables lists")
+            try scene.succeed("sync --quiet --db \(name).db")
+        }
+        try scene.database("b.db").run("CREATE TABLE pins(list TEXT REFERENCES lists(id) \(action)); INSERT INTO pins VALUES('p')")
+        try scene.database("a.db").run("DELETE FROM lists WHERE id = 'p'")
+        try scene.succeed("sync --quiet --db a.db")
+
+        let plan = try scene.json("plan --db b.db"), refusals = try #require(plan["refusals"] as? [String])
+        #expect(try counts(plan, "lists", "local") == [0, 0, 1])
+        #expect(try scene.database("b.db").run("SELECT count(*) FROM lists; SELECT list FROM pins") == "2\np\n")
+        let isForbidden = action.isEmpty || action.hasSuffix("RESTRICT")
+        #expect(refusals.count == (isForbidden ? 1 : 0))
+        if isForbidden {
+            #expect(refusals.first?.contains("table pins: 1 row would point at rows of lists that are not there") == true)
+            try scene.refuse("sync --db b.db", exit: 65, saying: ["1 row would point at rows of lists"])
+        } else {
+            try scene.succeed("sync --db b.db")
+        }
+    }
 }

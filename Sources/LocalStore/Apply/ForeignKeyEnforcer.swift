@@ -52,6 +52,9 @@ package struct ForeignKeyEnforcer {
         }
     }
 
+    /// Whether any foreign key leads from a table that is not synced to a dataset, or the other way round.
+    package var isNeeded: Bool { !keys.isEmpty }
+
     /// Applies the declared actions for parents that are gone. Call it after the last insertion.
     ///
     /// - Throws: ``LocalStoreError`` with `.foreignKeyViolated` if a key forbids a deletion.

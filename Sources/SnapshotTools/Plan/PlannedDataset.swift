@@ -16,6 +16,8 @@ struct PlannedDataset {
     let limit: Int
     /// The rule by which local changes and the version are merged.
     var rule = MergeRule.ordinary
+    /// Gets the keys of the rows that would be removed here; nil if nobody asks.
+    var removals: RowRemovals?
 
     /// The result so far.
     struct Tally {
@@ -103,6 +105,7 @@ struct PlannedDataset {
     func add(_ key: EntityKey, _ change: String, localWins: Bool, _ reason: String, _ tally: inout Tally) {
         let side: WritableKeyPath<Tally, SyncPlan.Counts> = !localWins ? \.local : publishes ? \.cloud : \.kept
         tally[keyPath: side].count(change)
+        if !localWins, change == "removed" { removals?.note(key, of: schema) }
         guard tally.items.count < limit else { return }
         let name = !localWins ? "local" : publishes ? "cloud" : "kept"
         tally.items.append(SyncPlan.Item(side: name, change: change, key: ReportedKey(key), wins: localWins ? "local" : "cloud", reason: reason))

@@ -49,8 +49,9 @@ struct SyncPlanner: Sendable {
                     let isTracking = try transaction.tracking.isInstalled(settings.datasets)
                     if try transaction.changeLog.hasEntries(settings.datasets) { try transaction.changeLog.consolidate(of: settings.datasets) }
                     let (guarded, first) = try self.refusals(found, transaction)
-                    let refusals = notes + guarded
-                    let datasets = try found.map { try plan($0, isTracking: isTracking, by: first, in: transaction) }
+                    let removals = try RowRemovals(of: settings.datasets, in: transaction)
+                    let datasets = try found.map { try plan($0, isTracking: isTracking, by: first, in: transaction, removals) }
+                    let refusals = try notes + guarded + [removals?.refusal()].compactMap(\.self)
                     return SyncPlan(
                         formatVersion: SyncPlan.formatVersion, madeAt: made, database: device.database.path, cloudUUID: settings.cloudUUID,
                         zone: settings.zone,
@@ -65,10 +66,12 @@ struct SyncPlanner: Sendable {
         try await device.cloud.at(.fetch).records(in: device.zone, at: nil, notBefore: applied?.token)
     }
 
-    private func plan(_ one: Incoming, isTracking: Bool, by first: FirstImport?, in transaction: LocalTransaction) throws -> SyncPlan.Dataset {
+    private func plan(_ one: Incoming, isTracking: Bool, by first: FirstImport?, in transaction: LocalTransaction, _ removals: RowRemovals?) throws
+        -> SyncPlan.Dataset
+    {
         let planned = PlannedDataset(
             schema: one.schema, transaction: transaction, database: device.database, publishes: device.settings.role.publishes, limit: limit,
-            rule: first?.rule(of: one.schema, horizon: nil) ?? .ordinary)
+            rule: first?.rule(of: one.schema, horizon: nil) ?? .ordinary, removals: removals)
         guard let version = one.version else { return try planned.planFirstExport() }
         if first?.isSingle(one.schema) == true { return try planned.planSingle(version) }
         let isComplete = try isTracking && transaction.changeLog.isComplete(of: one.schema)

@@ -8,7 +8,8 @@ struct PlanCommand: AsyncParsableCommand {
         abstract: "Says what a sync would add, change and remove on each side, and who wins and why; changes nothing.",
         discussion: """
             It changes nothing: the import itself computes the plan, in a transaction that is rolled back. If the user has turned sync \
-            off, it says what a sync after enable would do. docs/versions.md has examples.
+            off, it says what a sync after enable would do. It also says why a sync would be refused, for example by a foreign key of a table that is \
+            not synced. docs/versions.md has examples.
 
             EXAMPLES
               snapsync plan --db phone.db
