@@ -272,6 +272,36 @@ import Testing
             #expect(try rows("r", "SELECT title FROM lists") == "second\n")
         }
 
+        /// A reader writes values that do not fit the columns' types, which SQLite takes. It is told so, and once the values fit, the edits travel.
+        @Test func aRowThatCannotTravelIsTold() throws {
+            try begin(
+                #"""
+                {"name":"lists","key":"id","columns":[{"name":"id","type":"text"},{"name":"title","type":"text"},{"name":"n","type":"integer","optional":true}],
+                  "messages":{"rows":true}}
+                """#, "CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL, title NOT NULL, n);",
+                first: "INSERT INTO lists VALUES('a', 'first', 1), ('b', 'first', 1), ('c', 'first', 1)")
+            try edit(
+                "r",
+                "UPDATE lists SET title = x'00' WHERE id = 'a'; UPDATE lists SET n = 'many' WHERE id = 'b'; "
+                    + "UPDATE lists SET n = 2 WHERE id = 'c'", 10)
+            try edit("r", "INSERT INTO lists VALUES('d', hex(zeroblob(40000)), 1)", 10)
+            let told = try run("sync --db r.db", 11)
+            #expect(told.contains("sent 1 message"))
+            #expect(told.contains("warning: 3 edits stay on this device, because their rows cannot travel"))
+            let messages = try run("messages --db r.db", 12)
+            #expect(messages.contains("lists a: the row cannot travel; column title: it holds a blob, and the column is of type text"))
+            #expect(messages.contains("lists b: the row cannot travel; column n: it holds text, and the column is of type integer"))
+            #expect(messages.contains("lists d: the row cannot travel; it is too large for a message"))
+            let doctor = try scene.run("doctor --json --db r.db", environment: clock.environment(13)).text
+            #expect(doctor.contains("3 rows that were changed here cannot travel"))
+            try edit("r", "UPDATE lists SET title = 'of r' WHERE id = 'a'; UPDATE lists SET n = 3 WHERE id = 'b'; DELETE FROM lists WHERE id = 'd'", 20)
+            try sync(["r": 21, "w": 22, "r": 23])
+            for name in ["w", "r"] {
+                #expect(try rows(name, "SELECT * FROM lists ORDER BY id") == "a|of r|1\nb|first|3\nc|first|2\n", "\(name)")
+            }
+            #expect(try !run("sync --db r.db", 24).contains("cannot travel"))
+        }
+
         /// Both devices write a row's values again. The reader's edit is the later one, whichever way the version comes in.
         @Test func aReadersEditStaysIfAnEarlierOneGaveTheRowTheSameValues() throws {
             try begin(

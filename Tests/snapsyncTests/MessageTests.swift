@@ -186,7 +186,7 @@ import Testing
             #expect(try scene.database("watch.db").run("SELECT count(*) FROM notifications WHERE title IN ('mine', 'mine, too', 'new')") == "3\n")
             #expect(try mailbox(scene) == [])
             let messages = try #require(try scene.json("status --db watch.db")["messages"] as? [String: Int])
-            #expect(messages == ["unsent": 0, "unanswered": 0, "missing": 0, "refused": 0, "overlays": 3, "waiting": 0])
+            #expect(messages == ["unsent": 0, "unanswered": 0, "missing": 0, "refused": 0, "overlays": 3, "unfit": 0, "waiting": 0])
         }
         #expect(
             try scene.database("phone.db").run("SELECT count(*), max(title) LIKE 'mine%' FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'") == "1|0\n")

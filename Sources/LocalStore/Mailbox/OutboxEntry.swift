@@ -21,6 +21,9 @@ package struct OutboxEntry: Sendable, Hashable {
         case same
     }
 
+    /// The beginning of ``reason`` for a row that no version can have as it is.
+    package static let unfit = "the row cannot travel"
+
     /// The order in which entries were created.
     package let number: Int64
     /// The message's id; nil if there is no message.

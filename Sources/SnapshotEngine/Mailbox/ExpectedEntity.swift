@@ -94,7 +94,7 @@ struct ExpectedEntity {
         }
         if isThere, row.state.hash == hash { return .nothing }
         if rules.rows {
-            guard let entity = row.json else { return .untellable("the row cannot travel") }
+            guard let entity = row.json else { return .untellable([OutboxEntry.unfit, row.fault].compactMap(\.self).joined(separator: "; ")) }
             return .put(entity, isNew: !isThere)
         }
         let isBuiltIn = rules.vocabulary == .notifications

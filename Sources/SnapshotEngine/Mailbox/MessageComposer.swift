@@ -186,7 +186,7 @@ struct MessageComposer: Sendable {
                 continue
             }
             if rules.vocabulary == .rows, !schema.keyShape.holds(change.key) {
-                try write(.untellable("its key is too long for a version"), of: change, schema, rules, version, in: transaction)
+                try write(.untellable("\(OutboxEntry.unfit); its key is too long for a version"), of: change, schema, rules, version, in: transaction)
                 continue
             }
             if !rules.rows, !change.isDeletion, !change.isMark, change.base == nil, schema.hasSimpleKey, !schema.keyShape.isText {
@@ -285,7 +285,7 @@ struct MessageComposer: Sendable {
                 message(rules.vocabulary.type(of: .delete), change, schema, rules, version), of: change, schema, version, coversAll: true, in: transaction)
         case .patch(let changes, let coversAll):
             guard let message = try message(changes, change, schema, rules, version, in: transaction) else {
-                return try write(.untellable("the row cannot travel"), of: change, schema, rules, version, in: transaction)
+                return try write(.untellable(OutboxEntry.unfit), of: change, schema, rules, version, in: transaction)
             }
             try store(message, of: change, schema, version, coversAll: coversAll, shown: shown(change, schema, rules, in: transaction), in: transaction)
         }
@@ -361,7 +361,8 @@ struct MessageComposer: Sendable {
         let body = try StrictJSON.encode(message)
         if body.count > bodyLimit {
             try transaction.outbox.add(
-                change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: "the entity is too large for a message", shown: shown)
+                change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: "\(OutboxEntry.unfit); it is too large for a message",
+                shown: shown)
         } else {
             try transaction.outbox.add(
                 change, of: schema, .stored, id: message.id, body: body, coversAll: coversAll, comparedWith: version.number, shown: shown)

@@ -15,6 +15,8 @@ public struct MessageCounts: Sendable, Encodable {
     public internal(set) var refused = 0
     /// Local changes that stay on this device because no message carries them whole, or because their message was refused.
     public internal(set) var overlays = 0
+    /// The changes of ``overlays`` whose rows cannot travel: a value does not fit its column's type, or the row is too large.
+    public internal(set) var unfit = 0
     /// Messages in the mailbox that this publisher has not applied yet; 0 at a reader.
     public internal(set) var waiting = 0
 
@@ -27,6 +29,7 @@ public struct MessageCounts: Sendable, Encodable {
             unanswered = entries.count { $0.state == .sent || $0.state == .doubtful }
             refused = entries.count { $0.state == .refused }
             overlays = try transaction.outbox.overlayCount()
+            unfit = try transaction.outbox.unfitCount()
             return (Set(try transaction.inbox.entries().map(\.id)), try UnansweredMessages(entries, of: device))
         }
         guard device.settings.role.publishes else {

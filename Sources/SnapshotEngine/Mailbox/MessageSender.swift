@@ -102,7 +102,7 @@ struct MessageSender: Sendable {
             let entries = try transaction.outbox.entries(onlyMessages: true)
             return SendReport(
                 sent: sent, putBack: putBack, waiting: entries.count { $0.state == .sent }, held: entries.count { $0.state == .stored },
-                overlays: try transaction.outbox.overlayCount())
+                overlays: try transaction.outbox.overlayCount(), unfit: try transaction.outbox.unfitCount())
         }
     }
 }
@@ -119,6 +119,8 @@ public struct SendReport: Sendable, Encodable {
     public let held: Int
     /// The number of changes that stay on this device because no message carries them.
     public let overlays: Int
+    /// The number of those changes whose rows cannot travel: a value does not fit its column's type, or the row is too large.
+    public let unfit: Int
 }
 
 extension SyncUpdateMessage {

@@ -9,6 +9,8 @@ package struct EntityCopy: Sendable, Hashable {
     package let values: [Int: OwnedValue]
     /// The canonical JSON, if it was requested; nil for a row that cannot be an entity.
     package let json: String?
+    /// Why the row cannot be an entity; nil if it can, or if ``json`` was not requested.
+    package let fault: String?
 }
 
 /// A sink that keeps copies of selected entities, to find the columns in which they differ.
@@ -63,12 +65,17 @@ package final class EntityCopies: EntitySink {
         }
         try rest.withUnsafeBufferPointer { try rests.take($0) }
         guard let state = states.states[key], let remaining = rests.states[key] else { return }
-        copies[key] = EntityCopy(state: state, rest: remaining.hash, values: own, json: keepsJSON ? json(values) : nil)
+        let (json, fault) = keepsJSON ? try json(values) : (nil, nil)
+        copies[key] = EntityCopy(state: state, rest: remaining.hash, values: own, json: json, fault: fault)
     }
 
-    private func json(_ values: UnsafeBufferPointer<ColumnValue>) -> String? {
+    private func json(_ values: UnsafeBufferPointer<ColumnValue>) throws -> (text: String?, fault: String?) {
         buffer.clear()
-        guard (try? encoder.encode(values, into: buffer)) != nil else { return nil }
-        return String(decoding: buffer.bytes, as: UTF8.self)
+        do {
+            try encoder.encode(values, into: buffer)
+            return (String(decoding: buffer.bytes, as: UTF8.self), nil)
+        } catch let error as FormatError {
+            return (nil, error.misfit.map { "column \(plan.schema.columns[$0].column): \(error.reason)" } ?? error.reason)
+        }
     }
 }

@@ -78,7 +78,7 @@ enum SyncChecks {
             }
             return .notice(
                 "changes", found,
-                means: "the next sync \(status.role == "reader" ? "tells the publisher" : "publishes them")",
+                means: status.role == "reader" ? "the next sync tells the publisher what a message can carry" : "the next sync publishes them",
                 do: "run: snapsync sync \(place)")
         }
     }
@@ -104,6 +104,14 @@ enum SyncChecks {
                     do:
                         "run: snapsync sync \(place); if it happens again, see that the tool that carries the directory carries messages/ back from this device and removes nothing there"
                 ))
+        }
+        if counts.unfit > 0 {
+            findings.append(
+                .warning(
+                    "messages", .dataRefused,
+                    "\(Format.count(counts.unfit, "row that was", "rows that were")) changed here cannot travel",
+                    means: "no other device gets the change",
+                    do: "see which and why: snapsync messages \(place); correct the row, or make the same change at the publisher"))
         }
         if counts.refused > 0 {
             findings.append(

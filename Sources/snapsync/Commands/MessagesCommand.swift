@@ -83,6 +83,10 @@ extension SendReport {
                 ? [
                     "put \(Format.count(putBack, "unanswered message")) back that \(Format.word(putBack, "was", "were")) missing from the mailbox or damaged there"
                 ] : [])
+            + (unfit > 0
+                ? [
+                    "  warning: \(Format.count(unfit, "edit stays", "edits stay")) on this device, because \(Format.word(unfit, "its row", "their rows")) cannot travel; see: snapsync messages"
+                ] : [])
             + (held > 0 ? ["  warning: \(held) more are kept here: the limit of waiting messages is reached, and the next sync tries again"] : [])
     }
 }
