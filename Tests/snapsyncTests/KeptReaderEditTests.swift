@@ -302,6 +302,26 @@ import Testing
             #expect(try !run("sync --db r.db", 24).contains("cannot travel"))
         }
 
+        /// A row that a reader made and deleted before its first import is nobody's: its deletion is not told, even if the version deleted its key before.
+        @Test(arguments: [#""rows":true"#, #""patch":["title"],"delete":true"#])
+        func aRowThatPassedBeforeTheFirstImportIsNotTold(messages: String) throws {
+            try begin(
+                #"""
+                {"name":"lists","key":"id","columns":[{"name":"id","type":"text"},{"name":"title","type":"text"}],"messages":{\#(messages)}}
+                """#, "CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL);", first: "INSERT INTO lists VALUES('k', 'first')",
+                readers: [])
+            try edit("r", "CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL)", 4)
+            try run("init --db r.db --cloud cloud --role reader --device r --datasets datasets.json", 5)
+            try edit("w", "DELETE FROM lists", 10)
+            try sync(["w": 11])
+            try edit("r", "INSERT INTO lists VALUES('k', 'passing')", 20)
+            try edit("r", "DELETE FROM lists", 21)
+            #expect(try !run("sync --db r.db", 22).contains("sent"))
+            try edit("w", "INSERT INTO lists VALUES('k', 'second')", 15)
+            try sync(["w": 23, "r": 24], isQuiet: true)
+            for name in ["w", "r"] { #expect(try rows(name, "SELECT title FROM lists") == "second\n", "\(name)") }
+        }
+
         /// Both devices write a row's values again. The reader's edit is the later one, whichever way the version comes in.
         @Test func aReadersEditStaysIfAnEarlierOneGaveTheRowTheSameValues() throws {
             try begin(

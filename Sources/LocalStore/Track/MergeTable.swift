@@ -49,7 +49,10 @@ package struct MergeTable: TransactionPart {
     /// deleted: its row exists again by now.
     ///
     /// An edit that was kept as new replaces nothing of the version, so its instant never depends on the version's time.
-    package func end(of schema: DatasetSchema) throws {
+    ///
+    /// - Parameter versionWins: whether every deletion that was not kept ends. True at a first import in which the version wins whatever the instants
+    ///   are: what was deleted here was never the version's.
+    package func end(of schema: DatasetSchema, versionWins: Bool = false) throws {
         guard let id = try trackingID(schema) else { return }
         let table = schema.table.sqlIdentifier, key = schema.keySQL
         let isApplied =
@@ -60,7 +63,7 @@ package struct MergeTable: TransactionPart {
             """
         try db.execute(
             sql: """
-                DELETE FROM snapsync_changes AS c WHERE dataset = ?1 AND wins = \(MergeDecision.undecided) AND (state < \(TrackedState.deleted)\(isApplied)
+                DELETE FROM snapsync_changes AS c WHERE dataset = ?1 AND wins = \(MergeDecision.undecided) AND (\(versionWins) OR state < \(TrackedState.deleted)\(isApplied)
                     OR EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = ?1 AND t.key = c.key AND t.at >= c.at)
                     OR EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", "c.key"))))
                 """, arguments: [id])

@@ -83,7 +83,7 @@ struct DatasetImporter: Sendable {
             if !hasChanges { try transaction.rows.checkCount(of: schema, is: index.recordCount - displaced) }
             if hasChanges { try PatchOverlay(schema, in: transaction)?.applyOverlays(to: transaction.merge.overlaidKeys(of: schema)) }
         }
-        try transaction.merge.end(of: schema)
+        try transaction.merge.end(of: schema, versionWins: rule.cloudWins)
         return outcome
     }
 
