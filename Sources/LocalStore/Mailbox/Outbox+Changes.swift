@@ -94,6 +94,15 @@ extension Outbox {
         return try statement.step() ? statement.string(0) : nil
     }
 
+    /// Whether the row of a key was another one than the version's when it was compared last (``OutboxEntry/OtherRow``).
+    package func wasOtherRow(_ key: EntityKey, in schema: DatasetSchema) throws -> Bool {
+        guard let id = try trackingID(schema), try transaction.mailbox.exist() else { return false }
+        let statement = try KeyedStatement(db, "SELECT reason FROM snapsync_outbox WHERE dataset = ? AND key = ? ORDER BY number DESC LIMIT 1")
+            .bind(.integer(id), .key(key))
+        defer { statement.end() }
+        return try statement.step() && statement.string(0).map(OutboxEntry.OtherRow.all.contains) == true
+    }
+
     /// The messages about an entity that were or may have been sent, oldest first. They wait for answers, or their answers may have been missed.
     package func unansweredMessages(about change: UnsentChange, of schema: DatasetSchema) throws -> [(body: Data, isInDoubt: Bool)] {
         guard let id = try trackingID(schema) else { return [] }

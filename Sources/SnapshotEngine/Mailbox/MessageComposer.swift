@@ -191,7 +191,7 @@ struct MessageComposer: Sendable {
             }
             if !rules.rows, !change.isDeletion, !change.isMark, change.base == nil, schema.hasSimpleKey, !schema.keyShape.isText {
                 // SQLite may have given this row a key that another device gave to another row. The columns of the two rows must not be mixed.
-                try write(.untellable("no message adds a row to this dataset"), of: change, schema, rules, version, in: transaction)
+                try write(.untellable(OutboxEntry.OtherRow.new), of: change, schema, rules, version, in: transaction)
                 continue
             }
             // After a message that deletes the row, a row that is there again is another one.
@@ -231,20 +231,21 @@ struct MessageComposer: Sendable {
         _ base: EntityCopy, by row: EntityCopy, _ change: UnsentChange, _ schema: DatasetSchema, _ rules: MessageRules, in transaction: LocalTransaction
     ) throws -> ExpectedEntity.Difference? {
         guard !rules.rows, !change.isDeletion, !change.isMark else { return nil }
-        if let seen = change.base {
+        // A row that was inserted after a deletion that was told stays another one, also if the publisher refuses the deletion.
+        if let seen = change.base, try !transaction.outbox.wasOtherRow(change.key, in: schema) {
             let latest = try transaction.datasetStates.versionTime(of: schema), own = base.state.timestamp.map { min($0, latest ?? $0) }
             guard try transaction.tombstonesAndInstants.appliedInstant(of: change.key, in: schema) ?? own ?? .distantPast > seen else { return nil }
         }
         // Without an earlier comparison (the version that the change was made on is gone) nothing says which columns were edited here: all that
         // differ are patched, unless the row was inserted here. Then the version's row is another one, and the two must not be mixed.
         guard let last = try transaction.outbox.lastShown(of: change.key, in: schema) else {
-            return change.base == nil ? .untellable("the version has another row with this key") : nil
+            return change.base == nil ? .untellable(OutboxEntry.OtherRow.sameKey) : nil
         }
         var changes: [Int: RowPatch.Change] = [:]
         for (index, value) in try RowPatch.values(last, rules.patched, schema) where row.values[index] != value {
             changes[index] = RowPatch.Change(new: row.values[index] ?? .null, seen: value)
         }
-        guard !changes.isEmpty else { return .untellable("the version has another state of the row, and messages would undo it") }
+        guard !changes.isEmpty else { return .untellable(OutboxEntry.OtherRow.outlived) }
         return .patch(changes, coversAll: row.rest == base.rest)
     }
 
