@@ -89,6 +89,7 @@ def own_time(table, touch, instant_of):
 
 def corrected(world, name, now):
     """What a run does first: changes from a clock that ran ahead get the clock that is right now."""
+    world = limited(world, name, now)
     device = world.devices[name]
     published = device.replaced if device.latched else base(world, name)
     changes = device.waiting if device.latched else device.tracked
@@ -114,6 +115,17 @@ def corrected(world, name, now):
         if entry.lo < now + 1000:
             lo, hi = min(lo, entry.lo), max(hi, now + 1000)
         device.know[place] = entry._replace(lo=lo, hi=hi)
+    return world
+
+
+def limited(world, name, now):
+    """Rows from before `init` are not later than the clock of the first run that reads them."""
+    late = [place for place, entry in world.devices[name].know.items() if entry.origin[2:] == ("joined",) and entry.hi > now]
+    if not late:
+        return world
+    world = world.copy()
+    device = world.devices[name]
+    device.know = device.know | {place: device.know[place]._replace(lo=min(device.know[place].lo, now), hi=now) for place in late}
     return world
 
 
@@ -246,14 +258,15 @@ def unnoticed(world, name, touches, clock, origin):
 
 
 def joined(world, name, clock, instant_of, origin):
-    """`init`: the rows that are there are changes from before the latch; their instants are their timestamps, never later than the clock."""
+    """`init`: the rows that are there are changes from before the latch; their instants are their timestamps, never later than the clock of the first
+    run that reads them (`corrected`)."""
     world = world.copy()
     device = world.devices[name]
     know = {}
     for (place, entry) in device.know.items():
         table = world.schema.table(place[0])
         own = instant_of(entry.row[table.position(table.timestamp)], table.unit) if table.timestamp else None
-        know[place] = Entry(entry.row, 0 if own is None else min(own[0], clock), clock if own is None else min(own[1], clock), (origin, 0))
+        know[place] = Entry(entry.row, 0 if own is None else own[0], clock if own is None else own[1], (origin, 0, "joined"))
     for place, entry in device.waiting.items():
         # An edit that waited since a detach keeps its instant; its values are what the table has now.
         row = device.know[place].row if place in device.know else None

@@ -348,6 +348,22 @@ import Testing
             #expect(try rows("w", "SELECT * FROM lists") == "k|first|4\n")
         }
 
+        /// A reader spells a row's key otherwise, which no message carries. When a later edit of the writer's replaces the row, the edit is kept.
+        @Test(arguments: ["NOCASE", "RTRIM"]) func anEditThatSpellsAKeyOtherwiseIsKept(collation: String) throws {
+            let spelling = collation == "NOCASE" ? "A" : "a "
+            try begin(
+                #"""
+                {"name":"notes","key":"id","columns":[{"name":"id","type":"text","collation":"\#(collation.lowercased())"},{"name":"n","type":"integer"},
+                  {"name":"title","type":"text"}],"messages":{"patch":["n"],"delete":true}}
+                """#, "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL COLLATE \(collation), n INTEGER NOT NULL, title TEXT NOT NULL);",
+                first: "INSERT INTO notes VALUES('\(spelling)', 1, 'first')")
+            try edit("r", "UPDATE notes SET id = 'a'", 10)
+            try edit("w", "UPDATE notes SET title = 'second'", 20)
+            try sync(["w": 30, "r": 31])
+            #expect(try rows("r", "SELECT * FROM notes") == "\(spelling)|1|second\n")
+            #expect(try scene.succeed("conflicts --db r.db").contains("1 edit lost"))
+        }
+
         /// Both devices write a row's values again. The reader's edit is the later one, whichever way the version comes in.
         @Test func aReadersEditStaysIfAnEarlierOneGaveTheRowTheSameValues() throws {
             try begin(

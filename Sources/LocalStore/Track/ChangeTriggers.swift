@@ -26,6 +26,8 @@ struct ChangeTriggers {
     /// Which generation of triggers: the present one, or one that an earlier version of snapsync installed.
     enum Form {
         case present
+        /// An update that changed the case of a key in a case-insensitive column was logged as a mark.
+        case foldedKeys
         /// In a table without a timestamp column, nothing is logged before an insert (kind 3), also if messages change single columns of its rows.
         case unnoted
         /// A scope encloses the whole entry. These triggers log the same and slow the application down more.
@@ -40,10 +42,10 @@ struct ChangeTriggers {
         case unmarked
 
         /// The forms that ``ChangeTracking`` replaces without comparing the table, because they log the same keys.
-        static let earlier: [Form] = [.unnoted, .wideScopes, .earlyClock, .changedMarks, .unmarked]
+        static let earlier: [Form] = [.foldedKeys, .unnoted, .wideScopes, .earlyClock, .changedMarks, .unmarked]
 
         /// Whether each column outside of the key has two scopes.
-        var isScoped: Bool { [.present, .unnoted, .wideScopes].contains(self) }
+        var isScoped: Bool { [.present, .foldedKeys, .unnoted, .wideScopes].contains(self) }
     }
 
     /// The triggers of a dataset; nil if its table has a unique index on expressions that ``IndexText`` does not understand.
@@ -113,7 +115,7 @@ struct ChangeTriggers {
         ]
         // REPLACE runs no delete trigger for the row that it replaces under the same key. The new row's instant must be later than that row's, so
         // log its timestamp (kind 3, which does not count as a change). Without a timestamp, log that there is a row.
-        if stamp != nil || form == .present && Self.notesOverwritten(schema) {
+        if stamp != nil || [.present, .foldedKeys].contains(form) && Self.notesOverwritten(schema) {
             let seen = "3, \(key.logged(of: "t")), 0, NULL, \(stamp.map { "t.\($0)" } ?? "NULL")", row = key.isSame("t", "NEW")
             if form.isScoped, let stamp {
                 let isThere = "EXISTS (SELECT 1 FROM \(table) t WHERE \(row))"
@@ -175,7 +177,11 @@ struct ChangeTriggers {
         let rest = schema.columns.indices.filter { !own.contains($0) && !schema.keyIndices.contains($0) }
         let marks = rules.patched.map { schema.columns[$0].column.sqlIdentifier }.map { "NEW.\($0) IS NOT OLD.\($0)" }
         let changed = form == .changedMarks || rest.isEmpty ? [marks.count == 1 ? marks[0] : "(\(marks.joined(separator: " OR ")))"] : []
-        let same = rest.map { index in
+        // Two spellings of a key are one entity. Columns that have the bytes compared anyway need not be compared.
+        let keys = schema.keyIndices.filter { index in
+            form == .present && ((try? columnCollation(db, table: schema.table, column: schema.columns[index].column)) ?? "BINARY") != "BINARY"
+        }
+        let same = (rest + keys).map { index in
             let column = schema.columns[index].column, name = column.sqlIdentifier
             // The column's own collation may ignore a difference in case, so compare the bytes. A column that the application has dropped has no
             // collation.
