@@ -224,17 +224,19 @@ def tell(world, name, held=frozenset()):
     needless = {place for place in device.tracked - device.whole if mail.columns(place) and place not in told and place in published
                 and mail.is_patch(place, published[place].row, device.know[place].row)
                 and mail.values(place, published[place].row) == mail.values(place, device.know[place].row)}
+    # A patch that was made before the version came in that deleted the row is written before the import, and told.
+    earlier = any(place in device.based and place in device.whole and not (place in published and published[place].row) for place in device.tracked)
     if not needless:
-        return [sent(world, name, held)]
+        return [sent(world, name, held)] + ([sent(world, name, held, early=True)] if earlier else [])
     without = world.copy()
     device = without.devices[name]
     device.tracked, device.know = device.tracked - needless, device.know | {place: published[place] for place in needless}
     # Of a table with several such columns it is not known which one was reverted. What is not told stays here until something later comes.
     without.open = without.open | {place for place in needless if len(mail.columns(place)) > 1}
-    return [sent(world, name, held), sent(without, name, held)]
+    return [sent(one, name, held, early) for one in (world, without) for early in {False, earlier}]
 
 
-def sent(world, name, held):
+def sent(world, name, held, early=False):
     mail, world = Mail(world.schema), world.copy()
     device = world.devices[name]
     told = {message.place: message.entry for message in device.pending}
@@ -261,7 +263,7 @@ def sent(world, name, held):
             mailed(world, name, "patch", place, entry, based)
         else:
             # Also of a row that the version no longer has: the publisher refuses it, and that is told.
-            known = seen if (old is not None and old.row is not None) or (place in device.based and place not in device.whole) else None
+            known = seen if (old is not None and old.row is not None) or (place in device.based and (early or place not in device.whole)) else None
             silence(world, name, mail, place, entry, known)
             continue
         if place in told:
