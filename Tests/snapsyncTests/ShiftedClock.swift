@@ -49,6 +49,16 @@ import Testing
             for (name, seconds) in runs { try run("sync \(isQuiet ? "--quiet " : "")--db \(name).db", seconds, at: location) }
         }
 
+        /// Makes a writer that has published the rows, and readers that have imported them.
+        func begin(_ datasets: String, _ tables: String, first rows: String, readers: [String] = ["r"], at seconds: Int64 = 0) throws {
+            try scene.scratch.write(#"{"formatVersion":1,"datasets":[\#(datasets)]}"#, to: "datasets.json")
+            for name in ["w"] + readers {
+                try edit(name, tables + (name == "w" ? rows : ""), seconds)
+                try run("init --db \(name).db --cloud cloud --role \(name == "w" ? "writer" : "reader") --device \(name) --datasets datasets.json", seconds + 1)
+                try run("sync --quiet --db \(name).db", seconds + 2)
+            }
+        }
+
         /// That time as RFC 3339 text.
         func text(_ seconds: Int64) -> String {
             ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: TimeInterval(clock.now / 1_000_000 + seconds)))

@@ -106,8 +106,8 @@ package struct ForeignKeyEnforcer {
         guard count == 0 else {
             throw LocalStoreError(
                 .foreignKeyViolated, at: "\(transaction.path), table \(key.child)",
-                "\(Format.count(count, "row")) would point at rows of \(key.parent) that are not there (\(key.onDelete)); nothing was changed",
-                hint: "remove or change those rows, or declare the key ON DELETE CASCADE or SET NULL")
+                "\(Format.count(count, "row")) would point at rows of \(key.parent) that are not there (\(key.onDelete))",
+                hint: "nothing was changed; remove or change those rows, or declare the key ON DELETE CASCADE or SET NULL")
         }
     }
 }

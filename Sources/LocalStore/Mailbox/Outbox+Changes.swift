@@ -227,23 +227,22 @@ extension Outbox {
 
     /// How many tracked changes stay on this device because their rows cannot travel.
     package func unfitCount() throws -> Int {
-        guard try transaction.mailbox.exist() else { return 0 }
-        return try Int.fetchOne(
-            db,
-            sql: """
-                SELECT count(*) FROM snapsync_changes c WHERE EXISTS (SELECT 1 FROM snapsync_outbox o WHERE o.dataset = c.dataset AND o.key = c.key
-                    AND o.seq = c.seq AND o.state = 'local' AND substr(o.reason, 1, length(?1)) = ?1)
-                """, arguments: [OutboxEntry.unfit]) ?? 0
+        try changeCount(where: "o.state = 'local' AND substr(o.reason, 1, length(?1)) = ?1", [OutboxEntry.unfit])
     }
 
     /// How many tracked changes are known to stay on this device: no message carries them completely, or it was refused.
     package func overlayCount() throws -> Int {
+        try changeCount(where: "o.state IN ('local', 'refused') OR o.covers = 0 AND o.state <> 'same'")
+    }
+
+    /// How many tracked changes have an entry of their own that satisfies a condition.
+    private func changeCount(where condition: String, _ arguments: StatementArguments = []) throws -> Int {
         guard try transaction.mailbox.exist() else { return 0 }
         return try Int.fetchOne(
             db,
             sql: """
                 SELECT count(*) FROM snapsync_changes c WHERE EXISTS (SELECT 1 FROM snapsync_outbox o WHERE o.dataset = c.dataset AND o.key = c.key
-                    AND o.seq = c.seq AND (o.state IN ('local', 'refused') OR o.covers = 0 AND o.state <> 'same'))
-                """) ?? 0
+                    AND o.seq = c.seq AND (\(condition)))
+                """, arguments: arguments) ?? 0
     }
 }

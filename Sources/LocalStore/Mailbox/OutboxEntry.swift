@@ -21,16 +21,17 @@ package struct OutboxEntry: Sendable, Hashable {
         case same
     }
 
-    /// The beginning of ``reason`` for a row that no version can have as it is.
+    /// The beginning of ``reason``, as it is stored, for a row that no version can have as it is.
     package static let unfit = "the row cannot travel"
 
-    /// Values of ``reason`` for a row that is another one than the version's row of its key, if that has one: only columns that are edited here from
+    /// Values of ``reason``, as they are stored, for a row that is another one than the version's row of its key, if that has one: only columns that are edited here from
     /// then on may be patched.
     package enum OtherRow {
         package static let new = "no message adds a row to this dataset"
+        package static let newNotification = "no message type creates a notification"
         package static let sameKey = "the version has another row with this key"
         package static let outlived = "the version has another state of the row, and messages would undo it"
-        static let all = [new, sameKey, outlived]
+        static let all = [new, newNotification, sameKey, outlived]
     }
 
     /// The order in which entries were created.

@@ -98,7 +98,7 @@ struct ExpectedEntity {
             return .put(entity, isNew: !isThere)
         }
         let isBuiltIn = rules.vocabulary == .notifications
-        guard isThere else { return .untellable(isBuiltIn ? "no message type creates a notification" : OutboxEntry.OtherRow.new) }
+        guard isThere else { return .untellable(isBuiltIn ? OutboxEntry.OtherRow.newNotification : OutboxEntry.OtherRow.new) }
         var changes: [Int: RowPatch.Change] = [:]
         for index in rules.patched where row.values[index] != values[index] {
             changes[index] = RowPatch.Change(new: row.values[index] ?? .null, seen: values[index] ?? .null)

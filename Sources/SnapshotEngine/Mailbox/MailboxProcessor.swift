@@ -106,7 +106,6 @@ struct MailboxProcessor: Sendable {
         func order(_ one: IncomingMessage) -> (Int, Instant, Int, String) {
             let isDeletion = one.subject?.operation == .delete
             let last = isDeletion ? -(places[one.subject?.schema.name ?? ""] ?? 0) : .min
-            // If no message adds rows to a dataset, nothing refers to its rows.
             return (one.isDeletionOfRow ? last : .min, one.instant, last, one.name.id)
         }
         return messages.map { (order: order($0), message: $0) }.sorted { $0.order < $1.order }.map(\.message)

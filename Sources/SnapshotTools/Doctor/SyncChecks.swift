@@ -142,8 +142,7 @@ enum SyncChecks {
         let time = (try? Instant(parsing: failure.at)).map(TimeText.minute) ?? failure.at
         return .warning(
             "lastRun", .tryAgainLater, "the last run failed, at \(time) UTC: \(failure.place): \(failure.reason)",
-            means: (failure.reason.hasSuffix("nothing was changed") ? "" : "nothing was changed by it; ")
-                + "if the reason is still there, it is among these findings",
+            means: "nothing was changed by it; if the reason is still there, it is among these findings",
             do: failure.hint.flatMap { $0.contains("snapsync doctor") ? nil : $0 } ?? "run: snapsync sync \(place)")
     }
 

@@ -1,6 +1,5 @@
 import LocalStore
 import SnapshotModel
-import SnapshotVersions
 
 /// The rows that a sync would remove from a database in which tables that are not synced have foreign keys. Such a key can forbid the import.
 final class RowRemovals {
@@ -29,8 +28,7 @@ final class RowRemovals {
             }
             return nil
         } catch let error as LocalStoreError where error.code == .foreignKeyViolated {
-            let error = SyncError(error, step: .apply), past = "; nothing was changed"
-            return "\(error.place): \(error.reason.hasSuffix(past) ? String(error.reason.dropLast(past.count)) : error.reason)"
+            return "\(error.place): \(error.reason)"
         }
     }
 }
