@@ -30,6 +30,9 @@ def forgotten(world, name):
     if not gone:
         return world
     world = world.copy()
+    if world.pruned:
+        # Without the version, such a row is known only where a timestamp or messages about single columns need it.
+        world.open = world.open | {place for place in gone if mail.stamp(place) is None and not mail.columns(place)}
     device = world.devices[name]
     device.tracked = device.tracked - gone
     device.know = {place: entry for place, entry in device.know.items() if place not in gone}
@@ -41,13 +44,17 @@ def corrected(world, name, now):
     device = world.devices[name]
     told = {message.place: message.entry for message in device.pending}
     held = {place for place in device.tracked if told.get(place) == device.know[place] or (place, device.know[place]) in device.marks}
-    if not held:
+    silent = {place for place, entry in device.silent if device.know.get(place) == entry}
+    if not held and not silent:
         return model.corrected(world, name, now)
     all_tracked = device.tracked
     after = world.copy()
     after.devices[name].tracked = all_tracked - held
     after = model.corrected(after, name, now).copy()
-    after.devices[name].tracked = all_tracked
+    device = after.devices[name]
+    device.tracked = all_tracked
+    # A refused change is not edited by that: it stays refused.
+    device.silent = frozenset((place, device.know[place] if place in silent else entry) for place, entry in device.silent)
     return after
 
 
@@ -81,6 +88,9 @@ def imported(world, name, chooser):
             kept = theirs
         elif theirs == old.get(place):
             kept = mine
+            if world.pruned and mail.columns(place) and mine.row is not None and theirs.row is not None and all(one.entry != mine for one in told):
+                # What a patch was made on is not known any longer; then the later change wins, at the publisher, too.
+                world.open = world.open | {place}
             if place not in device.whole and mail.is_patch(place, theirs.row, mine.row):
                 kept = mine._replace(row=mail.patched(place, mine.row, {}))
                 device.pending = tuple(message._replace(entry=kept) if message.entry == mine else message for message in device.pending)
@@ -91,8 +101,8 @@ def imported(world, name, chooser):
             if place in device.wide and mine.row is not None and mail.is_patch(place, base_row(world, name, place), mine.row):
                 # Whether a row that is as it was but for a patch, or altogether, was changed is not known.
                 world.open = world.open | {place}
-            if world.pruned and seen is not None and mail.is_patch(place, base_row(world, name, place), mine.row) and all(one.entry != mine for one in told):
-                # What the patch was made on is not known any longer; then the later change wins.
+            if world.pruned and seen is not None and mine.row is not None and all(one.entry != mine for one in told):
+                # What a patch was made on is not known any longer; then the later change wins.
                 world.open = world.open | {place}
             kept, still = met(world, name, place, mine, theirs, mail, chooser, old.get(place), seen)
             if world.pruned and not still and mine.row is not None and theirs.row is None and mail.columns(place) and all(one.entry != mine for one in told) \

@@ -55,6 +55,26 @@ import Testing
             #expect(try rows("r", "SELECT count(*) FROM snapsync_changes") == "0\n")
         }
 
+        /// A row of the reader waited for its UNIQUE value and came back. It is the reader's edit as before: it is kept when a later one of its key comes.
+        @Test func aRowThatCameBackIsKeptWhenItLoses() throws {
+            try begin(
+                #"{"name":"lists","key":"id","columns":[{"name":"id","type":"text"},{"name":"code","type":"text"}]}"#,
+                "CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL, code TEXT NOT NULL UNIQUE);", first: "INSERT INTO lists VALUES('k', 'first')")
+            try edit("r", "INSERT INTO lists VALUES('own', 'x')", 10)
+            try edit("w", "INSERT INTO lists VALUES('l', 'x')", 20)
+            try sync(["w": 30, "r": 40])
+            #expect(try rows("r", "SELECT id FROM lists") == "k\nl\n")
+            try edit("r", "DELETE FROM lists WHERE id = 'l'", 50)
+            try edit("w", "UPDATE lists SET code = 'second' WHERE id = 'k'", 60)
+            try sync(["w": 70, "r": 80])
+            #expect(try rows("r", "SELECT id, code FROM lists ORDER BY id") == "k|second\nown|x\n")
+            try edit("w", "INSERT INTO lists VALUES('own', 'v')", 90)
+            try sync(["w": 100, "r": 110])
+            #expect(try rows("r", "SELECT code FROM lists WHERE id = 'own'") == "v\n")
+            let told = try scene.succeed("conflicts --db r.db")
+            #expect(told.contains("own"), Comment(rawValue: told))
+        }
+
         /// At a reader, a row gives way to a parent that comes back for the version's child. The version's row takes its place.
         @Test func theVersionsRowTakesThePlaceOfOneThatGaveWayToAParent() throws {
             try begin(
@@ -190,6 +210,24 @@ import Testing
             try edit("w", "INSERT INTO lists VALUES('k', 'second')", 15)
             try sync(["w": 23, "r": 24], isQuiet: true)
             for name in ["w", "r"] { #expect(try rows(name, "SELECT title FROM lists") == "second\n", "\(name)") }
+        }
+
+        /// A row that a reader made, kept to itself and deleted is nobody's, also if the version that the reader had is pruned by then.
+        @Test func aRowThatPassedIsNotToldIfTheVersionIsPruned() throws {
+            try begin(
+                #"""
+                {"name":"lists","key":"id","columns":[{"name":"id","type":"text"},{"name":"title","type":"text"}],"messages":{"patch":["title"],"delete":true}}
+                """#, "CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL);", first: "INSERT INTO lists VALUES('l', 'first')", at: -74_000)
+            try edit("r", "INSERT INTO lists VALUES('k', 'passing')", -100)
+            try run("sync --quiet --db r.db", -90)
+            try edit("w", "INSERT INTO lists VALUES('k', 'of the writer')", -73_980)
+            try run("sync --quiet --db w.db", -73_960)
+            _ = try ProgramRun("find", ["cloud", "-type", "f", "-exec", "touch", "-d", "4 days ago", "{}", "+"], in: scene.scratch.path)
+            #expect(try run("prune --keep-last 1 --db w.db", 16_000).contains("removed version 1"))
+            try edit("r", "DELETE FROM lists WHERE id = 'k'", -80)
+            #expect(try !run("sync --db r.db", 16_010).contains("sent"))
+            try sync(["w": 16_030, "r": 16_040], isQuiet: true)
+            for name in ["w", "r"] { #expect(try rows(name, "SELECT title FROM lists WHERE id = 'k'") == "of the writer\n", "\(name)") }
         }
 
         /// A reader spells a row's key otherwise, which no message carries. When a later edit of the writer's replaces the row, the edit is kept.

@@ -60,10 +60,12 @@ extension Outbox {
 
     /// Deletes the tracked deletions of entities that were inserted since the applied version, because nothing of them remains.
     ///
-    /// Keeps the deletion if a message or a set-aside entity has the key, or if the version has a tombstone of it.
+    /// Keeps the deletion if a message was about the entity, if one with its key is set aside, or if the version has a tombstone of it.
     package func forgetPassing(of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
-        let hasMessage = try transaction.mailbox.exist() ? " OR EXISTS (SELECT 1 FROM snapsync_outbox o WHERE o.dataset = c.dataset AND o.key = c.key)" : ""
+        let hasMessage =
+            try transaction.mailbox.exist()
+            ? " OR EXISTS (SELECT 1 FROM snapsync_outbox o WHERE o.dataset = c.dataset AND o.key = c.key AND o.id IS NOT NULL)" : ""
         try db.execute(
             sql: """
                 DELETE FROM snapsync_changes AS c WHERE dataset = ?1 AND state = \(TrackedState.deleted) AND isNew = \(TrackedOrigin.new) AND NOT (

@@ -20,9 +20,9 @@ struct SetAsideReturn {
         var rows: [String: StashedRows] = [:]
     }
 
-    /// Whether an entity can return, and with which instant.
+    /// Whether an entity can return, with which instant, and over a row or a deletion of which instant.
     private enum Standing {
-        case canReturn(at: Instant)
+        case canReturn(at: Instant, over: Instant?)
         /// The version's entity can be put back, because its deletion is not published yet.
         case canBeRestored
         /// A later change of the same entity exists; `by` is nil for a deletion.
@@ -105,19 +105,19 @@ struct SetAsideReturn {
         if try transaction.rows.hasRow(one.key, of: schema) {
             if isNeeded { return .unneeded }
             let here = try transaction.changeLog.instant(of: one.key, in: schema) ?? .distantPast
-            guard here >= one.instant else { return .canReturn(at: one.instant) }
+            guard here >= one.instant else { return .canReturn(at: one.instant, over: here) }
             return .overtaken(by: try EntityDocument.make(schema) { try transaction.rows.giveRow(one.key, of: schema, to: $0) }, at: here)
         }
         let tracked = try transaction.changeLog.change(of: one.key, in: schema).flatMap { $0.isDeletion ? $0.instant : nil }
         let tombstone = try transaction.tombstonesAndInstants.tombstone(of: one.key, in: schema)
-        guard let deleted = tracked ?? tombstone else { return .canReturn(at: one.instant) }
+        guard let deleted = tracked ?? tombstone else { return .canReturn(at: one.instant, over: nil) }
         // A needed parent comes back whatever deleted it. A deletion that only made room for another row's value does not count against the
         // entity.
-        if isNeeded { return .canReturn(at: deleted.advanced(byMicroseconds: 1)) }
+        if isNeeded { return .canReturn(at: deleted.advanced(byMicroseconds: 1), over: deleted) }
         if deleted == one.displacedAt || deleted == one.instant {
-            return tracked == one.displacedAt && tombstone == nil ? .canBeRestored : .canReturn(at: deleted.advanced(byMicroseconds: 1))
+            return tracked == one.displacedAt && tombstone == nil ? .canBeRestored : .canReturn(at: deleted.advanced(byMicroseconds: 1), over: deleted)
         }
-        return deleted < one.instant ? .canReturn(at: one.instant) : .overtaken(by: nil, at: deleted)
+        return deleted < one.instant ? .canReturn(at: one.instant, over: deleted) : .overtaken(by: nil, at: deleted)
     }
 
     /// Inserts an entity into its table, together with its parents that are set aside. Returns false if an obstacle remains.
@@ -129,8 +129,10 @@ struct SetAsideReturn {
         }
         guard try insert(one, schema, group) else { return false }
         if one.reason == .parentNeeded { try transaction.rows.markAsOrphan(one.key, of: schema) }
-        if case .canReturn(let instant) = standing {
-            try transaction.changeLog.track(of: one.key, in: schema, at: instant)
+        if case .canReturn(let instant, let replaced) = standing {
+            // An edit of this device stays one, and is kept if it loses later.
+            let isEdit = one.displacedAt == nil && one.reason != .parentNeeded
+            try transaction.changeLog.track(of: one.key, in: schema, at: instant, joining: isEdit ? .continuing(base: replaced) : .replacing)
         } else {
             try transaction.changeLog.forget(of: one.key, in: schema)
         }
