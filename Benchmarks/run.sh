@@ -35,7 +35,7 @@ if [ "${ONLY:-}" = readers ]; then
 fi
 if [ "${ONLY:-}" = scale ]; then
     scalebench=$(built .build-static scalebench)
-    for latency in 20 100 300; do "$scalebench" --peers "${PEERS:-2,5,10,20,50}" --latencies "$latency"; done
+    for latency in 20 100 300; do "$scalebench" peers --peers "${PEERS:-2,5,10,20,50}" --latencies "$latency"; done
 fi
 if [ "${ONLY:-}" = bucket ]; then
     python3 Benchmarks/bucket_bench.py "$(built .build-static snapsync)" --rows "${ROWS:-1000000}" --rounds "$rounds"

@@ -12,27 +12,73 @@ final class DistantStore: Sendable {
         let time: Int64
     }
 
+    /// The objects of a folder, by the last part of their keys, with its slash.
+    private struct Folder {
+        var objects: [String: Stored] = [:]
+        /// The names in order, once they were listed.
+        private var order: [String]?
+
+        subscript(name: String) -> Stored? {
+            get { objects[name] }
+            set {
+                if newValue == nil || (order?.last).map({ $0 > name }) == true {
+                    order = nil
+                } else if objects[name] == nil {
+                    order?.append(name)
+                }
+                objects[name] = newValue
+            }
+        }
+
+        /// Up to `count` names that come after `name`.
+        mutating func names(after name: String, _ count: Int) -> ArraySlice<String> {
+            let all = order ?? objects.keys.sorted()
+            order = all
+            var low = 0, high = all.count
+            while low < high {
+                let middle = (low + high) / 2
+                if all[middle] > name { high = middle } else { low = middle + 1 }
+            }
+            return all[low..<min(all.count, low + count)]
+        }
+    }
+
     /// When virtual time begins, in microseconds since 1970.
     static let beginning: Int64 = 1_790_000_000_000_000
 
     /// Objects by folder and name: a listing of a folder does not look at the others.
-    private let folders = Mutex<[String: [String: Stored]]>([:])
+    private let folders = Mutex<[String: Folder]>([:])
     private let time: VirtualTime
 
     init(_ time: VirtualTime) { self.time = time }
+
+    /// Stores an object without a request. The path begins with the location's prefix.
+    func insert(_ bytes: [UInt8], at path: String) {
+        let (folder, name) = Self.parts(path)
+        folders.withLock { $0[folder, default: Folder()][name] = Stored(bytes: bytes, time: time.now) }
+    }
+
+    /// How many objects there are.
+    var count: Int { folders.withLock { $0.values.reduce(0) { $0 + $1.objects.count } } }
+
+    private static func parts(_ path: String) -> (folder: String, name: String) {
+        let slash = path.lastIndex(of: "/") ?? path.startIndex
+        return (String(path[..<slash]), String(path[slash...]))
+    }
 
     /// What a request does when it arrives.
     func serve(_ request: ObjectRequest) -> ObjectResponse {
         let rest = request.url.dropFirst("http://127.0.0.1:9/bench".utf8.count)
         let halves = rest.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        guard let path = halves.first?.dropFirst().removingPercentEncoding, !path.isEmpty else { return listing(halves.last ?? "") }
-        let slash = path.lastIndex(of: "/") ?? path.startIndex
-        let (folder, name) = (String(path[..<slash]), String(path[slash...]))
+        guard let path = halves.first?.dropFirst().removingPercentEncoding, !path.isEmpty else {
+            return request.method == "POST" ? removal(request.body) : listing(halves.last ?? "")
+        }
+        let (folder, name) = Self.parts(path)
         return folders.withLock { folders in
             switch request.method {
             case "PUT":
                 guard folders[folder]?[name] == nil else { return ObjectResponse(status: 412, headers: [:], body: []) }
-                folders[folder, default: [:]][name] = Stored(bytes: request.body, time: time.now)
+                folders[folder, default: Folder()][name] = Stored(bytes: request.body, time: time.now)
                 return ObjectResponse(status: 200, headers: [:], body: [])
             case "DELETE":
                 folders[folder]?[name] = nil
@@ -50,6 +96,17 @@ final class DistantStore: Sendable {
         }
     }
 
+    private func removal(_ body: [UInt8]) -> ObjectResponse {
+        let paths = String(decoding: body, as: UTF8.self).split(separator: "<Key>").dropFirst().map { String($0.prefix { $0 != "<" }) }
+        folders.withLock { folders in
+            for path in paths {
+                let (folder, name) = Self.parts(path)
+                folders[folder]?[name] = nil
+            }
+        }
+        return ObjectResponse(status: 200, headers: [:], body: Array("<DeleteResult/>".utf8))
+    }
+
     /// A page of at most 1,000 keys, as stores make them.
     private func listing(_ query: String) -> ObjectResponse {
         var fields: [String: String] = [:]
@@ -62,9 +119,12 @@ final class DistantStore: Sendable {
         let limit = min(1000, fields["max-keys"].flatMap { Int($0) } ?? 1000)
         let (keys, isTruncated) = folders.withLock { folders in
             var found: [(key: String, time: Int64)] = []
-            for (folder, names) in folders where (folder + "/").hasPrefix(prefix) || prefix.hasPrefix(folder + "/") {
-                for name in names.keys where (folder + name).hasPrefix(prefix) && folder + name > after {
-                    found.append((folder + name, names[name]!.time))
+            for folder in folders.keys where (folder + "/").hasPrefix(prefix) || prefix.hasPrefix(folder + "/") {
+                // Where in the folder the page begins: after a name, at the first one, or behind the last one.
+                guard after.hasPrefix(folder + "/") || after < folder + "/" else { continue }
+                let first = after.hasPrefix(folder + "/") ? String(after.dropFirst(folder.count)) : ""
+                for name in folders[folder]!.names(after: first, limit + 1) where (folder + name).hasPrefix(prefix) {
+                    found.append((folder + name, folders[folder]![name]!.time))
                 }
             }
             found.sort { $0.key < $1.key }
@@ -81,10 +141,10 @@ final class DistantStore: Sendable {
     private func folderListing(_ prefix: String) -> ObjectResponse {
         let (objects, inner) = folders.withLock { folders -> ([(name: String, time: Int64)], Set<String>) in
             var inner: Set<String> = []
-            for (folder, names) in folders where folder.hasPrefix(prefix) && !names.isEmpty {
+            for (folder, names) in folders where folder.hasPrefix(prefix) && !names.objects.isEmpty {
                 inner.insert(String(folder.dropFirst(prefix.count).prefix { $0 != "/" }))
             }
-            return (folders[String(prefix.dropLast())]?.map { (String($0.key.dropFirst()), $0.value.time) } ?? [], inner)
+            return (folders[String(prefix.dropLast())]?.objects.map { (String($0.key.dropFirst()), $0.value.time) } ?? [], inner)
         }
         let contents = objects.sorted { $0.name < $1.name }.map {
             "<Contents><Key>\(prefix)\($0.name)</Key><Size>1</Size><ETag>\"\($0.time)\"</ETag>"

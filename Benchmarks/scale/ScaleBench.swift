@@ -1,10 +1,17 @@
 import ArgumentParser
 import Foundation
 
-/// Peers that share one zone in a distant bucket, simulated: the real commit log and client, seeded latencies and losses, virtual time.
+/// A distant bucket, simulated: the real commit log and client, seeded latencies and losses, virtual time.
 @main
 struct ScaleBench: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "scalebench", abstract: "Simulates many peers of one zone in a bucket.")
+    static let configuration = CommandConfiguration(
+        commandName: "scalebench", abstract: "Simulates a distant bucket with many devices, versions or zones.",
+        subcommands: [PeersBench.self, ReadersBench.self, VersionsBench.self, ZonesBench.self])
+}
+
+/// Peers that share one zone.
+struct PeersBench: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "peers", abstract: "Simulates many peers of one zone.")
 
     @Option(name: .long, help: "Numbers of peers.")
     var peers = "2,5,10,20,50,100,200,500"

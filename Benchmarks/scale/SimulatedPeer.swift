@@ -35,11 +35,12 @@ final class SimulatedPeer: Sendable {
     static let zone = ZoneID("Bench")
     /// What SQLite takes for an import or an export of a small change, in microseconds.
     private static let databaseWait: Int64 = 10_000
-    private static let asset = [UInt8](repeating: 7, count: 2048)
+    static let asset = [UInt8](repeating: 7, count: 2048)
+    static let assetHash = ContentHash.of(asset)
 
     let name: String
     let transport: DistantTransport
-    private let cloud: ObjectCloud
+    let cloud: ObjectCloud
     private let time: VirtualTime
     private let state: Mutex<State>
 
@@ -71,6 +72,14 @@ final class SimulatedPeer: Sendable {
 
     private static func instant(_ time: VirtualTime) -> Instant { Instant(microseconds: DistantStore.beginning + time.now) }
 
+    /// The newest version that this device has.
+    var token: ChangeToken? { state.withLock { $0.token } }
+
+    func take(_ token: ChangeToken?) { state.withLock { $0.token = token } }
+
+    /// The present virtual time.
+    var clock: Instant { Self.instant(time) }
+
     private var seconds: Double { Double(time.now) / 1_000_000 }
 
     var tally: Tally { state.withLock { $0.tally } }
@@ -81,7 +90,9 @@ final class SimulatedPeer: Sendable {
     }
 
     /// Joins the zone. The first peer makes it and publishes version 1.
-    func join(isFirst: Bool) async throws {
+    ///
+    /// - Parameter reports: whether the device says which version it has, as one that may write does.
+    func join(isFirst: Bool, reports: Bool = true) async throws {
         try await remember()
         if isFirst {
             _ = try await cloud.createZone(Self.zone, creator: name, publishers: .many)
@@ -92,7 +103,14 @@ final class SimulatedPeer: Sendable {
             let token = try await cloud.changes(since: nil, in: Self.zone).token
             state.withLock { $0.token = token }
         }
-        try await cloud.report(report(), in: Self.zone)
+        if reports { try await cloud.report(report(), in: Self.zone) }
+    }
+
+    /// Syncs once; with `edits`, publishes a version.
+    func sync(editing edits: Int) async {
+        let now = seconds
+        state.withLock { $0.pending += Array(repeating: now, count: edits) }
+        await sync()
     }
 
     /// Edits and syncs until the habit's end.

@@ -18,7 +18,7 @@ package struct HistoryPruner<Store: HistoryStore> {
     /// - Throws: ``CloudError`` with `.notAuthorized` for a device that may not publish here, `.invalidArguments` for a file that must stay,
     ///   and the errors of reading the whole zone: a damaged history is not pruned.
     package func remove(_ files: [StoredFile], by device: String) throws {
-        if let last = try store.commitNumbers().last, let bytes = try store.commitBytes(last),
+        if let last = try store.newestCommitNumber(), let bytes = try store.commitBytes(last),
             try VerifiedCommit(bytes, number: last, of: store.history).commit.zoneDeletion?.successor != nil
         {
             return try remove(files, but: last, by: device)

@@ -58,7 +58,7 @@ extension HistoryReader {
 
     /// Whether the newest commit names a checkpoint at or above `number`. Then commits up to that checkpoint may be missing.
     private func isPruned(_ number: Int) throws -> Bool {
-        guard let newest = try source.commitNumbers().last, let bytes = try source.commitBytes(newest) else { return false }
+        guard let newest = try source.newestCommitNumber(), let bytes = try source.commitBytes(newest) else { return false }
         return try VerifiedCommit(bytes, number: newest, of: source.history).checkpoint.map { $0.number >= number } ?? false
     }
 }

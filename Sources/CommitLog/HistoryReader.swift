@@ -91,7 +91,7 @@ package struct HistoryReader<Source: HistorySource> {
     package func log(at number: Int?) throws -> ReplayedHistory {
         guard let number else { return try newest { log, _ in log } }
         guard let bytes = try source.commitBytes(number) else {
-            let newest = try source.commitNumbers().last ?? 0
+            let newest = try source.newestCommitNumber() ?? 0
             guard number > newest else { throw notKept(number) }
             throw CloudError(
                 .unknownItem, at: history.place(ofCommit: number), "there is no such version yet; the newest is \(newest)",
@@ -144,7 +144,7 @@ package struct HistoryReader<Source: HistorySource> {
 
     /// Returns the error that explains why the token's commit is not there.
     private func absence(of token: ChangeToken) throws -> CloudError {
-        let newest = try source.commitNumbers().last ?? 0
+        let newest = try source.newestCommitNumber() ?? 0
         guard newest > token.number else {
             return rolledBack(token, "the zone ends at commit \(newest), before what this device has read")
         }
@@ -166,15 +166,14 @@ package struct HistoryReader<Source: HistorySource> {
         return changes
     }
 
-    /// Lists once, starts at the newest checkpoint that counts, and replays up to the newest commit.
+    /// Finds the newest commit, starts at the newest checkpoint that counts, and replays up to the newest commit.
     private func newest<Result>(
         willRestart: () -> Void = {}, onCommit: (Commit) -> Void = { _ in }, _ result: (ReplayedHistory, [CloudRecord]) -> Result
     ) throws -> Result {
         var attempts = 3
         while true {
             willRestart()
-            let numbers = try source.commitNumbers()
-            guard let newest = numbers.last else {
+            guard let newest = try source.newestCommitNumber() else {
                 let log = try emptyLog()
                 if let members = log.members { try source.authority.verifyFloor(nil, members, of: history) { _ in nil } }
                 return result(log, [])

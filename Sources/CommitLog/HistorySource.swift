@@ -22,8 +22,10 @@ package protocol HistorySource {
     /// its own. nil for every other read, and from a local source.
     func commitBytesToPublish(after token: ChangeToken) -> [UInt8]?
     func checkpointBytes(_ number: Int) throws -> [UInt8]?
-    /// The numbers of the commits that are there, ascending. The only listing of commits; used on a first visit and to explain a gap.
+    /// The numbers of the commits that are there, ascending.
     func commitNumbers() throws -> [Int]
+    /// The number of the newest commit; nil if there is none. Used on a first visit and to explain a gap. The default lists all commits.
+    func newestCommitNumber() throws -> Int?
     /// The numbers of the checkpoints that are there, ascending.
     func checkpointNumbers() throws -> [Int]
     /// Makes the next read of a commit see what other machines have written. A source without a cache can use the default.
@@ -34,6 +36,7 @@ package protocol HistorySource {
 
 extension HistorySource {
     package var authority: ZoneAuthority { ZoneAuthority() }
+    package func newestCommitNumber() throws -> Int? { try commitNumbers().last }
     package func commitBytes(_ numbers: ClosedRange<Int>) throws -> [[UInt8]?] { try numbers.map { try commitBytes($0) } }
     package func readWidth(at number: Int, after found: Int) -> Int { 1 }
     package func recentCommitBytes(_ number: Int) -> [UInt8]? { nil }

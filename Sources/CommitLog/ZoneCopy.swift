@@ -58,7 +58,7 @@ package struct ZoneCopy {
 
     private func copy(from: some HistoryStore, to: some HistoryStore) throws -> Outcome {
         let kept = try HistoryReader(source: from).all()
-        let last = try to.commitNumbers().last
+        let last = try to.newestCommitNumber()
         if let last, let end = kept.last, let successor = end.zoneDeletion?.successor, kept.count == 1, last < end.token.number {
             // All versions but the one that says where the zone goes on were removed. In the copy that one would stand behind a gap.
             return Outcome(newest: last, successor: successor.zone)

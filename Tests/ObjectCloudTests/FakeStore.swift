@@ -38,15 +38,18 @@ final class FakeStore: ObjectTransport {
     /// How many objects a page of a listing has.
     let pageLimit: Int
     private let ignoresCondition: Bool
+    /// Whether the server knows neither `start-after` nor removals of several objects.
+    private let isOld: Bool
     private let date: @Sendable () -> String
     private let fault: @Sendable (ObjectRequest) -> Fault?
 
     init(
-        pageLimit: Int = 1000, ignoresCondition: Bool = false, fault: @escaping @Sendable (ObjectRequest) -> Fault? = { _ in nil },
+        pageLimit: Int = 1000, ignoresCondition: Bool = false, isOld: Bool = false, fault: @escaping @Sendable (ObjectRequest) -> Fault? = { _ in nil },
         date: @escaping @Sendable () -> String = FakeStore.now
     ) {
         self.pageLimit = pageLimit
         self.ignoresCondition = ignoresCondition
+        self.isOld = isOld
         self.date = date
         self.fault = fault
     }
@@ -129,6 +132,12 @@ final class FakeStore: ObjectTransport {
                 state.uploadKeys[id] = key
                 return answer(200, Array("<InitiateMultipartUploadResult><UploadId>\(id)</UploadId></InitiateMultipartUploadResult>".utf8))
             }
+            if query.keys.contains("delete") {
+                guard !isOld else { return answer(501, error("NotImplemented")) }
+                let body = String(decoding: request.body, as: UTF8.self)
+                for match in body.matches(of: /<Key>([^<]*)<\/Key>/) { state.objects[String(match.1)] = nil }
+                return answer(200, Array("<DeleteResult/>".utf8))
+            }
             guard let id = query["uploadId"], let found = state.uploads.removeValue(forKey: id) else { return answer(404, error("NoSuchUpload")) }
             state.written[key] = .now
             state.objects[key] = found.sorted { $0.key < $1.key }.flatMap(\.value)
@@ -175,7 +184,7 @@ final class FakeStore: ObjectTransport {
             return String(key[...slash])
         }
         let all = Set(state.objects.keys.filter { $0.hasPrefix(prefix) }.map { folder($0) ?? $0 })
-        let keys = all.filter { $0 > (query["continuation-token"] ?? "") }.sorted()
+        let keys = all.filter { $0 > (query["continuation-token"] ?? (isOld ? nil : query["start-after"]) ?? "") }.sorted()
         let page = keys.prefix(limit)
         let contents = page.map { key in
             state.objects[key].map {

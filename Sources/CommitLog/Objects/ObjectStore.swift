@@ -24,6 +24,9 @@ public protocol ObjectStore: Sendable {
     func size(of path: String) throws(CloudError) -> Int?
     /// The objects whose paths begin with `prefix`, sorted by path; at most `first` of them, if given.
     func list(_ prefix: String, first: Int?) throws(CloudError) -> [StoredObject]
+    /// A page of the objects whose paths begin with `prefix` and come after `path`, sorted by path: as many as one request lists, at least one if
+    /// there is any. nil if the store cannot begin in the middle of a listing. The default returns nil.
+    func listPage(_ prefix: String, after path: String) throws(CloudError) -> (objects: [StoredObject], isLast: Bool)?
     /// The objects of one folder, and the names of its subfolders, each with its slash; nil if that is as slow as listing the objects in the
     /// subfolders, too. The default returns nil.
     ///
@@ -111,6 +114,7 @@ extension ObjectStore {
     public func unfinishedUploads(_ prefix: String) throws(CloudError) -> [UnfinishedUpload] { [] }
     public func abandonUpload(_ id: String, of path: String) throws(CloudError) {}
 
+    public func listPage(_ prefix: String, after path: String) throws(CloudError) -> (objects: [StoredObject], isLast: Bool)? { nil }
     public func listFolder(_ folder: String) throws(CloudError) -> (objects: [StoredObject], folders: [String])? { nil }
 
     /// The default lists the scope by folders, or every object of the scope if the store cannot do that.

@@ -191,7 +191,8 @@ public final class ObjectStoreCloud: CloudDatabase {
         let path = AssetPath(record: record, number: number, nonce: nonces.hex(8), kind: kind)
         let opened = try await inZone(zone, to: .write) { $0 }
         try opened.authority.verifySealing(in: opened.history)
-        return store.writer(at: path, in: zone)
+        let writer = store.writer(at: path, in: zone)
+        return opened.isContended && store.width > 1 ? LookingAssetWriter(writer, of: number, in: opened) : writer
     }
 
     public func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {

@@ -49,6 +49,26 @@ package struct ObjectZone: HistoryStore {
 
     package func commitNumbers() throws -> [Int] { try numbers(in: CloudNames.commits) }
 
+    /// Lists pages here and there: some 20 of a million commits. Whether there are commits after a number decides, so gaps do no harm.
+    package func newestCommitNumber() throws -> Int? {
+        let folder = path("\(CloudNames.commits)/")
+        var low = 0, step = 1000, high: Int?
+        while true {
+            let after = high.map { $0 - low > 1000 ? low + ($0 - low) / 2 : low } ?? (low == 0 ? 0 : low + step)
+            guard let page = try store.listPage(folder, after: path(CloudNames.commits, after)) else { return try commitNumbers().last }
+            guard let last = page.objects.last else {
+                if after == low { return low > 0 ? low : nil }
+                high = after
+                continue
+            }
+            // A store that begins elsewhere, or files of other names, are not searched this way.
+            guard let number = CloudNames.number(ofFile: String(last.path.dropFirst(folder.utf8.count))), number > after else { return try commitNumbers().last }
+            if page.isLast { return number }
+            (low, step) = (number, 2 * step)
+            if let end = high, end <= low { high = nil }
+        }
+    }
+
     package func checkpointNumbers() throws -> [Int] { try numbers(in: CloudNames.checkpoints) }
 
     package var isContended: Bool { cache.isBusy(history.zone) }
@@ -56,6 +76,12 @@ package struct ObjectZone: HistoryStore {
     package func placeCommit(_ bytes: [UInt8], number: Int, clock: Instant) throws -> Placement {
         try CommitClock.verify(clock, against: store.clock)
         let place = path(CloudNames.commits, number)
+        // The look that was made beside the assets may have found that the race is lost already.
+        if let winner = cache.foundLook(at: place), winner != bytes {
+            cache.remember(winner, number, at: place, in: history.zone)
+            cache.raced(.taken, winner, at: place, in: history.zone)
+            return .taken
+        }
         // If the race is lost, also read the next commit and the queue, which the next attempt needs first.
         let next = path(CloudNames.commits, number + 1)
         let (placement, found) = try store.putOrRead(
@@ -69,6 +95,20 @@ package struct ObjectZone: HistoryStore {
         cache.raced(placement, found, at: place, in: history.zone)
         if placement != .taken { cache.published(ChangeToken(number: number, hash: ContentHash.of(bytes)), in: history.zone) }
         return placement
+    }
+
+    /// Reads whether the number of a version is taken already, the next one, and the publish queue. For a busy zone, while an asset of the version is
+    /// put in place: a race that is lost already is found two requests earlier.
+    func lookAhead(at number: Int) {
+        let places = [number, number + 1].map { path(CloudNames.commits, $0) }
+        var looks = places.map { place -> @Sendable () throws -> [UInt8]? in { [store] in try store.get(place, limit: CommitDocument.byteLimit) } }
+        looks.append { [self] in
+            cache.remember(try listedTickets(), in: history.zone)
+            return nil
+        }
+        // It is a hint: without it, the race is run.
+        guard let found = try? store.results(of: looks) else { return }
+        cache.keepLooks([places[0]: found[0], places[1]: found[1]])
     }
 
     package func removeCommit(_ number: Int) throws { try store.remove(path(CloudNames.commits, number)) }

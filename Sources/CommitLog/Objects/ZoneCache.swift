@@ -222,6 +222,18 @@ package final class ZoneCache: Sendable {
         }
     }
 
+    /// Keeps what requests have just found at the paths of commits, or that they found nothing, for the next reads.
+    func keepLooks(_ looks: [String: [UInt8]?]) { known.withLock { $0.looks = looks } }
+
+    /// The commit that a look has found at a path. If it has found none, all looks are forgotten, because they are about to be outdated.
+    func foundLook(at path: String) -> [UInt8]? {
+        known.withLock { known in
+            if let found = known.looks[path], let found { return found }
+            known.looks = [:]
+            return nil
+        }
+    }
+
     /// Keeps what a request has just found at the path of a commit, or that it found nothing, for the next read.
     func keepLook(_ bytes: [UInt8]?, at path: String) { known.withLock { $0.looks = [path: bytes] } }
 

@@ -7,7 +7,7 @@ import Synchronization
 public struct BucketProbe: Sendable, Encodable {
     /// One requirement and the observation.
     public struct Finding: Hashable, Sendable, Encodable {
-        /// `second-put`, `race`, `range`, `missing`, `clock`.
+        /// `second-put`, `race`, `range`, `missing`, `listing`, `clock`.
         public let name: String
         public let isKept: Bool
         /// The observation, as a text.
@@ -30,7 +30,7 @@ public struct BucketProbe: Sendable, Encodable {
     static let clockLimit = 900.0
 
     /// Whether several devices may publish: if several writers write to one key, exactly one of them wins.
-    public var isSafeForMany: Bool { findings.filter { ["second-put", "race", "range", "missing"].contains($0.name) }.allSatisfy(\.isKept) }
+    public var isSafeForMany: Bool { findings.filter { ["second-put", "race", "range", "missing", "listing"].contains($0.name) }.allSatisfy(\.isKept) }
 
     /// Tests the bucket with some 90 small requests.
     ///
@@ -90,6 +90,13 @@ public struct BucketProbe: Sendable, Encodable {
                 bad == 0
                     ? "of \(Self.writers) writers of one key exactly one won, in \(Self.rounds) of \(Self.rounds) rounds"
                     : "in \(bad) of \(Self.rounds) rounds not exactly one of \(Self.writers) writers of one key won")
+            let after = try? client.listPage("\(folder)/", after: made[made.count - 3])
+            let isListed = after?.isLast == true && after?.objects.map(\.path) == made.suffix(2)
+            find(
+                "listing", isListed,
+                isListed
+                    ? "a listing can begin in the middle"
+                    : "a listing was to begin in the middle, and \(after == nil ? "failed: grant s3:ListBucket on the bucket" : "began elsewhere")")
         }
         self.init(findings: findings, client)
     }

@@ -15,12 +15,13 @@ struct BucketStore: ObjectStore {
     func get(_ path: String, limit: Int) throws(CloudError) -> [UInt8]? { try client.get(path, limit: limit) }
     func size(of path: String) throws(CloudError) -> Int? { try client.size(of: path) }
     func list(_ prefix: String, first: Int?) throws(CloudError) -> [StoredObject] { try client.list(prefix, first: first) }
+    func listPage(_ prefix: String, after path: String) throws(CloudError) -> (objects: [StoredObject], isLast: Bool)? { try client.listPage(prefix, after: path) }
     func listFolder(_ folder: String) throws(CloudError) -> (objects: [StoredObject], folders: [String])? { try client.listFolder(folder) }
     func put(_ bytes: [UInt8], as path: String) throws(CloudError) -> Placement { try client.put(bytes, as: path) }
     func putOrRead(
         _ bytes: [UInt8], as path: String, readingBesides besides: [@Sendable () -> Void]
     ) throws(CloudError) -> (placement: Placement, found: [UInt8]?) { try client.putOrRead(bytes, as: path, readingBesides: besides) }
-    func remove(_ paths: [String]) throws(CloudError) { for path in paths { try client.remove(path) } }
+    func remove(_ paths: [String]) throws(CloudError) { try client.remove(paths) }
     func unfinishedUploads(_ prefix: String) throws(CloudError) -> [UnfinishedUpload] { try client.uploads(prefix) }
     func abandonUpload(_ id: String, of path: String) throws(CloudError) { try client.abandon(id, of: path) }
     func sideBySide(_ bodies: [@Sendable () -> Void]) { client.transport.sideBySide(bodies) }

@@ -120,32 +120,26 @@ package final class ObjectClient: Sendable {
         try list(folder, first: nil, byFolders: true)
     }
 
+    /// One page of the objects whose paths begin with `prefix` and come after `path`, sorted by key.
+    package func listPage(_ prefix: String, after path: String) throws(CloudError) -> (objects: [StoredObject], isLast: Bool) {
+        let (page, objects) = try page(of: prefix, [("start-after", location.key(path))], byFolders: false)
+        return (objects, !page.isTruncated)
+    }
+
     private func list(_ prefix: String, first: Int?, byFolders: Bool) throws(CloudError) -> (objects: [StoredObject], folders: [String]) {
-        let whole = location.key(prefix)
         var found: [StoredObject] = []
         var folders: Set<String> = []
         var token: String?
         var seen: Set<String> = []
         repeat {
-            var query = [(name: "list-type", value: "2"), (name: "prefix", value: whole)]
-            if byFolders { query.append(("delimiter", "/")) }
+            var query: [(name: String, value: String)] = []
             if let token { query.append(("continuation-token", token)) }
             if let first { query.append(("max-keys", String(first - found.count))) }
-            let answer = try repeating("GET", nil, query: query, limit: 8 << 20)
-            guard answer.status == 200 else { throw failure(answer, at: prefix, listing: true) }
-            guard let page = ObjectListing(answer.body), page.root == "ListBucketResult" else { throw notAStore(prefix) }
-            for object in page.objects {
-                // A key outside the prefix, or a page that repeats itself, could make a listing endless.
-                guard object.key.hasPrefix(whole), object.byteCount >= 0 else { throw notAStore(prefix) }
-                let path = location.prefix.isEmpty ? object.key : String(object.key.dropFirst(location.prefix.utf8.count + 1))
-                found.append(
-                    StoredObject(
-                        path: path, byteCount: object.byteCount, modified: (try? Instant(parsing: object.modified)) ?? clock,
-                        state: object.modified.isEmpty || object.tag.isEmpty ? "" : "\(object.modified) \(object.byteCount) \(object.tag)"))
-            }
+            let (page, objects) = try page(of: prefix, query, byFolders: byFolders)
+            found += objects
             for folder in page.folders {
-                guard byFolders, folder.hasPrefix(whole), folder.hasSuffix("/") else { throw notAStore(prefix) }
-                folders.insert(String(folder.dropFirst(whole.utf8.count)))
+                guard byFolders, folder.hasPrefix(location.key(prefix)), folder.hasSuffix("/") else { throw notAStore(prefix) }
+                folders.insert(String(folder.dropFirst(location.key(prefix).utf8.count)))
             }
             if let first, found.count >= first { break }
             token = page.isTruncated ? page.nextToken : nil
@@ -154,6 +148,27 @@ package final class ObjectClient: Sendable {
             }
         } while token != nil
         return (found, folders.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+    }
+
+    private func page(
+        of prefix: String, _ options: [(name: String, value: String)], byFolders: Bool
+    ) throws(CloudError) -> (page: ObjectListing, objects: [StoredObject]) {
+        let whole = location.key(prefix)
+        let query = [(name: "list-type", value: "2"), (name: "prefix", value: whole)] + (byFolders ? [("delimiter", "/")] : []) + options
+        let answer = try repeating("GET", nil, query: query, limit: 8 << 20)
+        guard answer.status == 200 else { throw failure(answer, at: prefix, listing: true) }
+        guard let page = ObjectListing(answer.body), page.root == "ListBucketResult" else { throw notAStore(prefix) }
+        var objects: [StoredObject] = []
+        for object in page.objects {
+            // A key outside the prefix, or a page that repeats itself, could make a listing endless.
+            guard object.key.hasPrefix(whole), object.byteCount >= 0 else { throw notAStore(prefix) }
+            let path = location.prefix.isEmpty ? object.key : String(object.key.dropFirst(location.prefix.utf8.count + 1))
+            objects.append(
+                StoredObject(
+                    path: path, byteCount: object.byteCount, modified: (try? Instant(parsing: object.modified)) ?? clock,
+                    state: object.modified.isEmpty || object.tag.isEmpty ? "" : "\(object.modified) \(object.byteCount) \(object.tag)"))
+        }
+        return (page, objects)
     }
 
     /// Lists the unfinished uploads of objects whose paths begin with `prefix`; empty if the store or the credentials do not allow this
@@ -267,6 +282,27 @@ package final class ObjectClient: Sendable {
     package func remove(_ path: String) throws(CloudError) {
         let answer = try repeating("DELETE", path, limit: 64 << 10)
         guard [200, 202, 204, 404].contains(answer.status) else { throw failure(answer, at: path) }
+    }
+
+    /// How many objects one request removes.
+    private static let removalLimit = 1000
+
+    /// Removes objects, the first ones first: with one request for each thousand, or side by side if the server does not know that request.
+    package func remove(_ paths: [String]) throws(CloudError) {
+        for start in stride(from: 0, to: paths.count, by: Self.removalLimit) {
+            let some = Array(paths[start..<min(start + Self.removalLimit, paths.count)])
+            for path in try some.count > 1 ? unremoved(of: some) : some { try remove(path) }
+        }
+    }
+
+    /// Removes objects with one request. Returns those that are to be removed one by one, and then say why they cannot be.
+    private func unremoved(of paths: [String]) throws(CloudError) -> [String] {
+        // Keys have no characters that XML has a meaning for (``BucketLocation``, `CloudNames`).
+        let body = Array("<Delete><Quiet>true</Quiet>\(paths.map { "<Object><Key>\(location.key($0))</Key></Object>" }.joined())</Delete>".utf8)
+        let answer = try repeating("POST", nil, query: [("delete", "")], headers: [("content-md5", Self.md5(body))], body: body, limit: 8 << 20)
+        guard answer.status == 200, let result = ObjectListing(answer.body), result.root == "DeleteResult" else { return paths }
+        let failed = Set(result.unremoved)
+        return paths.filter { failed.contains(location.key($0)) }
     }
 
     // MARK: One request

@@ -2,7 +2,7 @@ import CExpat
 
 /// A page of an S3 listing, or another small XML answer, parsed by Expat.
 ///
-/// Shape: the texts of the elements of a listing, an error or a multipart upload; other elements are skipped.
+/// Shape: the texts of the elements of a listing, an error, a removal or a multipart upload; other elements are skipped.
 struct ObjectListing {
     struct Object: Hashable {
         var key = ""
@@ -28,6 +28,8 @@ struct ObjectListing {
     /// The entity tag of a copied part.
     private(set) var tag: String?
     private(set) var uploads: [(key: String, id: String, initiated: String)] = []
+    /// The keys that a removal of several objects did not remove.
+    private(set) var unremoved: [String] = []
     /// The name of the outermost element.
     private(set) var root = ""
 
@@ -93,6 +95,7 @@ struct ObjectListing {
             case (3, "UploadId") where path[1] == "Upload": upload.id = value
             case (3, "Initiated") where path[1] == "Upload": upload.initiated = value
             case (2, "Upload"): listing.uploads.append(upload)
+            case (3, "Key") where path[1] == "Error": listing.unremoved.append(value)
             case (2, "IsTruncated"): listing.isTruncated = value == "true"
             case (2, "NextContinuationToken"): listing.nextToken = value
             case (2, "NextKeyMarker"): listing.nextUpload.key = value

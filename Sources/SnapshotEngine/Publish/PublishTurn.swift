@@ -33,7 +33,7 @@ package actor PublishTurn {
 
     /// The number of lost races after which a device takes a ticket. It is higher in a bucket: there a ticket costs requests and delays others
     /// for longer than a race.
-    package static let lossesForTicket = 2, lossesForTicketInBucket = 4
+    package static let lossesForTicket = 2, lossesForTicketInBucket = 8
     /// How long a run waits for one ticket before it removes the ticket: its device may have been killed.
     static let ticketPatience = Duration.seconds(10)
     /// How long one run waits in total before it publishes regardless of the queue.
