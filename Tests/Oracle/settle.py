@@ -45,8 +45,16 @@ class Settlement:
             return order(one[0][1]) > order(other[0][1])
         return self.chooser.later(one, other)
 
+    def is_earlier(self, one, other):
+        if one == other or one.lo == one.hi == other.lo == other.hi:
+            return False
+        return self.chooser.later((None, other), (None, one))
+
     def put_aside(self, place, entry, reason):
-        self.aside[place] = Aside(entry, reason)
+        known = self.aside.get(place)
+        # A device keeps one copy of a key: the later one.
+        if known is None or not self.is_earlier(entry, known.entry):
+            self.aside[place] = Aside(entry, reason)
         self.world.note("set aside: " + reason)
 
     def displace(self, place):

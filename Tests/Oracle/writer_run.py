@@ -35,6 +35,12 @@ class WriterRun(Run):
             if self.is_writer(name):
                 parts[0] = on_some_mail(parts[0], {message.id for message in world.mail})
             return [parts] if name in sure else [parts[:count] for count in range(len(parts) + 1)]
+        if world.pruned:
+            # A reader whose version is pruned tells again what may have been answered, and the writer may have read the first message by then.
+            told = {message.place for name in going for message in world.devices[name].pending}
+            if told - world.open:
+                world = world.copy()
+                world.open = world.open | told
         return model.distinct([
             after for parts in itertools.product(*map(ways, going)) for order in interleaved(list(parts)) for after in composed([world], order)])
 
