@@ -44,7 +44,7 @@ package struct HistoryReader<Source: HistorySource> {
     /// device may run another version of the program by now. A key could hide from the search for its bytes in an escape such as `\u0072`,
     /// so bytes with such an escape are not accepted here.
     private func isTheEnd(_ token: ChangeToken) throws -> Bool {
-        guard let bytes = try source.commitBytesToPublish(after: token) ?? source.commitBytes(token.number), ContentHash.of(bytes) == token.hash else {
+        guard let bytes = try source.commitBytesToPublish(after: token) ?? source.knownCommitBytes(token.number), ContentHash.of(bytes) == token.hash else {
             return false
         }
         guard !bytes.holds("\\u"), !bytes.holds("\"zoneEvent\"") else { return false }

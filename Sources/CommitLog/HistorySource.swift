@@ -11,6 +11,9 @@ package protocol HistorySource {
     /// What this device knows and trusts of a signed zone. A source that supports only unsigned zones can use the default.
     var authority: ZoneAuthority { get }
     func commitBytes(_ number: Int) throws -> [UInt8]?
+    /// The commit of a number that this device has read before. A remote source may ask whether it has changed instead of reading it again; the
+    /// default reads it.
+    func knownCommitBytes(_ number: Int) throws -> [UInt8]?
     /// The commits of these numbers. A remote source reads them in parallel; a local source can use the default.
     func commitBytes(_ numbers: ClosedRange<Int>) throws -> [[UInt8]?]
     /// How many commits to request at once from `number` on, after `found` commits were found before it. A local source can use the default,
@@ -36,6 +39,7 @@ package protocol HistorySource {
 
 extension HistorySource {
     package var authority: ZoneAuthority { ZoneAuthority() }
+    package func knownCommitBytes(_ number: Int) throws -> [UInt8]? { try commitBytes(number) }
     package func newestCommitNumber() throws -> Int? { try commitNumbers().last }
     package func commitBytes(_ numbers: ClosedRange<Int>) throws -> [[UInt8]?] { try numbers.map { try commitBytes($0) } }
     package func readWidth(at number: Int, after found: Int) -> Int { 1 }

@@ -223,6 +223,12 @@ struct ObjectAssetTests {
         _ = try await cloud.changes(since: token, in: .standard)
         let asked = store.requests.dropFirst(before)
         #expect(asked.map(\.method) == ["GET", "GET"] && !asked.contains { $0.url.contains("list-type") })
+        // The newest commit is asked for if it is another one by now, and then read.
+        let key = try #require(store.state.withLock { $0.objects.keys.first { $0.contains("/commits/") } })
+        #expect(asked.contains { $0.url.contains(key) && $0.headers.contains { $0.name == "if-none-match" && $0.value.count == 34 } })
+        store.state.withLock { $0.objects[key]![100] ^= 1 }
+        let error = await #expect(throws: CloudError.self) { _ = try await cloud.changes(since: token, in: .standard) }
+        #expect(error?.code == .rolledBack || error?.code == .damaged)
     }
 
     /// A device that knows the cloud opens it without a request, and still finds out that another one, or none, is in the place.

@@ -150,13 +150,14 @@ final class FakeStore: ObjectTransport {
             return answer(204)
         default:
             if query.keys.contains("uploads") { return uploadListing(query, state) }
-            return query["list-type"] == "2" ? listing(query, state) : object(key, headers["range"], state)
+            return query["list-type"] == "2" ? listing(query, state) : object(key, headers, state)
         }
     }
 
-    private func object(_ key: String, _ range: String?, _ state: State) -> ObjectResponse {
+    private func object(_ key: String, _ headers: [String: String], _ state: State) -> ObjectResponse {
         guard let object = state.objects[key] else { return answer(404, error("NoSuchKey")) }
-        guard let range else { return answer(200, object) }
+        if headers["if-none-match"] == "\"\(ObjectClient.md5Hex(object))\"" { return answer(304) }
+        guard let range = headers["range"] else { return answer(200, object) }
         let bounds = range.dropFirst("bytes=".count).split(separator: "-").compactMap { Int($0) }
         guard bounds[0] < object.count else { return answer(416, error("InvalidRange")) }
         let end = min(bounds[1], object.count - 1)

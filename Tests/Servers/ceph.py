@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import uuid
 
 sys.dont_write_bytecode = True
@@ -84,6 +85,7 @@ class Cluster:
         done = subprocess.run([words[0], "-c", self.configuration, *words[1:]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
         if done.returncode:
             raise SystemExit("ceph.py: %s ended with %d: %s" % (" ".join(words), done.returncode, done.stdout[-2000:]))
+        return done.stdout
 
     def begin(self, *words):
         with open(os.path.join(self.folder, "output"), "a") as log:
@@ -94,6 +96,14 @@ class Cluster:
         if not served.answers(self.processes[-1], "http://127.0.0.1:%d" % port):
             raise SystemExit("ceph.py: a gateway ended at once; see %s" % self.folder)
 
+    def store_is_up(self):
+        self.begin("ceph-osd", "-i", "0")
+        while self.processes[-1].poll() is None:
+            if " 1 up" in self.run("ceph", "osd", "stat"):
+                return True
+            time.sleep(0.5)
+        return False
+
     def start(self):
         places = os.path.join(self.folder, "monmap")
         self.run("monmaptool", "--create", "--clobber", "--fsid", self.fsid, "--addv", "a", "[v1:127.0.0.1:%d]" % self.monitor, places)
@@ -103,7 +113,9 @@ class Cluster:
         device = str(uuid.uuid4())
         self.run("ceph", "osd", "new", device)
         self.run("ceph-osd", "--mkfs", "-i", "0", "--osd-uuid", device)
-        self.begin("ceph-osd", "-i", "0")
+        # On a busy machine it has aborted at its start ("wrong fsid"). Without it, the gateways would wait for ever.
+        if not any(self.store_is_up() for _ in range(3)):
+            raise SystemExit("ceph.py: the store of objects ends at once; see %s" % self.folder)
         ports = [served.free_port(), served.free_port()]
         self.gateway("a", ports[0])
         self.run("radosgw-admin", "user", "create", "--uid=test", "--display-name=test", "--access-key=testkey", "--secret=testsecret")

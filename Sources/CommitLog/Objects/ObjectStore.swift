@@ -20,6 +20,9 @@ public protocol ObjectStore: Sendable {
 
     /// The bytes of an object; nil if there is none. Throws `limitExceeded` for one of more than `limit` bytes.
     func get(_ path: String, limit: Int) throws(CloudError) -> [UInt8]?
+    /// The bytes of an object; nil if there is none. If the object has the bytes `known`, a store may say so instead of sending them. The default
+    /// reads them.
+    func get(_ path: String, limit: Int, knowing known: [UInt8]?) throws(CloudError) -> [UInt8]?
     /// The size of an object in bytes; nil if there is none.
     func size(of path: String) throws(CloudError) -> Int?
     /// The objects whose paths begin with `prefix`, sorted by path; at most `first` of them, if given.
@@ -114,6 +117,7 @@ extension ObjectStore {
     public func unfinishedUploads(_ prefix: String) throws(CloudError) -> [UnfinishedUpload] { [] }
     public func abandonUpload(_ id: String, of path: String) throws(CloudError) {}
 
+    public func get(_ path: String, limit: Int, knowing known: [UInt8]?) throws(CloudError) -> [UInt8]? { try get(path, limit: limit) }
     public func listPage(_ prefix: String, after path: String) throws(CloudError) -> (objects: [StoredObject], isLast: Bool)? { nil }
     public func listFolder(_ folder: String) throws(CloudError) -> (objects: [StoredObject], folders: [String])? { nil }
 

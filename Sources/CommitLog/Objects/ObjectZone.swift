@@ -18,9 +18,13 @@ package struct ObjectZone: HistoryStore {
     /// Turns a path beneath the zone into a path beneath the cloud.
     func path(_ beneath: String) -> String { "\(history.zone)/\(beneath)" }
 
-    package func commitBytes(_ number: Int) throws -> [UInt8]? {
+    package func commitBytes(_ number: Int) throws -> [UInt8]? { try commitBytes(number, knowing: nil) }
+
+    package func knownCommitBytes(_ number: Int) throws -> [UInt8]? { try commitBytes(number, knowing: cache.lastSeen(number, in: history.zone)) }
+
+    private func commitBytes(_ number: Int, knowing known: [UInt8]?) throws -> [UInt8]? {
         let place = path(CloudNames.commits, number)
-        let bytes = try store.get(place, limit: CommitDocument.byteLimit)
+        let bytes = try store.get(place, limit: CommitDocument.byteLimit, knowing: known)
         if let bytes { cache.remember(bytes, number, at: place, in: history.zone) }
         return bytes
     }

@@ -181,6 +181,13 @@ package final class ZoneCache: Sendable {
         }
     }
 
+    /// A commit as it was read or published here last, however long ago.
+    func lastSeen(_ number: Int, in zone: ZoneID) -> [UInt8]? {
+        known.withLock { known in
+            known.seen[zone]?[number]?.bytes ?? known.memories[zone]?.head.flatMap { $0.number == number ? Array($0.bytes) : nil }
+        }
+    }
+
     private func head(of zone: ZoneID, _ number: Int, _ known: Known, _ time: Int64) -> [UInt8]? {
         if let found = known.seen[zone]?[number], isRecent(found.seen, ZoneMemory.age, time) { return found.bytes }
         guard let head = known.memories[zone]?.head, head.number == number, isRecent(head.seen, ZoneMemory.age, time) else { return nil }

@@ -39,7 +39,7 @@ public struct BucketProbe: Sendable, Encodable {
     package init(_ client: ObjectClient, nonces: NonceSource = .system) throws {
         let folder = Self.mark + nonces.hex(16)
         var made: [String] = []
-        defer { for path in made { try? client.remove(path) } }
+        defer { try? client.remove(made) }
         var findings: [Finding] = []
         func find(_ name: String, _ isKept: Bool, _ observation: String) { findings.append(Finding(name: name, isKept: isKept, observation: observation)) }
 

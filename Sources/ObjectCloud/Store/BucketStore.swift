@@ -13,6 +13,7 @@ struct BucketStore: ObjectStore {
     var width: Int { ObjectClient.width }
 
     func get(_ path: String, limit: Int) throws(CloudError) -> [UInt8]? { try client.get(path, limit: limit) }
+    func get(_ path: String, limit: Int, knowing known: [UInt8]?) throws(CloudError) -> [UInt8]? { try client.get(path, limit: limit, unless: known) }
     func size(of path: String) throws(CloudError) -> Int? { try client.size(of: path) }
     func list(_ prefix: String, first: Int?) throws(CloudError) -> [StoredObject] { try client.list(prefix, first: first) }
     func listPage(_ prefix: String, after path: String) throws(CloudError) -> (objects: [StoredObject], isLast: Bool)? { try client.listPage(prefix, after: path) }

@@ -63,11 +63,14 @@ package final class ObjectClient: Sendable {
 
     /// The bytes of an object; nil if there is none.
     ///
-    /// - Parameter limit: the largest accepted object, in bytes.
-    package func get(_ path: String, limit: Int) throws(CloudError) -> [UInt8]? {
-        let answer = try repeating("GET", path, limit: limit)
+    /// - Parameters:
+    ///   - limit: the largest accepted object, in bytes.
+    ///   - known: what the object probably has; then the server need not send it. Where its tag is not the MD5 of the bytes, it sends them.
+    package func get(_ path: String, limit: Int, unless known: [UInt8]? = nil) throws(CloudError) -> [UInt8]? {
+        let answer = try repeating("GET", path, headers: known.map { [("if-none-match", "\"\(Self.md5Hex($0))\"")] } ?? [], limit: limit)
         switch answer.status {
         case 200: return answer.body
+        case 304: if let known { return known } else { throw notAStore(path) }
         case 404 where try isAbsence(answer): return nil
         default: throw failure(answer, at: path)
         }
