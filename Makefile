@@ -103,7 +103,7 @@ sanitize: setup ## run the suites with concurrency under ThreadSanitizer (SUITES
 coverage: setup ## line coverage of the library by its tests, every module and the whole; fails below 90 %
 	@Scripts/coverage.sh
 
-bench: setup cxx ## ours, as installed, and its competitors in turn; prints ratios and goals (ONLY=datasets, small, sealed or cloud: one part; ONLY=scale: many peers, simulated; ONLY=bucket; ONLY=readers: 2,000 readers)
+bench: setup cxx ## ours, as installed, and its competitors in turn; prints ratios and goals (ONLY=datasets, small, sealed or cloud: one part; ONLY=scale: many peers, readers, zones and versions, simulated; ONLY=bucket; ONLY=readers: 2,000 readers)
 	@LINK="$(LINK)" Benchmarks/run.sh
 
 # A directory with the archive alone; without the archive, the program uses the shared library.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the command as `make install` does and measures it against its competitors, then runs of milliseconds and two watches, signed and sealed zones beside a plain one, and a cloud directory beside SQLite.
-# SIZES, SEALED (rows of the zones), REWRITTEN (sizes of the tables that are written whole; 1000000 takes minutes), ROUNDS and DIRECTORY change what is measured and where; ONLY=datasets, ONLY=small, ONLY=sealed or ONLY=cloud leaves the others out; ONLY=scale simulates many peers, ONLY=bucket measures a bucket, ONLY=readers a directory with READERS readers;
+# SIZES, SEALED (rows of the zones), REWRITTEN (sizes of the tables that are written whole; 1000000 takes minutes), ROUNDS and DIRECTORY change what is measured and where; ONLY=datasets, ONLY=small, ONLY=sealed or ONLY=cloud leaves the others out; ONLY=scale simulates many PEERS, SIMULATED_READERS, ZONES and VERSIONS, ONLY=bucket measures a bucket, ONLY=readers a directory with READERS readers;
 # LINK are options of the linker (make bench gives those of make install).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -36,6 +36,9 @@ fi
 if [ "${ONLY:-}" = scale ]; then
     scalebench=$(built .build-static scalebench)
     for latency in 20 100 300; do "$scalebench" peers --peers "${PEERS:-2,5,10,20,50}" --latencies "$latency"; done
+    "$scalebench" readers --readers "1,${SIMULATED_READERS:-100000}"
+    "$scalebench" zones --zones "1,${ZONES:-10000}"
+    "$scalebench" versions --versions "${VERSIONS:-20000}"
 fi
 if [ "${ONLY:-}" = bucket ]; then
     python3 Benchmarks/bucket_bench.py "$(built .build-static snapsync)" --rows "${ROWS:-1000000}" --rounds "$rounds"

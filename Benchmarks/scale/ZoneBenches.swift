@@ -15,7 +15,8 @@ private struct StepMeter {
         let before = peer.transport.requests, begin = time.now
         try await time.run([step])
         let sent = peer.transport.requests.map { ($0.key, $0.value - before[$0.key, default: 0]) }.filter { $0.1 > 0 }.sorted { $0.0 < $1.0 }
-        Swift.print("| \(what) | \(sent.map { "\($0.1) \($0.0)" }.joined(separator: ", ")) | \(String(format: "%.1f", Double(time.now - begin) / 1_000_000)) s |")
+        Swift.print(
+            "| \(what) | \(sent.map { "\($0.1) \($0.0)" }.joined(separator: ", ")) | \(String(format: "%.1f", Double(time.now - begin) / 1_000_000)) s |")
     }
 }
 
@@ -68,7 +69,8 @@ struct ReadersBench: AsyncParsableCommand {
         // A look without news is two requests (it is counted by a test); the rest is the import's.
         let imports = Double(readers - 2 * (looks - news)) / Double(max(1, news))
         print(
-            "| \(count) | \(looks) | 2 | \(String(format: "%.1f", imports)) (\(news) readers) | \(String(format: "%.1f", Double(readers) / (minutes * 60))) | \(sent[0]) |")
+            "| \(count) | \(looks) | 2 | \(String(format: "%.1f", imports)) (\(news) readers) | \(String(format: "%.1f", Double(readers) / (minutes * 60))) | \(sent[0]) |"
+        )
     }
 }
 

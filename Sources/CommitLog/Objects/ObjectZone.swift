@@ -66,7 +66,9 @@ package struct ObjectZone: HistoryStore {
                 continue
             }
             // A store that begins elsewhere, or files of other names, are not searched this way.
-            guard let number = CloudNames.number(ofFile: String(last.path.dropFirst(folder.utf8.count))), number > after else { return try commitNumbers().last }
+            guard let number = CloudNames.number(ofFile: String(last.path.dropFirst(folder.utf8.count))), number > after else {
+                return try commitNumbers().last
+            }
             if page.isLast { return number }
             (low, step) = (number, 2 * step)
             if let end = high, end <= low { high = nil }
