@@ -54,6 +54,32 @@ struct BucketTests {
         #expect(try !devices.succeed("sync --db here.db --json").contains("requests"))
     }
 
+    /// Importing a large asset keeps a part of it in memory, not all of it.
+    @Test func aLargeAssetIsNotKeptInMemory() throws {
+        let devices = try BucketScene()
+        func peak(ofImporting value: String, as name: String) throws -> Int {
+            try devices.scene.database("\(name).db").run(
+                """
+                CREATE TABLE t(id INTEGER PRIMARY KEY, v BLOB);
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500) INSERT INTO t SELECT i, \(value) FROM n;
+                """)
+            let place = "s3://\(try devices.server.bucket())/app --endpoint \(devices.server.endpoint)"
+            try devices.succeed("init --db \(name).db --cloud \(place) --role writer --device w --tables all")
+            try devices.succeed("sync --db \(name).db")
+            try devices.succeed("init --db \(name)-copy.db --cloud \(place) --role reader --device r --create")
+            let script = """
+                import os, resource, subprocess, sys
+                subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+                print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+                """
+            let words = [try BuiltCommand.path(), "sync", "--db", devices.scene.scratch.path("\(name)-copy.db")]
+            return try #require(Int(Python.run(script, words, environment: BucketScene.keys).trimmingCharacters(in: .whitespacesAndNewlines)))
+        }
+        let small = try peak(ofImporting: "NULL", as: "small")
+        let large = try peak(ofImporting: "randomblob(60000)", as: "large")
+        #expect(large - small < 56 << 10, "\(small) and \(large) KiB")
+    }
+
     @Test func peersThatPublishAtTheSameTimeLoseNothing() throws {
         let devices = try BucketScene()
         try devices.succeed("generate --db p0.db --notifications 10 --buckets 2")

@@ -18,8 +18,8 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
     private let store: BucketStore
     private let condition = NSCondition()
     private var windows: [Window] = []
-    /// The announced windows that are not requested yet, ascending.
-    private var planned: ArraySlice<Window> = []
+    /// The announced windows that are not requested yet, the last one first. A slice would keep what was taken out of it.
+    private var planned: [Window] = []
     private var indexBytes: Data?
 
     /// The most bytes of one request.
@@ -125,7 +125,7 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
                 spans.append(Window(offset: range.lowerBound, count: range.count, reads: 1))
             }
         }
-        condition.withLock { planned = spans[...] }
+        condition.withLock { planned = spans.reversed() }
     }
 
     /// Returns a window that contains the range, read by this thread or another.
@@ -161,12 +161,12 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
         guard planned.contains(where: { $0.offset <= range.lowerBound }) || !planned.isEmpty && windows.contains(where: { $0.covers(range) }) else { return }
         // Drop the windows that were read as often as was announced.
         windows.removeAll { $0.isPlanned && $0.reads <= 0 && $0.bytes != nil && !$0.covers(range) }
-        while let next = planned.first {
+        while let next = planned.last {
             let open = windows.filter(\.isPlanned)
             let isNeeded = next.offset <= range.lowerBound
             guard isNeeded || open.map(\.count).reduce(next.count, +) <= Self.aheadBytes && open.count(where: { $0.bytes == nil }) < ObjectClient.width
             else { return }
-            planned.removeFirst()
+            planned.removeLast()
             windows.append(next)
             Thread.detachNewThread { [self] in try? read(next) }
         }

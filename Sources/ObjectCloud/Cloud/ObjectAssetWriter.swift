@@ -11,7 +11,7 @@ import Foundation
 /// Memory: one part. Nothing is visible before ``finish(rawByteCount:)``: the parts of an upload are not an object yet.
 final class ObjectAssetWriter: AssetWriter {
     /// The size of a part; an upload starts when more bytes than this are collected.
-    static let partBytes = 16 << 20
+    static let partBytes = 12 << 20
     /// The smallest part except for the last one, by S3's rule.
     static let leastPartBytes = 5 << 20
     /// The most bytes that one request copies on the server.

@@ -132,6 +132,8 @@ package final class CurlTransport: ObjectTransport {
                 isTooLong = true
                 return 0
             }
+            // Grown step by step, a long body would be there twice, and in twice the room.
+            if body.isEmpty, let length = headers["content-length"].flatMap({ Int($0) }), length > bytes.count { body.reserveCapacity(min(length, limit)) }
             body.append(contentsOf: bytes)
             return bytes.count
         }
