@@ -290,7 +290,7 @@ package final class ObjectClient: Sendable {
     /// How many objects one request removes.
     private static let removalLimit = 1000
 
-    /// Removes objects, the first ones first: with one request for each thousand, or side by side if the server does not know that request.
+    /// Removes objects, the first ones first: with one request for each thousand, or one by one if the server does not know that request.
     package func remove(_ paths: [String]) throws(CloudError) {
         for start in stride(from: 0, to: paths.count, by: Self.removalLimit) {
             let some = Array(paths[start..<min(start + Self.removalLimit, paths.count)])
