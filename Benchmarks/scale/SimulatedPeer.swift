@@ -15,6 +15,8 @@ import Synchronization
 final class SimulatedPeer: Sendable {
     struct Tally: Sendable {
         var published = 0
+        /// How often it has looked for news, by itself.
+        var looks = 0
         var lostRaces = 0
         /// Runs that ended without having published what they were to publish.
         var failures = 0
@@ -125,6 +127,7 @@ final class SimulatedPeer: Sendable {
                 state.withLock { [edit] in $0.pending.append(edit) }
                 edit = habit.between == nil ? .infinity : edit + wait()
             }
+            state.withLock { $0.tally.looks += 1 }
             await sync()
             // A run that failed is made again at the next look.
             poll = seconds + habit.poll

@@ -30,12 +30,12 @@ struct ReadersBench: AsyncParsableCommand {
     var latency: Int64 = 100
     @Option(name: .long, help: "Minutes between a reader's looks.")
     var poll = 15.0
-    @Option(name: .long, help: "Minutes of virtual time. The writer publishes once, after a third of it.")
-    var minutes = 30.0
 
     func run() async throws {
-        print("| readers | looks | requests of a look without news | requests of one with a version | requests a second, all | the writer's requests |")
-        print("| ---: | ---: | ---: | ---: | ---: | --- |")
+        print(
+            "| readers | requests of a look without news | of one that imports a version | requests a second, together | the writer's requests for the version |"
+        )
+        print("| ---: | ---: | ---: | ---: | ---: |")
         for count in readers.split(separator: ",").compactMap({ Int($0) }) { try await measure(count) }
     }
 
@@ -49,28 +49,23 @@ struct ReadersBench: AsyncParsableCommand {
                 for peer in peers { try await peer.join(isFirst: false, reports: false) }
             }
         ])
-        let all = [writer] + peers
-        for peer in all { peer.transport.set(DistantTransport.Way(latency: latency * 1000)) }
-        func requests(_ peer: SimulatedPeer) -> Int { peer.transport.requests.values.reduce(0, +) }
-        let before = all.map { requests($0) }, begin = Double(time.now) / 1_000_000
-        let habit = SimulatedPeer.Habit(between: .infinity, poll: poll * 60, until: begin + minutes * 60)
-        try await time.run(
-            [
-                {
-                    await time.sleep(Int64(minutes * 20_000_000))
-                    await writer.sync(editing: 1)
-                }
-            ] + peers.map { peer in { await peer.run(habit) } })
-        let sent = zip(all, before).map { requests($0) - $1 }
-        // Every reader looks twice in half an hour, and finds the version once.
-        let looks = Int(minutes / poll) * count
-        let readers = sent.dropFirst().reduce(0, +)
-        let news = peers.count { $0.token?.number == 2 }
-        // A look without news is two requests (it is counted by a test); the rest is the import's.
-        let imports = Double(readers - 2 * (looks - news)) / Double(max(1, news))
-        print(
-            "| \(count) | \(looks) | 2 | \(String(format: "%.1f", imports)) (\(news) readers) | \(String(format: "%.1f", Double(readers) / (minutes * 60))) | \(sent[0]) |"
-        )
+        for peer in [writer] + peers { peer.transport.set(DistantTransport.Way(latency: latency * 1000)) }
+        func requests(_ peers: [SimulatedPeer]) -> Int { peers.reduce(0) { $0 + $1.transport.requests.values.reduce(0, +) } }
+        /// Each reader looks once, at some time. Returns the requests of a look, and of all in a second.
+        func look() async throws -> (each: Double, perSecond: Double) {
+            let before = requests(peers), looks = peers.reduce(0) { $0 + $1.tally.looks }
+            let habit = SimulatedPeer.Habit(between: .infinity, poll: poll * 60, until: Double(time.now) / 1_000_000 + poll * 60)
+            try await time.run(peers.map { peer in { await peer.run(habit) } })
+            let sent = Double(requests(peers) - before)
+            return (sent / Double(peers.reduce(0) { $0 + $1.tally.looks } - looks), sent / (poll * 60))
+        }
+        let idle = try await look(), before = requests([writer])
+        try await time.run([{ await writer.sync(editing: 1) }])
+        let published = requests([writer]) - before
+        let news = try await look()
+        guard peers.allSatisfy({ $0.token?.number == 2 }) else { throw ExitCode(1) }
+        func text(_ number: Double) -> String { String(format: "%.1f", number) }
+        print("| \(count) | \(text(idle.each)) | \(text(news.each)) | \(text(idle.perSecond)), \(text(news.perSecond)) | \(published) |")
     }
 }
 
