@@ -1,5 +1,5 @@
 package import CloudStore
-import StrictText
+package import StrictText
 
 /// A checkpoint's JSON: all live records as of one commit. The commits alone determine its bytes, so every device computes the same file.
 package struct CheckpointDocument: Codable {
@@ -20,6 +20,28 @@ package struct CheckpointDocument: Codable {
     package static let byteLimit = 256 << 20
     /// A checkpoint is due when this many commits have passed since the last one.
     static let interval = 16
+}
+
+// Read and written without Codable, which is slower: every 16th commit needs the last checkpoint and writes one, with all live records.
+extension CheckpointDocument: JSONNodeDecodable, JSONNodeEncodable {
+    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
+        let members = try node.object()
+        cloud = try members.member("cloud").text()
+        commit = try members.member("commit").text()
+        number = try members.member("number").count()
+        records = try members.member("records").list { node throws(JSONNode.Misfit) in try RecordDocument(node) }
+        timestamp = try members.member("timestamp").instant()
+        zone = try members.member("zone").text()
+        guard members.optional("zoneDeletion") == nil else { throw JSONNode.Misfit() }
+        zoneDeletion = nil
+    }
+
+    package var node: JSONNode {
+        .object([
+            "cloud": .text(cloud), "commit": .text(commit), "number": .count(number), "records": .list(records.map(\.node)), "timestamp": .instant(timestamp),
+            "zone": .text(zone), "zoneDeletion": zoneDeletion.map { _ in .otherNumber },
+        ])
+    }
 }
 
 extension ReplayedHistory {

@@ -36,7 +36,7 @@ extension CommitDocument.Messages: JSONNodeDecodable {
 
 extension CommitDocument: JSONNodeEncodable {
     var node: JSONNode {
-        .members([
+        .object([
             "approvals": .texts(approvals), "checkpoint": checkpoint?.node, "clock": .instant(clock), "cloud": .text(cloud), "zone": .text(zone),
             "deleted": .texts(deleted), "device": .text(device), "key": key.map { .text($0) },
             "messages": .object(["applied": .texts(messages.applied), "refused": .texts(messages.refused)]),

@@ -50,12 +50,9 @@ extension DeviceReport {
     /// The bytes of the report's file, signed in a signed zone.
     package func bytes(of history: HistoryID, by keys: DeviceKeys?) throws -> [UInt8] {
         guard let keys else { return try ChecksummedDocument.encode(self, named: Self.sealName) }
-        guard case .object(var members) = node else { throw CloudError(.invalidArguments, at: "report", "it is no object") }
-        members["cloud"] = .text(history.cloud)
-        members["key"] = .text(keys.publicKeys.signing)
-        members["sealKey"] = .text(keys.publicKeys.sealing)
-        members["zone"] = .text(history.zone.description)
-        return try ChecksummedDocument.encode(SignedReport(node: .object(members)), named: Self.sealName, by: keys)
+        let signed = members.with("cloud", .text(history.cloud)).with("key", .text(keys.publicKeys.signing)).with("sealKey", .text(keys.publicKeys.sealing))
+            .with("zone", .text(history.zone.description))
+        return try ChecksummedDocument.encode(SignedReport(node: .object(signed)), named: Self.sealName, by: keys)
     }
 
     /// A report with the fields of a signed one. ``encode(to:)`` always throws: the plain writer can write all its values, so Codable is
@@ -88,9 +85,11 @@ extension DeviceReport {
 }
 
 extension DeviceReport: JSONNodeDecodable, JSONNodeEncodable {
-    package var node: JSONNode {
-        .members(["device": .text(device), "role": .text(role), "token": token?.node, "clock": .instant(clock), "nonce": nonce.map { .text($0) }])
+    private var members: JSONObject {
+        ["device": .text(device), "role": .text(role), "token": token?.node, "clock": .instant(clock), "nonce": nonce.map { .text($0) }]
     }
+
+    package var node: JSONNode { .object(members) }
 
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()

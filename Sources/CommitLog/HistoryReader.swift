@@ -47,8 +47,12 @@ package struct HistoryReader<Source: HistorySource> {
         guard let bytes = try source.commitBytesToPublish(after: token) ?? source.knownCommitBytes(token.number), ContentHash.of(bytes) == token.hash else {
             return false
         }
-        guard !bytes.holds("\\u"), !bytes.holds("\"zoneEvent\"") else { return false }
-        return bytes.holds("\"requires\"") == history.isSigned && (!history.isSigned || bytes.holds(signedRequirements))
+        if source.ends.isPlain(token, of: history) { return true }
+        guard !bytes.holds("\\u"), !bytes.holds("\"zoneEvent\""), bytes.holds("\"requires\"") == history.isSigned,
+            !history.isSigned || bytes.holds(signedRequirements)
+        else { return false }
+        source.ends.rememberPlain(token, of: history)
+        return true
     }
 
     /// The `requires` member of a commit that requires only the features of a signed zone. A key is in the document only once.

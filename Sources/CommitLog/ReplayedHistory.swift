@@ -67,7 +67,8 @@ package struct ReplayedHistory {
 
     /// The live records, sorted by the UTF-8 bytes of their names.
     var records: [CloudRecord] {
-        live.values.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        // Names are ASCII, and the order of such strings is that of their bytes.
+        live.values.sorted { $0.name < $1.name }
     }
 
     var state: ZoneState { ZoneState(records: records, token: token, timestamp: timestamp) }

@@ -266,9 +266,9 @@ extension KeyedDecodingContainer {
 
 extension JSONNode {
     /// The members of an object; throws if it has members other than these.
-    fileprivate func members(known: [String]) throws(Misfit) -> [String: JSONNode] {
+    fileprivate func members(known: [String]) throws(Misfit) -> JSONObject {
         let members = try object()
-        guard members.keys.allSatisfy(known.contains) else { throw Misfit() }
+        guard members.allSatisfy({ known.contains($0.name) }) else { throw Misfit() }
         return members
     }
 

@@ -108,7 +108,7 @@ extension LocalTransaction {
 
 extension DatasetRecord: JSONNodeDecodable, JSONNodeEncodable {
     package var node: JSONNode {
-        .members([
+        .object([
             "dataFile": dataFile.node, "changeFiles": .list(changeFiles.map(\.node)), "changeFile": changeFile?.node, "syncTimestamp": .instant(syncTimestamp),
             "recordCount": .count(recordCount),
         ])

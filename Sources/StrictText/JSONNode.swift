@@ -2,7 +2,7 @@
 ///
 /// A tree is made only from text that ``StrictJSON/check(_:)`` accepts: UTF-8, no repeated key, no lone surrogate, nothing after the end.
 /// Otherwise there is no tree, and `StrictJSON` finds out what is wrong with the text. Memory: a small multiple of the text.
-package indirect enum JSONNode {
+package enum JSONNode {
     case null
     case boolean(Bool)
     case integer(Int64)
@@ -10,7 +10,7 @@ package indirect enum JSONNode {
     case otherNumber
     case text(String)
     case list([JSONNode])
-    case object([String: JSONNode])
+    case object(JSONObject)
 
     /// The document's tree; nil if it is not strict JSON.
     package init?(_ bytes: UnsafeRawBufferPointer) {
@@ -28,7 +28,7 @@ extension JSONNode {
     }
 
     /// The node as an object.
-    package func object() throws(Misfit) -> [String: JSONNode] {
+    package func object() throws(Misfit) -> JSONObject {
         guard case .object(let members) = self else { throw Misfit() }
         return members
     }
@@ -70,21 +70,6 @@ extension JSONNode {
     package func instant() throws(Misfit) -> Instant {
         guard let instant = try? Instant(parsing: try text()) else { throw Misfit() }
         return instant
-    }
-}
-
-extension [String: JSONNode] {
-    /// The member with that name, which is required.
-    package func member(_ name: String) throws(JSONNode.Misfit) -> JSONNode {
-        guard let node = self[name] else { throw JSONNode.Misfit() }
-        return node
-    }
-
-    /// The member with that name; nil if it is missing or null.
-    package func optional(_ name: String) -> JSONNode? {
-        guard let node = self[name] else { return nil }
-        if case .null = node { return nil }
-        return node
     }
 }
 
@@ -148,8 +133,8 @@ private struct Reader {
         return nodes
     }
 
-    private mutating func object(depth: Int) throws(JSONFault) -> [String: JSONNode] {
-        var members: [String: JSONNode] = [:]
+    private mutating func object(depth: Int) throws(JSONFault) -> JSONObject {
+        var members = JSONObject()
         try elements(until: UInt8(ascii: "}"), depth) { (reader: inout Reader) throws(JSONFault) in
             guard reader.position < reader.scanner.end, reader.scanner.base[reader.position] == UInt8(ascii: "\"") else { throw reader.fault }
             let key = try reader.string()
@@ -157,7 +142,7 @@ private struct Reader {
             guard reader.position < reader.scanner.end, reader.scanner.base[reader.position] == UInt8(ascii: ":") else { throw reader.fault }
             reader.position = reader.scanner.skipSpace(reader.position + 1)
             let node = try reader.value(depth: depth)
-            guard members.updateValue(node, forKey: key) == nil else { throw reader.fault }
+            guard members.add(key, node) else { throw reader.fault }
         }
         return members
     }

@@ -33,9 +33,6 @@ extension JSONNode {
     /// An instant as its text.
     package static func instant(_ instant: Instant) -> JSONNode { .text(instant.description) }
 
-    /// An object with the members that are not nil.
-    package static func members(_ members: [String: JSONNode?]) -> JSONNode { .object(members.compactMapValues { $0 }) }
-
     /// Appends the node's text. Returns false if the tree has a value that this code does not write.
     func write(to bytes: inout [UInt8]) -> Bool {
         switch self {
@@ -53,11 +50,11 @@ extension JSONNode {
             bytes.append(UInt8(ascii: "]"))
         case .object(let members):
             bytes.append(UInt8(ascii: "{"))
-            for (number, name) in members.keys.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }).enumerated() {
+            for (number, member) in members.sorted.enumerated() {
                 if number > 0 { bytes.append(UInt8(ascii: ",")) }
-                guard Self.write(name, to: &bytes) else { return false }
+                guard Self.write(member.name, to: &bytes) else { return false }
                 bytes.append(UInt8(ascii: ":"))
-                guard members[name]?.write(to: &bytes) == true else { return false }
+                guard member.node.write(to: &bytes) else { return false }
             }
             bytes.append(UInt8(ascii: "}"))
         }

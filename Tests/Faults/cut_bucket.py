@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Cuts the connection between the command and a real object store (SeaweedFS) at every byte of every request and answer of a sync, one at a time.
 
-usage: cut_bucket.py SNAPSYNC [--step N] [--device phone|watch] [--seed N]
+usage: cut_bucket.py SNAPSYNC [--step N [--part K]] [--device phone|watch] [--seed N]
 
 The syncs: a writer that publishes an edit, and a reader that imports one. After each cut the run ends with 0 or 75, the next runs with 0, the edit is
-published once, and writer and reader are equal. With --step N one byte of N is tried, another one for each request.
+published once, and writer and reader are equal. With --step N one byte of N is tried, another one for each request; with --part K those that leave K when
+divided by N, so that N processes with a part each try every byte.
 Ends with 77 where the store cannot be installed.
 """
 import argparse, json, os, random, sqlite3, subprocess, sys, tempfile, time
@@ -88,6 +89,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("command")
     parser.add_argument("--step", type=int, default=1)
+    parser.add_argument("--part", type=int)
     parser.add_argument("--device", choices=["phone", "watch"])
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -112,7 +114,8 @@ def main():
                     for kind in ("request-cut", "answer-cut"):
                         _, length = devices.case(device, request, kind + "@0")
                         done = 1
-                        for position in range(draw.randrange(options.step) or options.step, (length or 1), options.step):
+                        first = draw.randrange(options.step) if options.part is None else options.part
+                        for position in range(first or options.step, (length or 1), options.step):
                             devices.case(device, request, "%s@%d" % (kind, position))
                             done += 1
                         count += done

@@ -58,6 +58,20 @@ import Testing
         #expect(throws: (any Error).self) { try Array(text.utf8).withUnsafeBytes { try StrictJSON.check($0) } }
     }
 
+    @Test func aRepeatedNameIsFoundAmongManyToo() throws {
+        for count in [2, 15, 16, 17, 18, 1000] {
+            let members = (0..<count).map { "\"n\($0)\":\($0)" }
+            let text = Array("{\(members.joined(separator: ","))}".utf8)
+            let object = try #require(text.withUnsafeBytes { JSONNode($0) }).object()
+            #expect(object.count == count)
+            #expect(try object.member("n\(count - 1)").count() == count - 1)
+            for repeated in [0, count / 2, count - 1] {
+                let text = Array("{\(members.joined(separator: ",")),\"\\u006e\(repeated)\":0}".utf8)
+                #expect(text.withUnsafeBytes { JSONNode($0) } == nil)
+            }
+        }
+    }
+
     @Test func nestingIsBoundedAsEverywhere() {
         for depth in [1, StrictJSON.depthLimit, StrictJSON.depthLimit + 1, 100_000] {
             for (open, close) in [("[", "]"), (#"{"a":"#, "}")] {

@@ -21,7 +21,7 @@ package struct FolderStamp: Hashable, Sendable, Codable {
 }
 
 extension MailboxMark: JSONNodeDecodable, JSONNodeEncodable {
-    package var node: JSONNode { .object(["folders": .object(folders.mapValues { .object(["text": .text($0.text)]) })]) }
+    package var node: JSONNode { .object(["folders": .object(JSONObject(folders) { .object(["text": .text($0.text)]) })]) }
 
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         var folders: [String: FolderStamp] = [:]

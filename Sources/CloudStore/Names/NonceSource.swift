@@ -9,7 +9,10 @@ package struct NonceSource: Sendable {
     /// The system's random generator.
     package static let system = NonceSource { count in
         var generator = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        // Eight bytes of each word: each is a call of the system.
+        var bytes: [UInt8] = []
+        while bytes.count < count { withUnsafeBytes(of: generator.next()) { bytes.append(contentsOf: $0) } }
+        return Array(bytes.prefix(count))
     }
 
     /// Returns `count` lower-case hexadecimal digits; `count` must be even.

@@ -28,14 +28,18 @@ extension CloudZone {
     ) async throws -> QueryPage {
         try query.verify()
         if let limit, limit < 1 { throw CloudError(.invalidArguments, at: "query", "a limit is 1 or more", hint: "leave it out to get all") }
-        let records = try await refreshed().records, candidates = records.values.lazy.filter { $0.type == query.type }
+        let table = try await refreshed().records, records = table.values
         // Only the first page checks the fields. A later page must not fail because the last record with a field was removed in the
         // meantime.
-        if after == nil { try query.verify(against: candidates) }
+        if after == nil { try query.verify(against: records.lazy.filter { $0.type == query.type }) }
         var selection = PageSelection(query, limit: limit)
-        for record in candidates where query.predicate.matches(record) {
-            let position = query.position(of: record)
-            if after.map({ query.precedes($0, position) }) ?? true { selection.take(position) }
+        for index in records.indices where query.matches(records[index]) {
+            guard let after else {
+                selection.take(records[index])
+                continue
+            }
+            let position = query.position(of: records[index])
+            if query.precedes(after, position) { selection.take(position) }
         }
         let page = selection.positions, keys = desiredKeys.map(Set.init)
         var cursor: QueryCursor?
@@ -43,6 +47,6 @@ extension CloudZone {
             cursor = QueryCursor(
                 cloud: try await cloud.identity().uuid, zone: id, query: query, desiredKeys: desiredKeys, after: last)
         }
-        return QueryPage(records: page.compactMap { records[$0.name]?.only(keys) }, cursor: cursor)
+        return QueryPage(records: page.compactMap { table[$0.name]?.only(keys) }, cursor: cursor)
     }
 }

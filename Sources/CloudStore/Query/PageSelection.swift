@@ -1,7 +1,7 @@
 /// Selects the first positions of a query's order, up to a limit, without sorting all of them.
 ///
 ///     var page = PageSelection(query, limit: 50)
-///     for record in records { page.take(query.position(of: record)) }
+///     for record in records { page.take(record) }
 ///     page.positions, page.isWhole
 struct PageSelection {
     private let query: RecordQuery
@@ -24,6 +24,16 @@ struct PageSelection {
     /// The positions of the page, in order.
     var positions: [RecordQuery.Position] {
         Array((isSorted ? kept : kept.sorted(by: query.precedes)).prefix(limit))
+    }
+
+    /// Takes one record's position.
+    mutating func take(_ record: CloudRecord) {
+        // Most records of a long list come after the page's last, which a position of their own need not say.
+        if isSorted, kept.count == limit, let last = kept.last, !query.precedes(record, last) {
+            count += 1
+        } else {
+            take(query.position(of: record))
+        }
     }
 
     /// Takes one position. Positions may come in any order.

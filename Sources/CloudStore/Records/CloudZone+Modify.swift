@@ -36,19 +36,28 @@ extension CloudZone {
     private func carryOut(_ request: ModifyRequest) async throws -> ModifyResults {
         for loss in 1...retry.attempts {
             try Task.checkCancellation()
-            let view = try await refreshed()
-            let plan = ModifyPlan(request, on: view, faults: try await assetFaults(of: request, on: view))
+            let (plan, creations, parent) = try await planned(request)
             guard !plan.isEmpty else { return results(of: request, plan, saved: [], token: nil) }
             let draft = CommitDraft(device: device, saving: Array(plan.saving.values), deleting: Array(plan.deleting), clock: now())
             do {
-                let token = try await confirm(try await cloud.prepare(draft, after: view.token, in: id))
-                return results(of: request, plan, saved: await saved(plan, on: view, at: token), token: token)
+                let token = try await confirm(try await cloud.prepare(draft, after: parent, in: id))
+                return results(of: request, plan, saved: await saved(plan, creations, at: token), token: token)
             } catch let error as CloudError where error.code == .serverRecordChanged || error.code == .changeTokenExpired {
                 guard loss < retry.attempts else { break }
                 try await clock.sleep(for: retry.delay(after: loss))
             }
         }
         throw retry.exhausted(at: id)
+    }
+
+    /// Plans a request on the zone's present state. Returns the plan, when the records to save were made, and the token to publish after.
+    ///
+    /// The state itself is not returned: while it is held, reading the new commit would copy all records.
+    private func planned(_ request: ModifyRequest) async throws -> (plan: ModifyPlan, creations: [String: RecordEvent], parent: ChangeToken?) {
+        let view = try await refreshed()
+        let plan = ModifyPlan(request, on: view, faults: try await assetFaults(of: request, on: view))
+        let creations = plan.saving.keys.compactMap { name in view.records[name]?.creation.map { (name, $0) } }
+        return (plan, Dictionary(creations, uniquingKeysWith: { first, _ in first }), view.token)
     }
 
     /// Publishes a commit. After a retryable `.inputOutput` or `.serverResponseLost` the outcome is unknown, so publishes the same bytes again:
@@ -66,7 +75,7 @@ extension CloudZone {
     }
 
     /// Returns the records as that commit saved them. Reading them back may fail; the commit is published all the same.
-    private func saved(_ plan: ModifyPlan, on view: ZoneView, at token: ChangeToken) async -> [CloudRecord] {
+    private func saved(_ plan: ModifyPlan, _ creations: [String: RecordEvent], at token: ChangeToken) async -> [CloudRecord] {
         let read = try? await advanced()
         if let saved = read?.saved[token.number] { return saved }
         // Another call on this handle may have read the commit first, and a later commit may have saved the record again.
@@ -74,7 +83,7 @@ extension CloudZone {
             if let live = read?.view.records[record.name], live.changeTag == String(token.number) { return live }
             return CloudRecord(
                 type: record.type, name: record.name, fields: record.fields, changeTag: String(token.number),
-                creation: view.records[record.name]?.creation, modification: nil)
+                creation: creations[record.name], modification: nil)
         }
     }
 

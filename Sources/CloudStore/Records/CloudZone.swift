@@ -48,17 +48,18 @@ public actor CloudZone {
     /// after reading the whole zone.
     func advanced() async throws -> (view: ZoneView, saved: [Int: [CloudRecord]]) {
         while true {
-            guard let before = view, let token = before.token else {
+            guard let token = view?.token else {
                 return (keepNewer(ZoneView(try await cloud.records(in: id))), [:])
             }
             do {
                 let changes = try await cloud.changes(since: token, in: id)
                 // Another call may have read further while this one waited. Do not reset its view to an older one.
                 guard view?.token == token else { continue }
-                var next = before, saved: [Int: [CloudRecord]] = [:]
-                for commit in changes.commits { saved[commit.token.number] = next.apply(commit) }
-                view = next
-                return (next, saved)
+                var saved: [Int: [CloudRecord]] = [:]
+                // In place: another reference to the view would make the first change copy all records.
+                for commit in changes.commits { saved[commit.token.number] = view?.apply(commit) }
+                guard let view else { continue }
+                return (view, saved)
             } catch let error as CloudError where error.code == .changeTokenExpired {
                 let state = try await cloud.records(in: id, at: nil, notBefore: token)
                 return (keepNewer(ZoneView(state)), [:])

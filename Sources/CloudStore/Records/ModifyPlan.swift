@@ -10,7 +10,8 @@ struct ModifyPlan: Sendable {
     private(set) var failures: [String: CloudError]
 
     private let request: ModifyRequest
-    private let live: [String: CloudRecord]
+    /// The zone's records, only while the plan is made.
+    private var live: RecordTable
 
     /// Plans a request.
     ///
@@ -19,6 +20,7 @@ struct ModifyPlan: Sendable {
         self.request = request
         live = view.records
         failures = faults
+        defer { live = RecordTable() }
         merge(number: view.nextNumber)
         repeat { deleting = doomed() } while refuseDanglingReferences()
         guard request.isAtomic, !failures.isEmpty else { return }

@@ -16,8 +16,9 @@ extension RecordDocument: JSONNodeDecodable {
         changeTag = try members.optional("changeTag")?.text()
         created = try members.optional("created").map { node throws(JSONNode.Misfit) in try RecordEvent(node) }
         modified = try members.optional("modified").map { node throws(JSONNode.Misfit) in try RecordEvent(node) }
-        var fields: [String: ValueDocument] = [:]
-        for (name, value) in try members.member("fields").object() { fields[name] = try ValueDocument(value) }
+        let found = try members.member("fields").object()
+        var fields = [String: CloudValue](minimumCapacity: found.count)
+        for (name, value) in found { fields[name] = try ValueDocument(value).value }
         self.fields = fields
         name = try members.member("name").text()
         type = try members.member("type").text()
@@ -72,9 +73,9 @@ extension CheckpointReference: JSONNodeEncodable {
 
 extension RecordDocument: JSONNodeEncodable {
     package var node: JSONNode {
-        .members([
-            "changeTag": changeTag.map { .text($0) }, "created": created?.node, "modified": modified?.node, "fields": .object(fields.mapValues(\.node)),
-            "name": .text(name), "type": .text(type),
+        .object([
+            "changeTag": changeTag.map { .text($0) }, "created": created?.node, "modified": modified?.node,
+            "fields": .object(JSONObject(fields) { ValueDocument($0).node }), "name": .text(name), "type": .text(type),
         ])
     }
 }
@@ -102,7 +103,7 @@ extension ValueDocument: JSONNodeEncodable {
 
 extension CloudAsset: JSONNodeEncodable {
     package var node: JSONNode {
-        .members([
+        .object([
             "path": .text(path), "size": .count(byteCount), "rawSize": .count(rawByteCount), "sha256": .text(sha256), "index": index?.node,
         ])
     }

@@ -4,7 +4,7 @@ package struct RecordDocument: Codable {
     /// Only in a checkpoint; absent in old checkpoints that were written before this field existed.
     package let created: RecordEvent?
     package let modified: RecordEvent?
-    package let fields: [String: ValueDocument]
+    package let fields: [String: CloudValue]
     package let name: String
     package let type: String
 
@@ -13,9 +13,33 @@ package struct RecordDocument: Codable {
         changeTag = tagged ? record.changeTag : nil
         created = tagged ? record.creation : nil
         modified = tagged ? record.modification : nil
-        fields = record.fields.mapValues(ValueDocument.init)
+        fields = record.fields
         name = record.name
         type = record.type
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case changeTag, created, modified, fields, name, type
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        changeTag = try container.decodeIfPresent(String.self, forKey: .changeTag)
+        created = try container.decodeIfPresent(RecordEvent.self, forKey: .created)
+        modified = try container.decodeIfPresent(RecordEvent.self, forKey: .modified)
+        fields = try container.decode([String: ValueDocument].self, forKey: .fields).mapValues(\.value)
+        name = try container.decode(String.self, forKey: .name)
+        type = try container.decode(String.self, forKey: .type)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(changeTag, forKey: .changeTag)
+        try container.encodeIfPresent(created, forKey: .created)
+        try container.encodeIfPresent(modified, forKey: .modified)
+        try container.encode(fields.mapValues(ValueDocument.init), forKey: .fields)
+        try container.encode(name, forKey: .name)
+        try container.encode(type, forKey: .type)
     }
 
     /// The record, tagged with the number of the commit that saved it.
@@ -24,7 +48,7 @@ package struct RecordDocument: Codable {
     ///   these values itself.
     package func record(tag: String, savedBy commit: RecordEvent? = nil) -> CloudRecord {
         CloudRecord(
-            type: type, name: name, fields: fields.mapValues(\.value), changeTag: tag, creation: commit == nil ? created : nil,
+            type: type, name: name, fields: fields, changeTag: tag, creation: commit == nil ? created : nil,
             modification: commit ?? modified)
     }
 }
@@ -41,14 +65,12 @@ extension CloudRecord {
         for (field, value) in fields {
             guard CloudNames.isIdentifier(field) else { return "a field's name in record \(name) is not allowed" }
             if let fault = CloudRecord.fault(in: value, depth: 0) { return "field \(field) of record \(name): \(fault)" }
-        }
-        for reference in fields.values.flatMap(\.references) where !CloudNames.isName(reference.record) {
-            return "record \(name) refers to a name that is not allowed"
-        }
-        for event in [creation, modification].compactMap(\.self) {
-            guard CloudNames.isName(event.device), CommitClock.representable.contains(event.at) else {
-                return "record \(name) was made by a device or at a time that is not possible"
+            for reference in value.references where !CloudNames.isName(reference.record) {
+                return "record \(name) refers to a name that is not allowed"
             }
+        }
+        guard creation?.isPossible ?? true, modification?.isPossible ?? true else {
+            return "record \(name) was made by a device or at a time that is not possible"
         }
         for asset in assets {
             guard let path = AssetPath(asset.path), path.record == name, path.number <= number else {
@@ -72,6 +94,10 @@ extension CloudRecord {
         default: return nil
         }
     }
+}
+
+extension RecordEvent {
+    fileprivate var isPossible: Bool { CloudNames.isName(device) && CommitClock.representable.contains(at) }
 }
 
 extension CloudAsset {

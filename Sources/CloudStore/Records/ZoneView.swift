@@ -1,19 +1,19 @@
 /// A zone's live records as one device has read them, with the metadata that follows from the order of the commits.
 struct ZoneView: Sendable {
-    private(set) var records: [String: CloudRecord]
+    private(set) var records: RecordTable
     /// The last commit that was read; nil before the first.
     private(set) var token: ChangeToken?
 
     /// Makes the view of a zone that was read completely.
     init(_ state: ZoneState) {
-        records = Dictionary(state.records.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
+        records = RecordTable(state.records)
         token = state.token
     }
 
     /// Applies the next commit. Returns the records that it saved, with their creation events.
     @discardableResult
     mutating func apply(_ commit: Commit) -> [CloudRecord] {
-        if commit.zoneDeletion != nil { records = [:] }
+        if commit.zoneDeletion != nil { records = RecordTable() }
         let saved = commit.saved.map { $0.following(records[$0.name]) }
         for record in saved { records[record.name] = record }
         for name in commit.deleted { records[name] = nil }

@@ -52,14 +52,14 @@ extension ZoneKnowledge: JSONNodeDecodable, JSONNodeEncodable {
     private static let protections: [(String, ZoneProtection)] = [("sealed", .sealed), ("padded", .padded), ("postQuantum", .postQuantum)]
 
     package var node: JSONNode {
-        var members: [String: JSONNode?] = [
+        var members: JSONObject = [
             "creator": creator.map { .text($0) }, "statements": .texts(statements), "savedBy": .count(savedBy), "floor": floor?.node,
             "own": own.map { .object(["key": .text($0.signing), "sealKey": .text($0.sealing)]) },
             "keyRecord": keyRecord.map { .text($0) }, "recoveryKey": recoveryKey.map { .text($0) },
             "lost": lost.isEmpty ? nil : .texts(lost),
         ]
-        for (name, part) in Self.protections where protection.contains(part) { members[name] = .boolean(true) }
-        return .members(members)
+        for (name, part) in Self.protections where protection.contains(part) { members = members.with(name, .boolean(true)) }
+        return .object(members)
     }
 }
 

@@ -92,5 +92,5 @@ extension RecordFields: JSONNodeDecodable, JSONNodeEncodable {
         self.fields = fields
     }
 
-    var node: JSONNode { .object(fields.mapValues(\.node)) }
+    var node: JSONNode { .object(JSONObject(fields, \.node)) }
 }

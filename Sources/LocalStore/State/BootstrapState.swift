@@ -31,7 +31,7 @@ extension BootstrapNote: JSONNodeDecodable {
 }
 
 extension ReportNonces: JSONNodeDecodable, JSONNodeEncodable {
-    package var node: JSONNode { .members(["seen": seen.map { .text($0) }, "next": .text(next), "since": since.map { .instant($0) }]) }
+    package var node: JSONNode { .object(["seen": seen.map { .text($0) }, "next": .text(next), "since": since.map { .instant($0) }]) }
 
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()

@@ -14,7 +14,7 @@ package struct DescriptionNote: Sendable, Hashable {
 }
 
 extension DescriptionNote: JSONNodeDecodable, JSONNodeEncodable {
-    package var node: JSONNode { .object(["schemaVersion": .integer(schemaVersion), "hashes": .object(hashes.mapValues { .text($0) })]) }
+    package var node: JSONNode { .object(["schemaVersion": .integer(schemaVersion), "hashes": .object(JSONObject(hashes) { .text($0) })]) }
 
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()

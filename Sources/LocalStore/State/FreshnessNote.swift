@@ -25,7 +25,7 @@ package struct FreshnessNote: Hashable, Sendable {
 }
 
 extension FreshnessNote: JSONNodeDecodable, JSONNodeEncodable {
-    package var node: JSONNode { .members(["interval": .count(interval), "newest": newest.map { .instant($0) }]) }
+    package var node: JSONNode { .object(["interval": .count(interval), "newest": newest.map { .instant($0) }]) }
 
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()

@@ -86,8 +86,8 @@ extension AppliedVersion: JSONNodeDecodable, JSONNodeEncodable {
 
 extension IntendedVersion: JSONNodeDecodable, JSONNodeEncodable {
     package var node: JSONNode {
-        .members([
-            "version": version.node, "sequences": .object(sequences.mapValues { .integer($0) }),
+        .object([
+            "version": version.node, "sequences": .object(JSONObject(sequences) { .integer($0) }),
             "earlier": earlier.map { .list($0.map(\.node)) },
         ])
     }

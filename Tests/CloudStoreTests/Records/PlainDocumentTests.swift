@@ -36,6 +36,24 @@ import Testing
 
     @Test func commitsAreReadAsCodableReadsThem() throws { try expectAgreement(CommitDocument.self, Self.commit, count: 8000) }
 
+    @Test func checkpointsAreReadAsCodableReadsThem() throws {
+        let fields = ["a10", "a9", "B", "_b", "b_"].map { #""\#($0)":{"type":"integer","value":1}"# }.joined(separator: ",")
+        let record = """
+            {"changeTag":"12","created":{"at":"2026-11-21T08:32:00Z","by":"phone"},"fields":{\(fields),"dataFile":{"type":"asset","value":\(Self.asset)}},\
+            "modified":{"at":"2026-11-21T08:32:00.25Z","by":"watch"},"name":"a_data","type":"AData"}
+            """
+        let checkpoint = """
+            {"cloud":"u","commit":"\(Self.hash)","number":12,"records":[\(record),{"changeTag":"1","fields":{},"name":"b","type":"B"}],\
+            "timestamp":"2026-11-21T08:32:00.250Z","zone":"private/Z"}
+            """
+        try expectAgreement(CheckpointDocument.self, checkpoint, count: 8000)
+        let deletion = checkpoint.replacing("\"zone\":", with: #""zoneDeletion":{"at":"2026-11-21T08:32:00Z","by":"phone","reason":"purged"},"zone":"#)
+        #expect(Array(deletion.utf8).withUnsafeBytes { StrictJSON.plain(CheckpointDocument.self, $0) } == nil)
+        let read = try StrictJSON.decode(CheckpointDocument.self, from: Data(deletion.utf8))
+        #expect(read.zoneDeletion?.reason == "purged")
+        #expect(try StrictJSON.encode(read) == StrictJSON.encodeAny(read))
+    }
+
     @Test func markersAreReadAsCodableReadsThem() throws {
         try expectAgreement(ZoneMarker.self, #"{"creator":"phone","features":["f"],"formatVersion":1,"publishers":"one"}"#)
         try expectAgreement(CloudIdentity.self, #"{"container":"iCloud.org.example","formatVersion":1,"uuid":"2f1c"}"#)
