@@ -5,7 +5,13 @@
 ///
 /// A list and no dictionary: control documents have few members, and comparing some names costs less than hashing one.
 package struct JSONObject: Sequence {
-    private var list: [(name: String, node: JSONNode)] = []
+    /// One member. A type of its own: a tuple's metadata would be made when the program runs.
+    package struct Member {
+        package let name: String
+        package let node: JSONNode
+    }
+
+    private var list: [Member] = []
     /// The names, once there are too many to compare a new one with each.
     private var names: Set<String> = []
 
@@ -15,12 +21,13 @@ package struct JSONObject: Sequence {
 
     /// The members of a dictionary.
     package init<Value>(_ values: [String: Value], _ node: (Value) -> JSONNode) {
-        list = values.map { (name: $0.key, node: node($0.value)) }
+        list.reserveCapacity(values.count)
+        for (name, value) in values { list.append(Member(name: name, node: node(value))) }
     }
 
     package var count: Int { list.count }
 
-    package func makeIterator() -> IndexingIterator<[(name: String, node: JSONNode)]> { list.makeIterator() }
+    package func makeIterator() -> IndexingIterator<[Member]> { list.makeIterator() }
 
     /// Adds a member. Returns false, and adds nothing, if there is one with that name.
     mutating func add(_ name: String, _ node: JSONNode) -> Bool {
@@ -31,7 +38,7 @@ package struct JSONObject: Sequence {
             guard names.insert(name).inserted else { return false }
         }
         if list.isEmpty { list.reserveCapacity(4) }
-        list.append((name, node))
+        list.append(Member(name: name, node: node))
         return true
     }
 
@@ -62,13 +69,13 @@ package struct JSONObject: Sequence {
     }
 
     /// The members in the order of the bytes of their names.
-    var sorted: [(name: String, node: JSONNode)] { list.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) } }
+    var sorted: [Member] { list.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) } }
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
     /// The members that are not nil.
     package init(dictionaryLiteral elements: (String, JSONNode?)...) {
         list.reserveCapacity(elements.count)
-        for case (let name, let node?) in elements { list.append((name, node)) }
+        for case (let name, let node?) in elements { list.append(Member(name: name, node: node)) }
     }
 }

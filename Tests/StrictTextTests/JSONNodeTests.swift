@@ -30,7 +30,7 @@ import Testing
             isOn = try members.member("isOn").boolean()
             parts = try members.member("parts").list { node throws(JSONNode.Misfit) in try Part(node) }
             var sizes: [String: Int64] = [:]
-            for (name, size) in try members.member("sizes").object() { sizes[name] = try size.integer() }
+            for member in try members.member("sizes").object() { sizes[member.name] = try member.node.integer() }
             self.sizes = sizes
         }
     }

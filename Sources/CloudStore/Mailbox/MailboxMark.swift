@@ -25,7 +25,7 @@ extension MailboxMark: JSONNodeDecodable, JSONNodeEncodable {
 
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         var folders: [String: FolderStamp] = [:]
-        for (name, stamp) in try node.object().member("folders").object() { folders[name] = FolderStamp(try stamp.object().member("text").text()) }
+        for member in try node.object().member("folders").object() { folders[member.name] = FolderStamp(try member.node.object().member("text").text()) }
         self.folders = folders
     }
 }

@@ -19,17 +19,16 @@ public struct AssetPath: Hashable, Sendable {
 
     /// Parses a path; nil if it is not the path of an asset.
     public init?(_ path: String) {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 3, parts[0] == CloudNames.assets, CloudNames.isName(String(parts[1])) else { return nil }
-        for kind in [AssetKind.changes, .snapshot] where parts[2].hasSuffix(kind.suffix) {
-            let stem = parts[2].utf8.dropLast(kind.suffix.utf8.count)
-            guard stem.count == 29, let number = CloudNames.number(ofDigits: stem.prefix(20)),
-                stem.dropFirst(20).first == UInt8(ascii: "-"), CloudNames.isHex(stem.suffix(8))
-            else { return nil }
-            self.init(record: String(parts[1]), number: number, nonce: String(Substring(stem.suffix(8))), kind: kind)
-            return
-        }
-        return nil
+        let bytes = path.utf8, name = CloudNames.assets.utf8
+        guard bytes.starts(with: name) else { return nil }
+        let rest = bytes.dropFirst(name.count)
+        guard rest.first == UInt8(ascii: "/"), let slash = rest.dropFirst().firstIndex(of: UInt8(ascii: "/")) else { return nil }
+        let record = String(Substring(rest.dropFirst()[..<slash])), stem = rest[slash...].dropFirst(), ending = stem.dropFirst(29)
+        guard CloudNames.isName(record), let kind = [AssetKind.changes, .snapshot].first(where: { ending.elementsEqual($0.suffix.utf8) }),
+            let number = CloudNames.number(ofDigits: stem.prefix(20)), stem.dropFirst(20).first == UInt8(ascii: "-"),
+            CloudNames.isHex(stem.prefix(29).suffix(8))
+        else { return nil }
+        self.init(record: record, number: number, nonce: String(Substring(stem.prefix(29).suffix(8))), kind: kind)
     }
 
     /// The asset's file name.

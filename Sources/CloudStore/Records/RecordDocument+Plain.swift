@@ -18,7 +18,7 @@ extension RecordDocument: JSONNodeDecodable {
         modified = try members.optional("modified").map { node throws(JSONNode.Misfit) in try RecordEvent(node) }
         let found = try members.member("fields").object()
         var fields = [String: CloudValue](minimumCapacity: found.count)
-        for (name, value) in found { fields[name] = try ValueDocument(value).value }
+        for member in found { fields[member.name] = try ValueDocument(member.node).value }
         self.fields = fields
         name = try members.member("name").text()
         type = try members.member("type").text()

@@ -88,7 +88,7 @@ private struct RecordFields: Codable {
 extension RecordFields: JSONNodeDecodable, JSONNodeEncodable {
     init(_ node: JSONNode) throws(JSONNode.Misfit) {
         var fields: [String: ValueDocument] = [:]
-        for (name, value) in try node.object() { fields[name] = try ValueDocument(value) }
+        for member in try node.object() { fields[member.name] = try ValueDocument(member.node) }
         self.fields = fields
     }
 

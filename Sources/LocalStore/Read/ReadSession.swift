@@ -16,6 +16,7 @@ package final class ReadSession: Sendable {
     private let queues: [DatabaseQueue]
     private let path: String
     private let absences: LogAbsences
+    private let facts: SchemaFacts
     private let spare: SpareReader
 
     /// Opens up to `readers` connections on one state in which every log entry of these datasets is consolidated.
@@ -29,6 +30,7 @@ package final class ReadSession: Sendable {
     ) throws {
         path = database.path
         absences = database.absences
+        facts = database.facts
         spare = database.spareReader
         let usesWAL = try database.usesWAL()
         readerCount = usesWAL ? max(1, readers) : 1
@@ -68,6 +70,7 @@ package final class ReadSession: Sendable {
         let path = database.path
         self.path = path
         absences = database.absences
+        facts = database.facts
         rewritten = [:]
         spare = database.spareReader
         readerCount = max(1, readers)
@@ -98,7 +101,7 @@ package final class ReadSession: Sendable {
     /// Calls `body` with reader `number`. Each reader may be used by one thread at a time.
     package func withReader<T>(_ number: Int, _ body: (DatasetReader) throws -> T) throws -> T {
         try LocalStoreError.translating(at: path) {
-            try queues[number].inDatabase { db in try body(DatasetReader(db, path: path, absences: absences)) }
+            try queues[number].inDatabase { db in try body(DatasetReader(db, path: path, absences: absences, facts: facts)) }
         }
     }
 
@@ -118,8 +121,8 @@ package final class DatasetReader {
     /// The state as a transaction: settings, applied version, schema.
     package let transaction: LocalTransaction
 
-    init(_ db: Database, path: String, absences: LogAbsences) {
-        transaction = LocalTransaction(db, path: path, absences: absences)
+    init(_ db: Database, path: String, absences: LogAbsences, facts: SchemaFacts) {
+        transaction = LocalTransaction(db, path: path, absences: absences, facts: facts)
     }
 
     /// Iterates over the dataset's keys. Only for tables whose ``TableShape/hasRangeableKey`` is true.

@@ -19,7 +19,7 @@ extension DescriptionNote: JSONNodeDecodable, JSONNodeEncodable {
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         var hashes: [String: String] = [:]
-        for (name, hash) in try members.member("hashes").object() { hashes[name] = try hash.text() }
+        for member in try members.member("hashes").object() { hashes[member.name] = try member.node.text() }
         self.init(schemaVersion: try members.member("schemaVersion").integer(), hashes: hashes)
     }
 }

@@ -95,7 +95,7 @@ extension IntendedVersion: JSONNodeDecodable, JSONNodeEncodable {
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         var sequences: [String: Int64] = [:]
-        for (name, sequence) in try members.member("sequences").object() { sequences[name] = try sequence.integer() }
+        for member in try members.member("sequences").object() { sequences[member.name] = try member.node.integer() }
         self.init(version: try AppliedVersion(members.member("version")), sequences: sequences)
         if let before = members.optional("earlier") { earlier = try before.list { node throws(JSONNode.Misfit) in try IntendedVersion(node) } }
     }

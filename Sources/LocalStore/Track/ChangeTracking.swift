@@ -134,7 +134,7 @@ package struct ChangeTracking: TransactionPart {
 
     /// Whether all tracking tables exist; an earlier version had fewer of them.
     func hasTables() throws -> Bool {
-        try KeyedStatement(db, Self.trackingTableCount).integer() == Int64(LocalTable.trackingTables.count)
+        try transaction.fact("tracking tables") { try KeyedStatement(db, Self.trackingTableCount).integer() == Int64(LocalTable.trackingTables.count) }
     }
 
     /// The number that stands for a dataset in the tracking tables; nil if the dataset is not tracked.

@@ -9,7 +9,7 @@ package struct FutureInstants: TransactionPart {
 
     /// Whether ``correct(of:now:)`` has anything to do.
     package func exist(of schemas: [DatasetSchema], now: Instant) throws -> Bool {
-        guard try transaction.tracking.hasTables(), try db.hasColumn("base", in: "snapsync_changes") else { return false }
+        guard try transaction.tracking.hasTables(), try transaction.fact("base", { try db.hasColumn("base", in: "snapsync_changes") }) else { return false }
         let notes = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE clock > ? AND dataset > 0 AND kind <> \(LogEntryKind.overwritten))")
             .bind(.integer(now.microseconds / 1000))
         if try notes.integer() == 1 || hasRefusableMessages(now: now) { return true }
