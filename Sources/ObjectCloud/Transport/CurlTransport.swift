@@ -141,15 +141,16 @@ package final class CurlTransport: ObjectTransport {
         func takeHeader(_ bytes: UnsafeRawBufferPointer) -> Int {
             headerBytes += bytes.count
             guard headerBytes <= Self.headerLimit else { return 0 }
-            let line = String(decoding: bytes, as: UTF8.self)
-            if line.hasPrefix("HTTP/") {
+            if bytes.starts(with: "HTTP/".utf8) {
                 headers = [:]
                 hasAllHeaders = false
-            } else if line == "\r\n" || line == "\n" {
+            } else if bytes.elementsEqual("\r\n".utf8) || bytes.elementsEqual("\n".utf8) {
                 hasAllHeaders = true
-            } else if let colon = line.firstIndex(of: ":") {
-                headers[line[..<colon].lowercased()] = String(
-                    line[line.index(after: colon)...].drop { $0 == " " }.reversed().drop { $0.isWhitespace }.reversed())
+            } else if let colon = bytes.firstIndex(of: UInt8(ascii: ":")) {
+                let space: [UInt8] = [0x20, 0x09, 0x0D, 0x0A]
+                var value = bytes[(colon + 1)...].drop { space.contains($0) }
+                while let last = value.last, space.contains(last) { value = value.dropLast() }
+                headers[String(decoding: bytes[..<colon], as: UTF8.self).lowercased()] = String(decoding: value, as: UTF8.self)
             }
             return bytes.count
         }

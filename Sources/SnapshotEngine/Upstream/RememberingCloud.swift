@@ -33,7 +33,7 @@ struct RememberingCloud: CloudDatabaseDecorator {
         guard type(of: cloud) == ObjectCloud.self, let bucket = (cloud as? ObjectCloud)?.base else { return cloud }
         let zone = settings.zoneID
         // A cache that cannot be read is ignored, and the bucket is asked again.
-        let memory = try database.read { try $0.state.zoneMemory() }.flatMap { try? StrictJSON.decode(ZoneMemory.self, from: Data($0.utf8)) }
+        let memory = try database.read { try $0.state.zoneMemory() }.flatMap { try? StrictJSON.decode(ZoneMemory.self, from: $0) }
         bucket.recall(memory ?? ZoneMemory(cloud: settings.cloudUUID, zone: zone), of: zone)
         return RememberingCloud(wrapped: cloud, bucket: bucket, zone: zone, settings: settings, database: database, state: State(memory))
     }
