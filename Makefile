@@ -21,8 +21,14 @@ RUNS ?= 1000000
 #
 # Generic types are asked for by calls: by their names, Swift's runtime looks through the program's 10,000 conformances for each of them. And the C++
 # library is part of the program: loading it is a third of a start. The linker prefers the shared one in any directory that has both.
+#
+# Swift's own linker, lld, takes half of gold's time and writes the addresses that a start adjusts in two bits each instead of 24 bytes: 40 page
+# faults of 1,130 less, and 3 MB. glibc reads that since 2.36.
 CXX_LIBRARY = $(CURDIR)/.build-static/cxx
-LINK ?= -Xlinker --no-export-dynamic -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors -Xswiftc -L$(CXX_LIBRARY)
+LLD = $(shell if [ -x "$$(dirname "$$(readlink -f "$$(command -v $(SWIFT))")")/ld.lld" ]; then echo -Xswiftc -use-ld=lld; fi)
+RELR = $(shell getconf GNU_LIBC_VERSION 2>/dev/null | awk '{split($$2, v, "."); if (v[1] > 2 || v[2] >= 36) print "-Xlinker -z -Xlinker pack-relative-relocs"}')
+PLAIN = -Xlinker --no-export-dynamic -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors $(LLD)
+LINK ?= $(PLAIN) $(if $(LLD),$(RELR)) -Xswiftc -L$(CXX_LIBRARY)
 STATIC = -c release --static-swift-stdlib --scratch-path .build-static $(LINK)
 
 .PHONY: cxx help setup build demo man test test-page test-transports test-ceph torture oracle fuzz faults sanitize coverage bench install deb dist test-deb docs clean
@@ -38,7 +44,7 @@ build: setup ## build the command, optimised
 
 # A release without Swift's optimiser, in a directory of its own. C code is optimised, and the parser of arguments does not check each command's
 # options at every start, as it does in a debug build: that was half of what a short command of the tests cost.
-QUICK = -c release -Xswiftc -Onone -Xswiftc -enable-testing --scratch-path .build-test
+QUICK = -c release -Xswiftc -Onone -Xswiftc -enable-testing --scratch-path .build-test $(PLAIN)
 
 demo: setup ## the main job, step by step, on made-up data; builds without optimisation, in a third of the time
 	$(SWIFT) build $(QUICK) --product snapsync
