@@ -65,7 +65,7 @@ extension ReplayedHistory {
             throw CloudError(.damaged, at: place, "the checkpoint does not match its hash", hint: CloudError.damageHint)
         }
         let document = try ChecksummedDocument.decode(CheckpointDocument.self, named: CheckpointDocument.sealName, from: bytes, at: place)
-        var records: [String: CloudRecord] = [:]
+        var records = RecordTable()
         for saved in document.records {
             guard let tag = saved.changeTag, let number = Int(tag), (1...reference.number).contains(number) else {
                 throw CloudError(.damaged, at: place, "a record has no change tag", hint: CloudError.damageHint)
@@ -75,7 +75,7 @@ extension ReplayedHistory {
             records[record.name] = record
         }
         guard document.cloud == history.cloud, document.zone == history.zone.description, document.number == reference.number,
-            ContentHash.isHash(document.commit), records.count == document.records.count
+            ContentHash.isHash(document.commit), records.values.count == document.records.count
         else { throw CloudError(.damaged, at: place, "the checkpoint is not one of this place", hint: CloudError.damageHint) }
         var members: MemberList?
         if history.isSigned {

@@ -68,7 +68,9 @@ package struct VerifiedCommit {
         }
         if let error = VerifiedCommit.unknown(document.requires, at: place) { throw error }
         if let error = document.zoneEvent?.unknown(at: place) { throw error }
-        if let fault = document.fault(number: number, of: history) {
+        let event = RecordEvent(at: document.timestamp, device: document.device)
+        let saved = document.saved.map { $0.record(tag: String(number), savedBy: event) }
+        if let fault = document.fault(number: number, of: history, saving: saved) {
             throw CloudError(.damaged, at: place, fault, hint: CloudError.damageHint)
         }
         let found = ChangeToken(number: number, hash: ContentHash.of(bytes))
@@ -77,10 +79,9 @@ package struct VerifiedCommit {
         }
         checkpoint = document.checkpoint
         zoneEvent = document.zoneEvent?.event
-        let event = RecordEvent(at: document.timestamp, device: document.device)
         var commit = Commit(
             token: found, parent: document.parent, timestamp: document.timestamp,
-            clock: document.clock, device: document.device, saved: document.saved.map { $0.record(tag: String(number), savedBy: event) },
+            clock: document.clock, device: document.device, saved: saved,
             deleted: document.deleted, approvals: document.approvals,
             messages: MessageAnswers(applied: document.messages.applied, refused: document.messages.refused),
             zoneDeletion: document.zoneEvent?.deletion(at: document.timestamp, device: document.device))
@@ -104,7 +105,9 @@ package struct VerifiedCommit {
 
 extension CommitDocument {
     /// Returns what is wrong with the document as commit `number` of `history`, or nil.
-    func fault(number: Int, of history: HistoryID) -> String? {
+    ///
+    /// - Parameter records: ``saved``, as records.
+    func fault(number: Int, of history: HistoryID, saving records: [CloudRecord]) -> String? {
         guard self.number == number, (1...CloudNames.largestNumber).contains(number) else { return "the commit says another number than its name" }
         guard cloud == history.cloud, zone == history.zone.description else { return "the commit is one of another cloud or zone" }
         guard (number == 1) == (parent == nil), parent.map(ContentHash.isHash) ?? true else { return "the parent's hash is not one" }
@@ -123,14 +126,24 @@ extension CommitDocument {
         if let checkpoint, !(1..<number).contains(checkpoint.number) || !ContentHash.isHash(checkpoint.sha256) {
             return "the checkpoint is not possible"
         }
-        let names = saved.map(\.name) + deleted
-        guard Set(names).count == names.count else { return "a record stands in the commit twice" }
-        for record in saved {
-            if let fault = record.record(tag: "").fault(at: number) { return fault }
+        guard namesAreDifferent else { return "a record stands in the commit twice" }
+        for record in records {
+            if let fault = record.fault(at: number) { return fault }
+        }
+        // Events that a document of a commit need not have, and that nobody reads.
+        for document in saved where document.created != nil || document.modified != nil {
+            if let fault = document.record(tag: "").fault(at: number) { return fault }
         }
         if zoneEvent != nil, requires?.contains(ZoneEventDocument.requirement) != true || !saved.isEmpty || !deleted.isEmpty {
             return "a commit that deletes or makes the zone does something else too"
         }
         return nil
+    }
+
+    private var namesAreDifferent: Bool {
+        // A publisher writes them in their order, so that neighbours tell.
+        if deleted.isEmpty, saved.indices.dropFirst().allSatisfy({ saved[$0 - 1].name < saved[$0].name }) { return true }
+        let names = saved.map(\.name) + deleted
+        return Set(names).count == names.count
     }
 }

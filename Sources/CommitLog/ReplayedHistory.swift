@@ -18,14 +18,14 @@ package struct ReplayedHistory {
     private(set) var deletion: ZoneDeletion?
     /// The newest checkpoint that the last commit names.
     private(set) var checkpoint: CheckpointReference?
-    private var live: [String: CloudRecord]
+    private var live: RecordTable
     /// In a signed zone: the members as of the last commit. If nil, they are not known, and signers are not checked, only signatures and
     /// parents.
     private(set) var members: MemberList?
 
     /// A zone without commits.
     package init(of history: HistoryID) {
-        self.init(history: history, token: nil, timestamp: nil, checkpoint: nil, live: [:])
+        self.init(history: history, token: nil, timestamp: nil, checkpoint: nil, live: RecordTable())
         if history.isSigned { members = MemberList() }
     }
 
@@ -34,12 +34,12 @@ package struct ReplayedHistory {
     /// In a signed zone it checks parents and signatures, but not whether the signer was a member, until ``provide(_:)`` sets the members.
     package init(after commit: VerifiedCommit, of history: HistoryID) {
         self.init(
-            history: history, token: commit.commit.token, timestamp: commit.commit.timestamp, checkpoint: commit.checkpoint, live: [:],
+            history: history, token: commit.commit.token, timestamp: commit.commit.timestamp, checkpoint: commit.checkpoint, live: RecordTable(),
             deletion: commit.commit.zoneDeletion)
     }
 
     init(
-        history: HistoryID, token: ChangeToken?, timestamp: Instant?, checkpoint: CheckpointReference?, live: [String: CloudRecord],
+        history: HistoryID, token: ChangeToken?, timestamp: Instant?, checkpoint: CheckpointReference?, live: RecordTable,
         deletion: ZoneDeletion? = nil, members: MemberList? = nil
     ) {
         self.members = members
@@ -53,7 +53,7 @@ package struct ReplayedHistory {
 
     /// The same log without the records: only the values that the next commit must follow from.
     var end: ReplayedHistory {
-        ReplayedHistory(history: history, token: token, timestamp: timestamp, checkpoint: checkpoint, live: [:], deletion: deletion, members: members)
+        ReplayedHistory(history: history, token: token, timestamp: timestamp, checkpoint: checkpoint, live: RecordTable(), deletion: deletion, members: members)
     }
 
     /// Whether the caller must provide the members before the next commit can be fully checked.
@@ -66,10 +66,7 @@ package struct ReplayedHistory {
     package var nextNumber: Int { (token?.number ?? 0) + 1 }
 
     /// The live records, sorted by the UTF-8 bytes of their names.
-    var records: [CloudRecord] {
-        // Names are ASCII, and the order of such strings is that of their bytes.
-        live.values.sorted { $0.name < $1.name }
-    }
+    var records: [CloudRecord] { live.sorted }
 
     var state: ZoneState { ZoneState(records: records, token: token, timestamp: timestamp) }
 
@@ -84,10 +81,11 @@ package struct ReplayedHistory {
         members = try verifiedMembers(after: next)
         if next.zoneEvent != nil {
             // The list of members and their keys survive the deletion of the zone's other records.
-            live = live.filter { history.isSigned && $0.key == MemberList.recordName || history.isSealed && $0.key == KeyRing.recordName }
+            let kept = (history.isSigned ? [MemberList.recordName] : []) + (history.isSealed ? [KeyRing.recordName] : [])
+            live = RecordTable(kept.compactMap { live[$0] })
             deletion = next.commit.zoneDeletion
         }
-        for record in next.commit.saved { live[record.name] = record.following(live[record.name]) }
+        for record in next.commit.saved { live.save(record) }
         for name in next.commit.deleted { live[name] = nil }
         token = next.commit.token
         timestamp = next.commit.timestamp

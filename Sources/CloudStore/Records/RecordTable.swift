@@ -1,22 +1,22 @@
 /// The live records of a zone, by name.
 ///
 /// They are in an array, so that a query looks at each without copying it.
-struct RecordTable: Sendable {
+package struct RecordTable: Sendable {
     /// All records, in no particular order.
-    private(set) var values: [CloudRecord] = []
+    package private(set) var values: [CloudRecord] = []
     private var positions: [String: Int] = [:]
 
-    init() {}
+    package init() {}
 
-    /// Makes the table of these records, whose names are all different.
-    init(_ records: [CloudRecord]) {
-        values = records
+    /// Makes the table of these records. Of two with one name the last one stays.
+    package init(_ records: [CloudRecord]) {
+        values.reserveCapacity(records.count)
         positions.reserveCapacity(records.count)
-        for (position, record) in records.enumerated() { positions[record.name] = position }
+        for record in records { self[record.name] = record }
     }
 
     /// The record with that name; set it to nil to remove the record.
-    subscript(name: String) -> CloudRecord? {
+    package subscript(name: String) -> CloudRecord? {
         get { positions[name].map { values[$0] } }
         set {
             switch (positions[name], newValue) {
@@ -33,5 +33,21 @@ struct RecordTable: Sendable {
             case (nil, nil): break
             }
         }
+    }
+
+    /// Adds a record, or puts it in the place of the one with its name, whose creation it gets.
+    package mutating func save(_ record: CloudRecord) {
+        if let position = positions[record.name] {
+            values[position] = record.following(values[position])
+        } else {
+            positions[record.name] = values.count
+            values.append(record.following(nil))
+        }
+    }
+
+    /// All records, sorted by the bytes of their names.
+    package var sorted: [CloudRecord] {
+        // Names are ASCII, and the order of such strings is that of their bytes. Positions are moved instead of records, which are large.
+        values.indices.sorted { values[$0].name < values[$1].name }.map { values[$0] }
     }
 }

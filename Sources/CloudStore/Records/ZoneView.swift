@@ -14,8 +14,8 @@ struct ZoneView: Sendable {
     @discardableResult
     mutating func apply(_ commit: Commit) -> [CloudRecord] {
         if commit.zoneDeletion != nil { records = RecordTable() }
-        let saved = commit.saved.map { $0.following(records[$0.name]) }
-        for record in saved { records[record.name] = record }
+        for record in commit.saved { records.save(record) }
+        let saved = commit.saved.compactMap { records[$0.name] }
         for name in commit.deleted { records[name] = nil }
         token = commit.token
         return saved
