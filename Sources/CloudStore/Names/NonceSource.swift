@@ -9,7 +9,7 @@ package struct NonceSource: Sendable {
     /// The system's random generator.
     package static let system = NonceSource { count in
         var generator = SystemRandomNumberGenerator()
-        // Eight bytes of each word: each is a call of the system.
+        // All eight bytes of each word are used, because each word is a call of the system.
         var bytes: [UInt8] = []
         while bytes.count < count { withUnsafeBytes(of: generator.next()) { bytes.append(contentsOf: $0) } }
         return Array(bytes.prefix(count))

@@ -19,7 +19,6 @@ package final class LocalDatabase: Sendable {
     /// Nil if the connection is the toolkit's own.
     private let lent: LentConnection?
     private let silenced = SilencedTables()
-    let absences = LogAbsences()
     let facts = SchemaFacts()
     package let confirmedStamp = ConfirmedStamp()
     /// A connection of the last ``ReadSession``, kept for the next one of a watch.
@@ -183,7 +182,7 @@ package final class LocalDatabase: Sendable {
                 try db.inTransaction(kind) {
                     large?.begin()
                     let transaction = LocalTransaction(
-                        db, path: path, silenced: silenced, absences: absences, facts: facts, isLarge: isLarge, noticeLimit: listeners.keyLimit)
+                        db, path: path, silenced: silenced, facts: facts, isLarge: isLarge, noticeLimit: listeners.keyLimit)
                     let value = try body(transaction)
                     try transaction.overwriteFreedPages()
                     changes = try transaction.endObserving()

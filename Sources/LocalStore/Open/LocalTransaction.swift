@@ -28,10 +28,9 @@ package final class LocalTransaction {
     /// How many pages were free before this transaction freed some without overwriting them; nil if it has not.
     var freePagesBefore: Int?
     let silenced: SilencedTables
-    let absences: LogAbsences
-    private let facts: SchemaFacts
+    let facts: SchemaFacts
     /// The schema's version when the transaction began, which no rollback takes back; nil if it cannot be read.
-    private let schemaVersionBefore: Int64?
+    private var schemaVersionBefore: Int64?
     /// How many rows the connection had changed when the transaction began.
     let changesBefore: Int
     /// What an import could not do as the application declares it, by triggers and foreign keys, one sentence each.
@@ -43,30 +42,28 @@ package final class LocalTransaction {
     private var observed: [DatasetSchema] = []
 
     init(
-        _ db: Database, path: String, silenced: SilencedTables = SilencedTables(), absences: LogAbsences = LogAbsences(), facts: SchemaFacts = SchemaFacts(),
-        isLarge: Bool = false, noticeLimit: Int? = nil
+        _ db: Database, path: String, silenced: SilencedTables = SilencedTables(), facts: SchemaFacts = SchemaFacts(), isLarge: Bool = false,
+        noticeLimit: Int? = nil
     ) {
         self.db = db
         self.isLarge = isLarge
         self.path = path
         self.silenced = silenced
-        self.absences = absences
         self.facts = facts
-        schemaVersionBefore = try? KeyedStatement(db, Self.schemaVersion).integer()
         changesBefore = db.totalChangesCount
         self.noticeLimit = noticeLimit
+        schemaVersionBefore = try? tables.schemaVersion()
     }
-
-    private static let schemaVersion = "PRAGMA schema_version"
 
     /// The answer to a question about the schema, from an earlier transaction or from `find`.
     ///
     /// - Parameter name: names the question, with everything that the answer depends on besides the schema.
     func fact(_ name: String, _ find: () throws -> Bool) throws -> Bool {
-        guard let version = try KeyedStatement(db, Self.schemaVersion).integer(), version == schemaVersionBefore else { return try find() }
-        if let known = facts.answer(name, in: version) { return known }
+        let version = try tables.schemaVersion()
+        guard version == schemaVersionBefore else { return try find() }
+        if let known = facts.value(name, in: version) { return known == 1 }
         let isTrue = try find()
-        facts.record(name, isTrue, in: version)
+        facts.record(name, isTrue ? 1 : 0, in: version)
         return isTrue
     }
 

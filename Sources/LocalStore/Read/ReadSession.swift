@@ -15,7 +15,6 @@ package final class ReadSession: Sendable {
     package let rewritten: [String: RewrittenTable]
     private let queues: [DatabaseQueue]
     private let path: String
-    private let absences: LogAbsences
     private let facts: SchemaFacts
     private let spare: SpareReader
 
@@ -29,7 +28,6 @@ package final class ReadSession: Sendable {
         _ database: LocalDatabase, readers: Int, consolidating schemas: [DatasetSchema] = [], except rewritten: [String: RewrittenTable] = [:]
     ) throws {
         path = database.path
-        absences = database.absences
         facts = database.facts
         spare = database.spareReader
         let usesWAL = try database.usesWAL()
@@ -69,7 +67,6 @@ package final class ReadSession: Sendable {
     package init(insideWriteOf database: LocalDatabase, readers: Int) throws {
         let path = database.path
         self.path = path
-        absences = database.absences
         facts = database.facts
         rewritten = [:]
         spare = database.spareReader
@@ -101,7 +98,7 @@ package final class ReadSession: Sendable {
     /// Calls `body` with reader `number`. Each reader may be used by one thread at a time.
     package func withReader<T>(_ number: Int, _ body: (DatasetReader) throws -> T) throws -> T {
         try LocalStoreError.translating(at: path) {
-            try queues[number].inDatabase { db in try body(DatasetReader(db, path: path, absences: absences, facts: facts)) }
+            try queues[number].inDatabase { db in try body(DatasetReader(db, path: path, facts: facts)) }
         }
     }
 
@@ -121,8 +118,8 @@ package final class DatasetReader {
     /// The state as a transaction: settings, applied version, schema.
     package let transaction: LocalTransaction
 
-    init(_ db: Database, path: String, absences: LogAbsences, facts: SchemaFacts) {
-        transaction = LocalTransaction(db, path: path, absences: absences, facts: facts)
+    init(_ db: Database, path: String, facts: SchemaFacts) {
+        transaction = LocalTransaction(db, path: path, facts: facts)
     }
 
     /// Iterates over the dataset's keys. Only for tables whose ``TableShape/hasRangeableKey`` is true.

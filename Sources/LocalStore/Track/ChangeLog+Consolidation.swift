@@ -14,15 +14,17 @@ extension ChangeLog {
     /// The log has no index but its numbers: where it is known to have none up to one of them, it is read from there.
     private func hasEntries(of id: Int64) throws -> Bool {
         let last = try lastEntry(), version = try transaction.tables.schemaVersion()
-        let known = transaction.absences.last(of: id, in: version) ?? -1
+        let known = transaction.facts.value(Self.absence(of: id), in: version) ?? -1
         let start = known <= last ? known : -1
         if start == last { return false }
         let later = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ? AND seq > ?)")
         let isFound = try later.bind(.integer(id), .integer(start)).integer() == 1
         // What this transaction has removed may come back with a rollback.
-        if !isFound, db.totalChangesCount == transaction.changesBefore { transaction.absences.record(id, upTo: last, in: version) }
+        if !isFound, db.totalChangesCount == transaction.changesBefore { transaction.facts.record(Self.absence(of: id), last, in: version) }
         return isFound
     }
+
+    private static func absence(of id: Int64) -> String { "no entry of \(id)" }
 
     /// Turns log entries into tracked changes and fixes each change's instant. Later runs do not compute it again.
     ///

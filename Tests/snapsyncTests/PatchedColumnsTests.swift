@@ -1,0 +1,83 @@
+import TestSupport
+import Testing
+
+/// Single columns of rows that readers edit, which travel by themselves (`"messages": {"patch": [..]}`).
+@Suite struct PatchedColumnsTests {
+    private static let patches = """
+        {"formatVersion": 1, "datasets": [
+          {"name": "tasks", "table": "todo", "key": "id", "timestamp": "updated", "messages": {"patch": ["done", "rating"], "delete": true}, "columns": [
+            {"name": "id", "type": "integer"}, {"name": "title", "type": "text"}, {"name": "done", "type": "boolean"},
+            {"name": "rating", "type": "real", "optional": true}, {"name": "updated", "type": "text"}]}]}
+        """
+
+    @Test func columnsTravelByThemselves() throws {
+        let scene = try Scene()
+        try scene.scratch.write(Self.patches, to: "todo.json")
+        try scene.database("desk.db").run(
+            """
+            CREATE TABLE todo(id INTEGER PRIMARY KEY, title TEXT NOT NULL, done INTEGER NOT NULL, rating REAL, updated TEXT NOT NULL);
+            INSERT INTO todo VALUES(1, 'one', 0, 2, '2026-01-01T00:00:00Z'), (2, 'two', 0, NULL, '2026-01-01T00:00:00Z'),
+                (3, 'three', 0, 2.5, '2026-01-01T00:00:00Z'), (4, 'four', 1, 1, '2026-01-01T00:00:00Z');
+            """)
+        try scene.succeed("init --db desk.db --cloud cloud --role writer --device desk --datasets todo.json")
+        try scene.succeed("sync --db desk.db")
+        for reader in ["phone", "tablet"] {
+            try scene.succeed("init --db \(reader).db --cloud cloud --role reader --device \(reader) --create")
+            try scene.succeed("sync --db \(reader).db")
+        }
+        let now = "strftime('%Y-%m-%dT%H:%M:%fZ')"
+        try scene.database("phone.db").run(
+            """
+            UPDATE todo SET done = 1, updated = \(now) WHERE id = 1;
+            UPDATE todo SET rating = 4.25 WHERE id = 2;
+            UPDATE todo SET title = 'mine', done = 1 WHERE id = 3;
+            INSERT INTO todo VALUES(9, 'only here', 0, NULL, \(now));
+            DELETE FROM todo WHERE id = 4;
+            """)
+        try scene.database("tablet.db").run("UPDATE todo SET rating = NULL WHERE id = 1")
+        #expect(try scene.succeed("sync --db phone.db").contains("sent 4 messages to the publisher\n"))
+        try Python.run(
+            """
+            import glob, json, sys
+            bodies = [json.load(open(p))['message']['body'] for p in glob.glob(sys.argv[1] + '/*.json')]
+            one = [b for b in bodies if b['entityId'] == 1][0]
+            assert one['type'] == 'rowPatched' and one['dataset'] == 'tasks' and one['columns'] == ['done'], one
+            assert json.loads(one['entity']) == {'id': 1, 'done': True} and json.loads(one['basedOn']) == {'id': 1, 'done': False}, one
+            two = [b for b in bodies if b['entityId'] == 2][0]
+            assert json.loads(two['entity']) == {'id': 2, 'rating': 4.25} and json.loads(two['basedOn']) == {'id': 2}, two
+            """, [scene.scratch.path("\(Scene.zone)/messages/phone")])
+        try scene.succeed("sync --db tablet.db")
+        // Edits of the text do not undo a patch, nor a patch them.
+        try scene.database("desk.db").run("UPDATE todo SET title = title || ' of the desk', updated = \(now)")
+        try scene.succeed("sync --db desk.db")
+        let rows = "SELECT id, title, done, rating FROM todo ORDER BY id"
+        let wanted = "1|one of the desk|1|\n2|two of the desk|0|4.25\n3|three of the desk|1|2.5\n"
+        #expect(try scene.database("desk.db").run(rows).hasPrefix(wanted))
+        for reader in ["phone", "tablet"] { try scene.succeed("sync --db \(reader).db") }
+        #expect(try scene.database("tablet.db").run(rows) == scene.database("desk.db").run(rows))
+        #expect(try scene.database("phone.db").run("SELECT title FROM todo WHERE id = 9") == "only here\n")
+        #expect(try scene.succeed("messages --db phone.db").contains("no message adds a row to this dataset"))
+        for device in ["desk", "phone", "tablet"] { try scene.succeed("verify --local --db \(device).db") }
+    }
+
+    @Test func aPatchThatSomebodyElseHasOvertakenIsRefusedAndKept() throws {
+        let scene = try Scene()
+        try scene.scratch.write(Self.patches, to: "todo.json")
+        try scene.database("desk.db").run(
+            "CREATE TABLE todo(id INTEGER PRIMARY KEY, title TEXT NOT NULL, done INTEGER NOT NULL, rating REAL, updated TEXT NOT NULL); INSERT INTO todo VALUES(1, 'one', 0, 2, '2026-01-01T00:00:00Z')"
+        )
+        try scene.succeed("init --db desk.db --cloud cloud --role writer --device desk --datasets todo.json")
+        try scene.succeed("sync --db desk.db")
+        try scene.succeed("init --db phone.db --cloud cloud --role reader --device phone --create")
+        try scene.succeed("sync --db phone.db")
+        try scene.database("phone.db").run("UPDATE todo SET rating = 3")
+        try scene.succeed("sync --db phone.db")
+        try scene.database("desk.db").run("UPDATE todo SET rating = 5, updated = strftime('%Y-%m-%dT%H:%M:%fZ')")
+        #expect(try scene.succeed("sync --db desk.db").contains("messages of readers: 0 applied, 1 refused"))
+        #expect(try scene.succeed("messages --db desk.db").contains("refused: another changed it later"))
+        #expect(try scene.json("conflicts --db desk.db")["conflicts"].map { "\($0)" }?.contains("rating") == true)
+        try scene.succeed("sync --db phone.db")
+        #expect(try scene.database("phone.db").run("SELECT rating FROM todo") == "5.0\n")
+        try scene.succeed("verify --local --db phone.db")
+    }
+}
