@@ -119,8 +119,9 @@ def corrected(world, name, now):
 
 
 def limited(world, name, now):
-    """Rows from before `init` are not later than the clock of the first run that reads them."""
-    late = [place for place, entry in world.devices[name].know.items() if entry.origin[2:] == ("joined",) and entry.hi > now]
+    """Rows from before `init` are not later than the clock of the first run of their own device that reads them."""
+    device = world.devices[name]
+    late = [place for place in device.tracked if device.know[place].origin[2:] == ("joined",) and device.know[place].hi > now]
     if not late:
         return world
     world = world.copy()

@@ -230,6 +230,23 @@ import Testing
             for name in ["w", "r"] { #expect(try rows(name, "SELECT title FROM lists WHERE id = 'k'") == "of the writer\n", "\(name)") }
         }
 
+        /// A statement that writes what a row has already is told, also if the version that it was made on is pruned by then.
+        @Test func anEditWithEqualValuesIsToldIfTheVersionIsPruned() throws {
+            try begin(
+                """
+                {"name":"lists","key":"id","columns":[{"name":"id","type":"text"},{"name":"title","type":"text"}],"messages":{"rows":true}}
+                """, "CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL);", first: "INSERT INTO lists VALUES('l', 'first')", at: -74_000)
+            try edit("w", "INSERT INTO lists VALUES('k', 'of the writer')", -73_980)
+            try run("sync --quiet --db w.db", -73_960)
+            _ = try ProgramRun("find", ["cloud", "-type", "f", "-exec", "touch", "-d", "4 days ago", "{}", "+"], in: scene.scratch.path)
+            #expect(try run("prune --keep-last 1 --db w.db", 16_000).contains("removed version 1"))
+            try edit("r", "UPDATE lists SET title = title WHERE id = 'l'", -80)
+            #expect(try run("sync --db r.db", 16_010).contains("sent 1 message"))
+            #expect(try run("sync --db w.db", 16_030).contains("messages of readers: 1 applied"))
+            #expect(try !run("sync --db r.db", 16_040).contains("sent"))
+            for name in ["w", "r"] { #expect(try rows(name, "SELECT title FROM lists ORDER BY title") == "first\nof the writer\n", "\(name)") }
+        }
+
         /// A reader spells a row's key otherwise, which no message carries. When a later edit of the writer's replaces the row, the edit is kept.
         @Test(arguments: ["NOCASE", "RTRIM"]) func anEditThatSpellsAKeyOtherwiseIsKept(collation: String) throws {
             let spelling = collation == "NOCASE" ? "A" : "a "

@@ -195,21 +195,26 @@ extension Outbox {
         ).bind(.integer(id), .key(key)).integer() == 1
     }
 
-    /// The keys of tracked changes with messages that no commit has answered yet, and whether the message may be in the mailbox.
+    /// The keys of tracked changes that no commit has answered yet, and whether a message about them may be in the mailbox.
     ///
-    /// Leaves out a deletion that was not sent if the version has a tombstone that is as late: it is no longer sent.
+    /// Has the edits that were not compared with any version, too, because the one that they were made on can no longer be read. Leaves out a
+    /// deletion that was not sent if the version has a tombstone that is as late: it is no longer sent.
     package func unansweredKeys(of schema: DatasetSchema) throws -> [(key: EntityKey, isSent: Bool)] {
-        guard let id = try trackingID(schema), try transaction.mailbox.exist() else { return [] }
-        let statement = try KeyedStatement(
-            db,
-            """
-            SELECT c.key, max(o.filed) FROM snapsync_outbox o JOIN snapsync_changes c ON c.dataset = o.dataset AND c.key = o.key AND c.seq = o.seq
-            WHERE o.dataset = ? AND o.id IS NOT NULL AND o.state IN ('stored', 'sent', 'doubtful')
+        guard let id = try trackingID(schema) else { return [] }
+        let uncompared = "SELECT c.key, 0 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.state < \(TrackedState.deleted)"
+        let isOfChange = "o.dataset = c.dataset AND o.key = c.key AND o.seq = c.seq"
+        let sql =
+            try !transaction.mailbox.exist()
+            ? uncompared
+            : """
+            SELECT c.key, max(o.filed) FROM snapsync_outbox o JOIN snapsync_changes c ON \(isOfChange)
+            WHERE o.dataset = ?1 AND o.id IS NOT NULL AND o.state IN ('stored', 'sent', 'doubtful')
             AND NOT (o.filed = 0 AND c.state = \(TrackedState.deleted)
                 AND EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = c.dataset AND t.key = c.key AND t.at >= c.at))
-            GROUP BY c.key ORDER BY c.key
+            GROUP BY c.key
+            UNION ALL \(uncompared) AND NOT EXISTS (SELECT 1 FROM snapsync_outbox o WHERE \(isOfChange))
             """
-        ).bind(.integer(id))
+        let statement = try KeyedStatement(db, sql + " ORDER BY 1").bind(.integer(id))
         var keys: [(key: EntityKey, isSent: Bool)] = []
         while try statement.step() { if let key = statement.key(0) { keys.append((key, statement.integer(1) != 0)) } }
         return keys

@@ -103,8 +103,8 @@ struct DatasetImporter: Sendable {
     /// Keeps tracked changes in blocks that do not differ. Such a change gave an entity the same state as the version has. If it was made later,
     /// it must win over a third device's change in between, so it is published with its instant.
     ///
-    /// A reader can only send a message about it. A sent change waits for its answer; an unsent change is kept only if it was made later. Of a table
-    /// that no message changes, a reader keeps them all, as in an import of the changes alone.
+    /// A reader can only send a message about it. A sent change waits for its answer; one that was not sent is kept only if it was made later. Of a
+    /// table that no message changes, a reader keeps them all, as in an import of the changes alone.
     private func keepLaterInstants(outside blocks: [Int], _ merge: BlockMerge, _ transaction: LocalTransaction) throws {
         let differing = Set(blocks)
         guard keepsInstants || schema.messageRules == nil else {
