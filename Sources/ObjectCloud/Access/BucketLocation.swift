@@ -70,7 +70,7 @@ package struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
         func refusal(_ reason: String, _ hint: String) -> CloudError { CloudError(.invalidArguments, at: "--endpoint", reason, hint: hint) }
         if let region, !Self.isRegion(region) { throw refusal("the region's name is not allowed", "a region is 1 to 64 of a-z A-Z 0-9 - _") }
         guard let endpoint else { return }
-        guard let url = URLComponents(string: endpoint), let scheme = url.scheme, ["http", "https"].contains(scheme), let host = url.host, !host.isEmpty,
+        guard let url = URLComponents(string: endpoint), let scheme = url.scheme, ["http", "https"].contains(scheme), let host = url.encodedHost, !host.isEmpty,
             url.user == nil, url.password == nil, url.query == nil, url.fragment == nil, url.path.isEmpty || url.path == "/"
         else { throw refusal("the endpoint is not the URL of a server", "give https://HOST or https://HOST:PORT, without a path and without credentials") }
         guard scheme == "https" || allowsHTTP || Self.isLoopback(host) else {
