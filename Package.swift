@@ -113,7 +113,7 @@ let package = Package(
         .target(
             name: "SnapshotVersions",
             dependencies: [
-                "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "StrictText",
+                "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "Platform", "StrictText",
             ],
             swiftSettings: house),
         // The engine: export, import, messages, guards, the gate, setup and opening.

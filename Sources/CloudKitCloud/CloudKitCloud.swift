@@ -29,7 +29,7 @@ public final class CloudKitCloud: CloudDatabaseDecorator {
 
     private init(_ database: any CloudKitDatabase, _ store: CloudKitStore, container: String? = nil, found: CloudIdentity? = nil) {
         self.database = database
-        base = ObjectStoreCloud(store, container: container, found: found, label: "snapsync.cloudkit")
+        base = ObjectStoreCloud(store, container: container, found: found)
         pushes = ZonePushes()
     }
 

@@ -1,9 +1,8 @@
-import Dispatch
 import Synchronization
 
 /// Runs blocking calls on threads of their own, with a limit on how many run at a time.
 ///
-///     let calls = BlockingCalls(limit: 8, label: "snapsync.cloud")
+///     let calls = BlockingCalls(limit: 8)
 ///     let bytes = try await calls.run { try read(file) }
 ///
 /// The threads that Swift's tasks share must not block. A call beyond the limit waits as a suspended task and needs no thread. So if calls to a
@@ -18,16 +17,10 @@ package final class BlockingCalls: Sendable {
     }
 
     private let limit: Int
-    private let queue: DispatchQueue
     private let state = Mutex(State())
 
-    /// - Parameters:
-    ///   - limit: the most calls that run at a time; at least 1.
-    ///   - label: the name of the threads in debuggers.
-    package init(limit: Int, label: String) {
-        self.limit = limit
-        queue = DispatchQueue(label: label, attributes: .concurrent)
-    }
+    /// - Parameter limit: the most calls that run at a time; at least 1.
+    package init(limit: Int) { self.limit = limit }
 
     /// How many calls wait for a free thread.
     package var waitingCount: Int { state.withLock { $0.waiting.count } }
@@ -38,7 +31,7 @@ package final class BlockingCalls: Sendable {
     package func run<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
         if !begin() { try await wait() }
         return try await withCheckedThrowingContinuation { continuation in
-            queue.async {
+            BlockingThreads.run {
                 let result = Result(catching: body)
                 self.end()
                 continuation.resume(with: result)

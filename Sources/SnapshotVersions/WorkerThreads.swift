@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 /// Threads for blocking work.
 ///
@@ -59,10 +60,8 @@ package enum WorkerThreads {
 private final class BlockingExecutor: TaskExecutor {
     static let shared = BlockingExecutor()
 
-    private let queue = DispatchQueue(label: "snapsync.engine", attributes: .concurrent)
-
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        BlockingThreads.run { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }

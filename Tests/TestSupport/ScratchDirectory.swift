@@ -49,3 +49,13 @@ package final class ScratchDirectory: Sendable {
         try FileManager.default.copyItem(atPath: source, toPath: path(name))
     }
 }
+
+extension FileManager {
+    /// Sets a file's modification time to a whole second in the past.
+    ///
+    /// Foundation rounds the last half microsecond of a second up to a million of them, which the system refuses (EINVAL): one time of a million.
+    package func setModification(secondsAgo seconds: Double, ofItemAtPath path: String) throws {
+        let date = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 - seconds).rounded(.down))
+        try setAttributes([.modificationDate: date], ofItemAtPath: path)
+    }
+}

@@ -66,6 +66,6 @@ extension ScratchDirectory {
 
     /// Gives a file a time so long ago.
     func age(_ name: String, minutes: Double) throws {
-        try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -60 * minutes)], ofItemAtPath: path(name))
+        try FileManager.default.setModification(secondsAgo: 60 * minutes, ofItemAtPath: path(name))
     }
 }

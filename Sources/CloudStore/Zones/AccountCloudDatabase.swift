@@ -1,4 +1,4 @@
-public import StrictText
+import StrictText
 
 /// A cloud that needs an account, as CloudKit does. Without one, private zones cannot be used, and public zones can only be read.
 public struct AccountCloudDatabase: CloudDatabaseDecorator {

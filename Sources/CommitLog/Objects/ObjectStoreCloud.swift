@@ -32,10 +32,9 @@ public final class ObjectStoreCloud: CloudDatabase {
     ///   - found: the identity, if it was created or read just now.
     ///   - cache: the cache of the zones, if the store uses it, too.
     ///   - words: how messages call the store's place.
-    ///   - label: the name of the cloud's threads in debuggers.
     package init(
         _ store: any ObjectStore, expecting uuid: String? = nil, container: String? = nil, found: CloudIdentity? = nil, nonces: NonceSource = .system,
-        cache: ZoneCache = ZoneCache(), words: PlaceWords = PlaceWords(), label: String
+        cache: ZoneCache = ZoneCache(), words: PlaceWords = PlaceWords()
     ) {
         self.store = store
         let path = store.markerPath(of: .private)
@@ -46,14 +45,14 @@ public final class ObjectStoreCloud: CloudDatabase {
         publicMarker = publicPath == path ? marker : CloudMarkerReader(store, at: publicPath, expecting: nil, container: container, words: words)
         self.nonces = nonces
         zones = cache
-        workers = BlockingCalls(limit: 8, label: label)
+        workers = BlockingCalls(limit: 8)
     }
 
     /// Opens the cloud of a store, without a request. If the store has no cloud, the first call throws `.notACloud`.
     ///
     /// - Parameter container: the container identifier that the cloud must have; nil accepts any.
     public convenience init(_ store: any ObjectStore, container: String? = nil) {
-        self.init(store, container: container, label: "snapsync.objects")
+        self.init(store, container: container, nonces: .system)
     }
 
     /// Creates a cloud in an empty store, or opens the existing one.
@@ -69,7 +68,7 @@ public final class ObjectStoreCloud: CloudDatabase {
             }
         }
         try ContainerIdentifier.verify(container, isThatOf: made.identity)
-        return ObjectStoreCloud(store, found: made.identity, label: "snapsync.objects")
+        return ObjectStoreCloud(store, found: made.identity)
     }
 
     /// Creates the marker of a cloud, or reads the existing one. Blocks.

@@ -23,7 +23,7 @@ public final class DirectoryCloud: CloudDatabase {
     private let cloudMarker = ParsedMarker<CloudIdentity>()
     private let zoneMarker = ParsedMarker<ZoneInfo>()
     /// A disk blocks its thread, and a mount whose server is gone may block for ever, so all calls run on these threads.
-    private let workers = BlockingCalls(limit: DirectoryCloud.threadLimit, label: "snapsync.cloud")
+    private let workers = BlockingCalls(limit: DirectoryCloud.threadLimit)
     /// How many threads of the process one cloud's calls may block at a time. Dispatch has 64 in total.
     package static let threadLimit = 8
 

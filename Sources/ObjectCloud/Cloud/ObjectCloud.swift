@@ -49,8 +49,7 @@ public final class ObjectCloud: CloudDatabaseDecorator {
         let cache = ZoneCache(now: { client.clock.microseconds })
         base = ObjectStoreCloud(
             BucketStore(client: client, cache: cache), expecting: uuid, container: container, found: found, nonces: nonces, cache: cache,
-            words: PlaceWords(there: "at this place of the bucket", new: "the prefix", known: "the prefix and the bucket", right: "bucket and prefix"),
-            label: "snapsync.bucket")
+            words: PlaceWords(there: "at this place of the bucket", new: "the prefix", known: "the prefix and the bucket", right: "bucket and prefix"))
     }
 
     /// Creates a cloud at an empty place of an existing bucket, or opens the cloud that is there.

@@ -1,5 +1,5 @@
 import LocalStore
-public import SnapshotModel
+import SnapshotModel
 import SnapshotVersions
 
 /// The tables in which readers may insert, change and delete rows, by messages to a publisher.

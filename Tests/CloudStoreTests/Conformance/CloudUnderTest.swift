@@ -79,7 +79,7 @@ struct DirectoryUnderTest: CloudUnderTest {
         guard let after else { return try scratch.remove(path) }
         try scratch.write(after, to: path)
         // A beginning of a file that is young would count as still arriving.
-        try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -3600)], ofItemAtPath: "\(scratch.path)/\(path)")
+        try FileManager.default.setModification(secondsAgo: 3600, ofItemAtPath: "\(scratch.path)/\(path)")
     }
 }
 

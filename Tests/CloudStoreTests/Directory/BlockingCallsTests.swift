@@ -38,7 +38,7 @@ import Testing
     @Test func aWaitingCallEndsWhenItsTaskIsCancelled() async throws {
         let gate = Gate()
         gate.shut()
-        let calls = BlockingCalls(limit: 1, label: "test")
+        let calls = BlockingCalls(limit: 1)
         let running = Task { try await calls.run { gate.pass() } }
         while gate.heldCount < 1 { try await Task.sleep(for: .milliseconds(1)) }
         let waiting = Task { try await calls.run {} }

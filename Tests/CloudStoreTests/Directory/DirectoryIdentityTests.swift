@@ -101,7 +101,7 @@ import Testing
             await expectCloudError(.pending) { try DirectoryCloud(path: scratch.path) }
             await expectCloudError(.pending) { try DirectoryCloud.create(at: scratch.path, container: container) }
         }
-        try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -3600)], ofItemAtPath: scratch.path("cloud.json"))
+        try FileManager.default.setModification(secondsAgo: 3600, ofItemAtPath: scratch.path("cloud.json"))
         await expectCloudError(.damaged) { try DirectoryCloud(path: scratch.path) }
         await expectCloudError(.damaged) { try DirectoryCloud.create(at: scratch.path, container: container) }
     }

@@ -267,7 +267,7 @@ import Testing
         let old = ".snapsync-\(hex("a")).tmp", young = ".snapsync-\(hex("b")).tmp", foreign = ".snapsync-\(hex("x")).tmp"
         for name in [old, young, foreign] { try test.scratch.write([1], to: "\(zone)/commits/\(name)") }
         for name in [old, foreign] {
-            try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -90_000)], ofItemAtPath: "\(commits)/\(name)")
+            try FileManager.default.setModification(secondsAgo: 90_000, ofItemAtPath: "\(commits)/\(name)")
         }
         let cloud = try DirectoryCloud(path: test.scratch.path, expecting: nil, calls: named, nonces: .system)
         _ = try await publish(on: cloud, after: token)

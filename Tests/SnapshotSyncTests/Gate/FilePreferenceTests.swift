@@ -70,7 +70,7 @@ import Testing
         let others = ["settings.json.snapsync-mine", "settings.json.bak", "other.json.snapsync-1", "settings.json.snapsync-2"]
         for name in ["settings.json.snapsync-1"] + others { try scratch.write("{}", to: name) }
         for name in ["settings.json.snapsync-1"] + others.dropLast() {
-            try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -3600)], ofItemAtPath: scratch.path(name))
+            try FileManager.default.setModification(secondsAgo: 3600, ofItemAtPath: scratch.path(name))
         }
         try FilePreference(path: scratch.path("settings.json"), key: "sync").store(true)
         #expect(Set(try FileManager.default.contentsOfDirectory(atPath: scratch.path)) == Set(others + ["settings.json"]))
