@@ -36,7 +36,7 @@ class Counter:
     def clear(self):
         self.requests, self.sent = 0, 0
 
-    def next(self, head):
+    def next(self, head, upstream):
         with self.lock:
             self.requests += 1
             self.sent += len(head) + int(faulty_proxy.field(head, b"content-length") or 0)
