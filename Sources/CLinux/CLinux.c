@@ -3,6 +3,9 @@
 
 #include <fcntl.h>
 #include <linux/openat2.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -38,6 +41,12 @@ __attribute__((constructor)) static void keep_arguments(int argc, char **argv, c
 #endif
 
 char *const *clinux_arguments(void) { return arguments; }
+
+void clinux_share_heap(void) {
+#ifdef __GLIBC__
+    mallopt(M_ARENA_MAX, 1);
+#endif
+}
 
 int clinux_forbid_dumps(void) {
     struct rlimit none = {0, 0};

@@ -24,6 +24,9 @@
         /// The path of the running program's file; nil because no path always leads to it.
         package static let programPath: String? = nil
 
+        /// The threads of a program share one heap here.
+        package static func shareHeap() {}
+
         static func forbidDumps() {
             var none = rlimit(rlim_cur: 0, rlim_max: 0)
             setrlimit(RLIMIT_CORE, &none)

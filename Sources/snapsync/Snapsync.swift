@@ -1,4 +1,5 @@
 import ArgumentParser
+import Dispatch
 import Logging
 import Platform
 
@@ -63,12 +64,22 @@ struct Snapsync: AsyncParsableCommand {
     /// `cat` and others. So there is no version if the arguments name a command.
     private static var version: String { ProgramArguments.words.contains { !$0.hasPrefix("-") && $0 != "help" } ? "" : "0.2.0" }
 
-    static func main() async {
+    // Not asynchronous itself: what it sets must hold before the first thread of a task begins.
+    static func main() {
+        // Without a thread, and without the parser, which looks at all commands first.
+        if ProgramArguments.words == ["--version"] { return print(version) }
+        System.shareHeap()
+        Task {
+            await start()
+            exit()
+        }
+        dispatchMain()
+    }
+
+    private static func start() async {
         LoggingSystem.bootstrap { _ in StandardErrorLog() }
         let words = ProgramArguments.words
         guard !words.isEmpty || StandardStream.isAnyTerminal else { exit(withError: ValidationError("No command was given. snapsync --help lists them.")) }
-        // Without the parser, which looks at all commands first.
-        if words == ["--version"] { return print(version) }
         guard let line = FastPathArguments(words) else {
             return await parse(words)
         }

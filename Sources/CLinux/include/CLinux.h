@@ -12,6 +12,9 @@ long clinux_file_system_type(int fd);
 /// Lets the process leave no core dump, and no other process of its user read its memory (setrlimit(2), prctl(2)).
 int clinux_forbid_dumps(void);
 
+/// Gives all threads one heap (mallopt(3)); does nothing where the C library is another.
+void clinux_share_heap(void);
+
 /// The process's arguments as its C entry point got them; NULL where the C library does not hand them to constructors.
 /// Swift's library looks for them below `environ`, which a preloaded library may have moved with setenv(3) before a static program starts.
 char *const *clinux_arguments(void);
