@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import Synchronization
 import Testing
 
@@ -34,39 +35,19 @@ import Testing
         #expect(ended.withLock { $0 } == 3)
     }
 
-    /// A gate that is opened when its goal is reached, or after half a minute.
-    private final class Gate: Sendable {
-        private let gate = DispatchSemaphore(value: 0), goal = DispatchSemaphore(value: 0)
-        private let state = Mutex((waiting: 0, isLate: false))
-
-        var waitingCount: Int { state.withLock { $0.waiting } }
-        var isLate: Bool { state.withLock { $0.isLate } }
-
-        func wait() {
-            state.withLock { $0.waiting += 1 }
-            gate.wait()
-        }
-
-        func reachGoal() { goal.signal() }
-
-        func openLater(for count: Int) {
-            Thread.detachNewThread { [self] in
-                if goal.wait(timeout: .now() + 30) == .timedOut { state.withLock { $0.isLate = true } }
-                for _ in 0..<count { gate.signal() }
+    /// Work that waits, for a lock or a mount, has a thread at once and takes none of the tasks'. On those, one more would begin a second.
+    @Test func workThatWaitsHasAThreadAtOnce() {
+        let count = WorkerThreads.count + 60, gate = DispatchSemaphore(value: 0), begun = DispatchSemaphore(value: 0)
+        for _ in 0..<count {
+            BlockingThreads.run {
+                begun.signal()
+                gate.wait()
             }
         }
-    }
-
-    /// Work that waits, for a lock or a mount, holds up no task of the application. On threads that tasks share, one more would begin a second.
-    @Test func workThatWaitsHoldsUpNoTask() async {
-        let count = WorkerThreads.count + 60, gate = Gate()
-        gate.openLater(for: count)
-        await withTaskGroup { group in
-            for _ in 0..<count { group.addTask { await WorkerThreads.host { gate.wait() } } }
-            while gate.waitingCount < count { try? await Task.sleep(for: .milliseconds(1)) }
-            gate.reachGoal()
-        }
-        #expect(!gate.isLate)
+        let late = DispatchTime.now() + 30
+        let begunCount = (0..<count).prefix { _ in begun.wait(timeout: late) == .success }.count
+        for _ in 0..<count { gate.signal() }
+        #expect(begunCount == count)
     }
 
     /// A statement that a thread still held would be finalised there, beside another thread's use of its connection.
