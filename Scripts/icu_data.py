@@ -20,21 +20,22 @@ import tempfile
 MEMBER = "icu_packaged_data.cpp.o"
 # The program's own name of the data, for which the linker exchanges the library's.
 SYMBOL = "snapsync_icu_data"
-# Converters, dictionaries for line breaks, string preparation, and names of characters.
-DROPPED_KINDS = ("cnv", "dict", "spp", "cfu")
-# Folders of which only the root locale stays: word breaks, transliteration, numbers in words, sorting.
-ROOT_ONLY = ("brkitr", "translit", "rbnf", "coll")
+# Normalization, properties of characters, and resources. Not: converters, dictionaries and rules of breaks, string preparation, lookalikes.
+KINDS = ("nrm", "icu", "res")
+# Folders of which only the root locale stays: breaks, numbers in words, sorting.
+ROOT_ONLY = ("brkitr", "rbnf", "coll")
+# The lists of locales (res_index) look like one.
 LOCALE = re.compile(r"[a-z]{2,3}(_\w+)?")
 
 
 def is_kept(name):
     folder, _, file = name.partition("/")[2].rpartition("/")
     stem, _, kind = file.rpartition(".")
-    if kind in DROPPED_KINDS or file == "unames.icu" or folder == "translit":
+    if kind not in KINDS or folder == "translit" or file == "unames.icu":
         return False
     if folder in ROOT_ONLY:
-        return file in ("root.res", "pool.res", "res_index.res")
-    return not (kind == "res" and LOCALE.fullmatch(stem)) or stem in ("en", "en_US", "en_001")
+        return stem in ("root", "pool", "ucadata")
+    return kind != "res" or not LOCALE.fullmatch(stem) or stem in ("en", "en_US", "en_001")
 
 
 def reduced(data):
