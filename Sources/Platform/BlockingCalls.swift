@@ -25,18 +25,22 @@ package final class BlockingCalls: Sendable {
     /// How many calls wait for a free thread.
     package var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Runs `body` on a thread that may block.
+    /// Runs `body` on a thread that may block. When this returns, the thread holds nothing of what `body` captures or returns.
     ///
     /// - Throws: what `body` throws; `CancellationError` if the task is cancelled while the call waits.
     package func run<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
         if !begin() { try await wait() }
-        return try await withCheckedThrowingContinuation { continuation in
+        let work = OneTimeWork {
+            defer { self.end() }
+            return try body()
+        }
+        await withCheckedContinuation { continuation in
             BlockingThreads.run {
-                let result = Result(catching: body)
-                self.end()
-                continuation.resume(with: result)
+                work.run()
+                continuation.resume()
             }
         }
+        return try work.outcome()
     }
 
     /// Reserves a thread if the limit permits it.

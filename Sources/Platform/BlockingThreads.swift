@@ -28,6 +28,30 @@ package enum BlockingThreads {
         }
     }
 
+    /// Runs `body` in parallel, once for each number from 0 up to `count`, while `meanwhile` runs on this thread.
+    ///
+    /// Returns when all calls have ended and released what `body` captures. The calls must end by themselves when `meanwhile` fails.
+    package static func run<T>(_ count: Int, _ body: @escaping @Sendable (Int) -> Void, while meanwhile: () throws -> T) rethrows -> T {
+        let group = DispatchGroup()
+        for number in 0..<count {
+            group.enter()
+            let work = OneTimeWork { body(number) }
+            start {
+                work.run()
+                group.leave()
+            }
+        }
+        defer { group.wait() }
+        return try meanwhile()
+    }
+
+    private static func start(_ body: @escaping @Sendable () -> Void) {
+        let thread = Thread(block: body)
+        thread.stackSize = 1 << 20
+        thread.name = "snapsync"
+        thread.start()
+    }
+
     private static func queue() -> DispatchQueue? {
         state.withLock { state in
             if let queue = state.idle.popLast() { return queue }
@@ -36,4 +60,26 @@ package enum BlockingThreads {
             return DispatchQueue(label: "snapsync.blocking")
         }
     }
+}
+
+/// Work that runs once, on another thread.
+///
+/// It releases what it captures before its outcome is known, and gives its outcome away. A thread ends a moment after it has answered. What it
+/// still held would be released there: it would close a file that the one who got the answer takes for closed, or finalise a statement while
+/// another thread uses the same connection.
+package final class OneTimeWork<T>: @unchecked Sendable {
+    // SAFETY: used by one thread at a time: the one that creates it, the one that runs it, and then the one that waited for that.
+    private var body: (@Sendable () throws -> T)?
+    private var result: Result<T, any Error>?
+
+    package init(_ body: @escaping @Sendable () throws -> T) { self.body = body }
+
+    /// Runs the work. A second call does nothing.
+    @inline(never) package func run() {
+        guard let body = body.take() else { return }
+        result = Result(catching: body)
+    }
+
+    /// What the work returned or threw. Call it once, after the work has run.
+    package func outcome() throws -> T { try result.take()!.get() }
 }

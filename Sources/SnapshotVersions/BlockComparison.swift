@@ -1,5 +1,6 @@
 import Foundation
 package import LocalStore
+import Platform
 package import SnapshotFormat
 package import SnapshotModel
 
@@ -41,7 +42,7 @@ package struct BlockComparison: Sendable {
     private func differing(of numbers: [Int]) throws -> [Int] {
         let queue = OrderedQueue<Bool>(window: numbers.count)
         queue.finish(at: numbers.count)
-        return try WorkerThreads.run(
+        return try BlockingThreads.run(
             min(session.readerCount, numbers.count),
             { worker in
                 do {

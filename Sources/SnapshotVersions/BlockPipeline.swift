@@ -1,5 +1,6 @@
 import CloudStore
 import Foundation
+import Platform
 package import SnapshotFormat
 package import SnapshotModel
 
@@ -43,7 +44,7 @@ package struct BlockPipeline: Sendable {
             })
         let spare = SpareBlocks()
         queue.finish(at: count)
-        try WorkerThreads.run(
+        try BlockingThreads.run(
             workers,
             { _ in
                 do {

@@ -1,5 +1,6 @@
 package import CloudStore
 package import LocalStore
+import Platform
 import Sealing
 import SnapshotFormat
 package import SnapshotModel
@@ -72,7 +73,7 @@ package struct DatasetExporter: Sendable {
             }
             let source = try SyncError.at(.read) { try makeSource(reader, blockEntities: blockEntities, cutKey: boxes?.cutKey) }
             let queue = OrderedQueue<[Piece]>(window: 4 * source.workerCount)
-            return try WorkerThreads.run(source.workerCount, { work($0, source, queue, reusable, boxes) }) {
+            return try BlockingThreads.run(source.workerCount, { work($0, source, queue, reusable, boxes) }) {
                 do {
                     return try assemble(queue, blockEntities, reusable, asset, reader.transaction)
                 } catch {
@@ -120,7 +121,7 @@ package struct DatasetExporter: Sendable {
         let workerCount = max(1, min(session.readerCount - 1, changed.parts.count))
         let queue = OrderedQueue<[Piece]>(window: 4 * workerCount)
         queue.finish(at: changed.parts.count)
-        return try WorkerThreads.run(
+        return try BlockingThreads.run(
             workerCount,
             { worker in
                 do {

@@ -35,6 +35,25 @@ import Testing
         #expect(gate.mostHeld == DirectoryCloud.threadLimit)
     }
 
+    /// A file that a thread still held would be open after the call that closes it.
+    @Test func noThreadHoldsOnToACallThatHasReturned() async throws {
+        final class Held: Sendable {}
+        let calls = BlockingCalls(limit: 2)
+        for _ in 0..<2000 {
+            weak var captured: Held?
+            weak var returned: Held?
+            do {
+                let held = Held()
+                captured = held
+                returned = try await calls.run { withExtendedLifetime(held) { Held() } }
+            }
+            guard captured == nil, returned == nil else {
+                Issue.record("a thread still holds what its call held")
+                return
+            }
+        }
+    }
+
     @Test func aWaitingCallEndsWhenItsTaskIsCancelled() async throws {
         let gate = Gate()
         gate.shut()

@@ -55,9 +55,7 @@ import Testing
             let published = try await work(on: try cloud(test, faulty), after: token)
             #expect(try await test.cloud.records(in: .standard).token == published, "\(call)")
             #expect(published.number == 2, "\(call)")
-            // A worker thread may let go of the last file just after it has answered.
-            try await Eventually.holds("all files are closed after \(call)") { faulty.openCount == 0 }
-            #expect(faulty.repeatedSyncs == 0, "\(call)")
+            #expect(faulty.openCount == 0 && faulty.repeatedSyncs == 0, "\(call)")
         }
     }
 

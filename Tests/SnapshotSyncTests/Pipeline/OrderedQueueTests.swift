@@ -1,3 +1,4 @@
+import Platform
 import SnapshotModel
 import Synchronization
 import Testing
@@ -13,7 +14,7 @@ import Testing
         let queue = OrderedQueue<Int>(window: window)
         let taken = Mutex(0), farthest = Mutex(0)
         queue.finish(at: count)
-        let items: [Int] = try WorkerThreads.run(
+        let items: [Int] = try BlockingThreads.run(
             workers,
             { _ in
                 while let number = queue.claim(below: count) {
@@ -56,7 +57,7 @@ import Testing
     @Test func aWorkersFailureReachesTheConsumerAndEndsAllOthers() throws {
         let queue = OrderedQueue<Int>(window: 2)
         let error = try #require(throws: Failure.self) {
-            try WorkerThreads.run(
+            try BlockingThreads.run(
                 4,
                 { _ in
                     while let number = queue.claim(below: .max) {
@@ -77,7 +78,7 @@ import Testing
         let queue = OrderedQueue<Int>(window: 1)
         let refused = Mutex(0)
         #expect(throws: Failure.self) {
-            try WorkerThreads.run(
+            try BlockingThreads.run(
                 3,
                 { worker in
                     if !queue.put(worker, at: worker + 1) { refused.withLock { $0 += 1 } }
@@ -101,7 +102,7 @@ import Testing
 
     @Test func theEndWakesAConsumerThatWaits() throws {
         let queue = OrderedQueue<Int>(window: 1)
-        let item = try WorkerThreads.run(1, { _ in queue.finish(at: 0) }) { try queue.take() }
+        let item = try BlockingThreads.run(1, { _ in queue.finish(at: 0) }) { try queue.take() }
         #expect(item == nil)
     }
 }

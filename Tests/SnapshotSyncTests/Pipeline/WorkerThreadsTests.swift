@@ -11,7 +11,7 @@ import Testing
 
     @Test func everyWorkerRunsOnceAndIsWaitedFor() {
         let seen = Mutex<[Int]>([])
-        let result = WorkerThreads.run(8, { number in seen.withLock { $0.append(number) } }) { "meanwhile" }
+        let result = BlockingThreads.run(8, { number in seen.withLock { $0.append(number) } }) { "meanwhile" }
         #expect(result == "meanwhile")
         #expect(seen.withLock { $0.sorted() } == Array(0..<8))
     }
@@ -20,7 +20,7 @@ import Testing
         let ended = Mutex(0)
         let queue = OrderedQueue<Int>(window: 1)
         #expect(throws: Failure.self) {
-            try WorkerThreads.run(
+            try BlockingThreads.run(
                 3,
                 { _ in
                     // Waits until the queue has ended.
@@ -57,7 +57,7 @@ import Testing
             do {
                 let held = Held()
                 left = held
-                WorkerThreads.run(2, { _ in withExtendedLifetime(held) {} }) {}
+                BlockingThreads.run(2, { _ in withExtendedLifetime(held) {} }) {}
             }
             guard left == nil else {
                 Issue.record("a thread still holds what its work held")

@@ -225,7 +225,6 @@ extension ReplicatedFolderWorld {
         } catch let error as SyncError {
             failure = error
         }
-        await zone.untilClosed()
         let wasHit = zone.disk.hasFailed
         zone.disk.set(nil)
         if wasHit, let fault { zone.note("\(devices[device].name): \(fault.isFatal ? "was killed" : "met a failed call")") }

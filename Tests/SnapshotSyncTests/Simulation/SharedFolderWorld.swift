@@ -207,7 +207,6 @@ extension SharedFolderWorld {
         } catch let error as SyncError {
             failure = error
         }
-        await zone.untilClosed()
         let wasHit = zone.disk.hasFailed
         zone.disk.set(nil)
         if wasHit, case .fault(let fault) = trouble { zone.note("\(devices[device].name): \(fault.isFatal ? "was killed" : "met a failed call")") }

@@ -91,11 +91,6 @@ final class SimulatedZone: @unchecked Sendable {
     /// A device's clock in whole ticks, in milliseconds.
     func clock(_ device: Int) -> Int64 { devices[device].clock(milliseconds) }
 
-    /// Waits, a second at most, for files whose last holder is a thread that has given its answer and not let go of them yet.
-    func untilClosed() async {
-        for _ in 0..<1000 where disk.openCount > 0 { try? await Task.sleep(for: .milliseconds(1)) }
-    }
-
     func note(_ text: String) { log.append(text) }
 
     /// All that was done, and what every device has now.
