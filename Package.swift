@@ -208,7 +208,7 @@ let package = Package(
             name: "SealingTests", dependencies: ["Sealing", "TestSupport", .product(name: "Crypto", package: "swift-crypto")], swiftSettings: house),
         .testTarget(
             name: "LocalStoreTests",
-            dependencies: ["LocalStore", "SnapshotModel", "StrictText", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: ["LocalStore", "Platform", "SnapshotModel", "StrictText", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: house),
         .testTarget(
             name: "SnapshotFormatTests", dependencies: ["SnapshotFormat", "Sealing", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
@@ -257,7 +257,9 @@ let package = Package(
             swiftSettings: house),
         .testTarget(
             name: "snapsyncTests",
-            dependencies: ["snapsync", "stockroom", "CloudStore", "DirectoryCloud", "Platform", "SnapshotModel", "StrictText", "TestSupport"],
+            dependencies: [
+                "snapsync", "stockroom", "CloudStore", "DirectoryCloud", "Platform", "SnapshotModel", "SnapshotVersions", "StrictText", "TestSupport",
+            ],
             swiftSettings: house),
     ]
 )

@@ -1,7 +1,11 @@
-import LocalStore
+import GRDB
+import Platform
 import SnapshotModel
+import Synchronization
 import TestSupport
 import Testing
+
+@testable import LocalStore
 
 @Suite struct ReadSessionTests {
     private let table = "CREATE TABLE items(id TEXT PRIMARY KEY, name TEXT); INSERT INTO items VALUES('a', 'old'), ('b', 'old')"
@@ -18,6 +22,57 @@ import Testing
         for number in 0..<4 { #expect(try session.withReader(number) { try $0.allRows(of: schema) } == old) }
         #expect(try scene.rows(of: schema) == new)
         session.end()
+    }
+
+    /// Its reader is the database's own connection, and another one does what else is done meanwhile.
+    @Test func aSessionOfOneReaderKeepsItsStateWhileTheDatabaseIsUsed() throws {
+        let scene = try LocalScene(table)
+        let schema = try namedItems()
+        let session = try ReadSession(scene.database, readers: 1)
+        try scene.database.write { try $0.db.execute(sql: "UPDATE items SET name = 'newer'") }
+        func names() throws -> [String] { try scene.database.read { try String.fetchAll($0.db, sql: "SELECT name FROM items") } }
+        #expect(try names() == ["newer", "newer"])
+        #expect(try session.withReader(0) { try $0.allRows(of: schema) } == old)
+        // A second session has a connection of its own.
+        let second = try ReadSession(scene.database, readers: 1)
+        #expect(try second.withReader(0) { try $0.allRows(of: schema) } != old)
+        second.end()
+        session.end()
+        #expect(try session.withReader(0) { try $0.allRows(of: schema) } != old)
+        #expect(try names() == ["newer", "newer"])
+    }
+
+    /// Whoever waits for the connection while a session borrows or returns it gets the one that is in use then.
+    @Test func sessionsBeginAndEndBesideOtherThreads() throws {
+        let scene = try LocalScene(table)
+        let schema = try namedItems(), database = scene.database
+        let failures = Mutex<[String]>([])
+        BlockingThreads.run(
+            4,
+            { number in
+                do {
+                    for _ in 0..<200 {
+                        if number == 0 {
+                            try database.write { try $0.db.execute(sql: "UPDATE items SET name = name || '.'") }
+                        } else if number == 1 {
+                            let two = try database.read { try String.fetchAll($0.db, sql: "SELECT DISTINCT name FROM items") }
+                            if two.count != 1 { failures.withLock { $0.append("a transaction saw \(two)") } }
+                        } else {
+                            let session = try ReadSession(database, readers: 1)
+                            let first = try session.withReader(0) { try $0.allRows(of: schema) }
+                            let again = try session.withReader(0) { try $0.allRows(of: schema) }
+                            session.end()
+                            if first != again { failures.withLock { $0.append("a session saw \(first) and \(again)") } }
+                        }
+                    }
+                } catch {
+                    failures.withLock { $0.append("thread \(number): \(error)") }
+                }
+            }
+        ) {}
+        #expect(failures.withLock { $0 } == [])
+        let names = try database.read { try String.fetchAll($0.db, sql: "SELECT name FROM items") }
+        #expect(names == Array(repeating: "old" + String(repeating: ".", count: 200), count: 2))
     }
 
     @Test func aRollbackJournalGetsOneReader() throws {
@@ -60,7 +115,7 @@ import Testing
         let scene = try LocalScene(table, wal: wal)
         let schema = try namedItems()
         try scene.database.write { transaction in
-            let session = try ReadSession(insideWriteOf: scene.database, readers: 3)
+            let session = try ReadSession(alongside: scene.database, readers: 3)
             for number in 0..<3 { #expect(try session.withReader(number) { try $0.allRows(of: schema) } == old) }
             session.end()
             try new.give(to: transaction.rows.replaceAll(of: schema))

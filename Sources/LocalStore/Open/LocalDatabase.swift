@@ -3,6 +3,7 @@ package import GRDB
 import GRDBSQLite
 import Platform
 package import SnapshotModel
+import Synchronization
 
 /// One SQLite file: the user's tables and, beside them, the toolkit's own, whose names begin with `snapsync_`.
 ///
@@ -15,7 +16,9 @@ package import SnapshotModel
 package final class LocalDatabase: Sendable {
     /// The file's path as it was given.
     package let path: String
-    private let connection: any DatabaseWriter
+    private let main: any DatabaseWriter
+    /// What a session of one reader has done with the main connection.
+    private let loan = Mutex(Loan())
     /// Nil if the connection is the toolkit's own.
     private let lent: LentConnection?
     private let silenced = SilencedTables()
@@ -46,7 +49,7 @@ package final class LocalDatabase: Sendable {
         // SQLite's reason.
         let isMade = creating && System.makePrivateFile(path)
         do {
-            connection = try Self.open(path, wait, setup)
+            main = try Self.open(path, wait, setup)
             lent = nil
         } catch {
             if isMade { System.unlink(path) }
@@ -66,7 +69,7 @@ package final class LocalDatabase: Sendable {
         self.setup = setup
         try LentConnection.verifyFile(path)
         try DatabaseFile.verify(path, creating: false)
-        self.connection = connection
+        main = connection
         self.waiting = waiting
         wait = LockWait(waiting)
         lent = LentConnection(wait)
@@ -146,7 +149,7 @@ package final class LocalDatabase: Sendable {
     }
 
     private func setSynchronous(_ level: String) throws {
-        try LocalStoreError.translating(at: path) { try connection.writeWithoutTransaction { try $0.run(pragma: "synchronous = \(level)") } }
+        try LocalStoreError.translating(at: path) { try connection().writeWithoutTransaction { try $0.run(pragma: "synchronous = \(level)") } }
     }
 
     /// Runs `body` in one immediate transaction, or throws at once if another connection is writing.
@@ -198,14 +201,59 @@ package final class LocalDatabase: Sendable {
     }
 
     private func withConnection<T>(_ body: (Database) throws -> T) throws -> T {
-        try connection.writeWithoutTransaction { db in
-            guard let lent else { return try body(db) }
-            return try lent.borrow(db) { try body(db) }
+        while true {
+            let connection = try connection()
+            let result: Result<T, any Error>? = connection.writeWithoutTransaction { db in
+                // While this thread waited for the connection, a session may have borrowed it, or returned the other one.
+                guard isInUse(connection) else { return nil }
+                return Result { try lent.map { try $0.borrow(db) { try body(db) } } ?? body(db) }
+            }
+            if let result { return try result.get() }
         }
     }
 }
 
 extension LocalDatabase {
+    private struct Loan {
+        var isOut = false
+        /// Opened if something else reads or writes meanwhile.
+        var substitute: DatabaseQueue?
+    }
+
+    /// The connection of the next transaction.
+    private func connection() throws -> any DatabaseWriter {
+        try loan.withLock { loan in
+            guard loan.isOut else { return main }
+            let substitute = try loan.substitute ?? spareReader.take() ?? DatabaseQueue(path: path, configuration: configuration(label: "substitute"))
+            loan.substitute = substitute
+            return substitute
+        }
+    }
+
+    private func isInUse(_ connection: any DatabaseWriter) -> Bool { loan.withLock { $0.isOut ? connection === $0.substitute : connection === main } }
+
+    /// Gives a session of one reader the main connection, which has the pages in its cache that the session is about to read: in an export of a few
+    /// rows, opening a connection and reading them again is a tenth of the run. Meanwhile, another connection does what else is to be done.
+    ///
+    /// - Returns: nil if the connection is an application's, or lent already.
+    func lendConnection() -> DatabaseQueue? {
+        guard lent == nil, let queue = main as? DatabaseQueue else { return nil }
+        return loan.withLock { loan in
+            if loan.isOut { return nil }
+            loan.isOut = true
+            return queue
+        }
+    }
+
+    /// Takes the main connection back. Its transaction must have ended.
+    func takeConnectionBack() {
+        let substitute = loan.withLock { loan in
+            loan.isOut = false
+            return loan.substitute.take()
+        }
+        if let substitute { spareReader.keep(substitute) }
+    }
+
     /// The journal mode, in lower case: `wal`, `delete`, …
     package func journalMode() throws -> String {
         try read { try String.fetchOne($0.db, sql: "PRAGMA journal_mode")?.lowercased() ?? "" }
@@ -214,7 +262,7 @@ extension LocalDatabase {
     /// Switches a newly created database to WAL, so that readers and an import do not wait for each other.
     package func useWAL() throws {
         try LocalStoreError.translating(at: path) {
-            try connection.writeWithoutTransaction { _ = try String.fetchOne($0, sql: "PRAGMA journal_mode = WAL") }
+            try connection().writeWithoutTransaction { _ = try String.fetchOne($0, sql: "PRAGMA journal_mode = WAL") }
         }
     }
 
@@ -222,7 +270,7 @@ extension LocalDatabase {
     package func remove() {
         let lock = RunLock.path(for: path)
         spareReader.close()
-        try? connection.close()
+        try? main.close()
         for ending in ["", "-wal", "-shm", "-journal"] { try? FileManager.default.removeItem(atPath: path + ending) }
         try? FileManager.default.removeItem(atPath: lock)
     }

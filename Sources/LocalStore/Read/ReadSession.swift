@@ -1,5 +1,6 @@
 import GRDB
 package import SnapshotModel
+import Synchronization
 
 /// Several connections that read one and the same state of the database.
 ///
@@ -17,6 +18,10 @@ package final class ReadSession: Sendable {
     private let path: String
     private let facts: SchemaFacts
     private let spare: SpareReader
+    /// Whether the connections are the session's own; else the one that it has is the database's main connection.
+    private let isOwn: Bool
+    /// The database whose main connection the reader is, until the session ends.
+    private let lender = Mutex<LocalDatabase?>(nil)
 
     /// Opens up to `readers` connections on one state in which every log entry of these datasets is consolidated.
     ///
@@ -30,47 +35,89 @@ package final class ReadSession: Sendable {
         path = database.path
         facts = database.facts
         spare = database.spareReader
-        let usesWAL = try database.usesWAL()
-        readerCount = usesWAL ? max(1, readers) : 1
-        queues = try Self.open(readerCount, database)
-        if readerCount == 1, schemas.isEmpty {
-            self.rewritten = [:]
-            try LocalStoreError.translating(at: path) { try Self.begin(queues) }
+        readerCount = try readers > 1 && database.usesWAL() ? readers : 1
+        if readerCount == 1 {
+            let (queue, isMain, left) = try Self.beginAlone(database, consolidating: schemas, except: rewritten)
+            queues = [queue]
+            isOwn = !isMain
+            self.rewritten = left
+            if isMain { lender.withLock { $0 = database } }
         } else {
-            self.rewritten = try Self.beginTogether(queues, database, consolidating: schemas, except: rewritten, usesWAL: usesWAL)
+            queues = try Self.open(readerCount, database)
+            isOwn = true
+            self.rewritten = try Self.beginTogether(queues, database, consolidating: schemas, except: rewritten)
         }
     }
 
     private static func beginTogether(
-        _ queues: [DatabaseQueue], _ database: LocalDatabase, consolidating schemas: [DatasetSchema], except rewritten: [String: RewrittenTable],
-        usesWAL: Bool
+        _ queues: [DatabaseQueue], _ database: LocalDatabase, consolidating schemas: [DatasetSchema], except rewritten: [String: RewrittenTable]
     ) throws -> [String: RewrittenTable] {
-        // No other connection can commit while the lock is held, so all readers begin on the same state. Consolidation is a commit of its own. If
-        // a program writes between the two, there is more to consolidate, so try again.
+        // No other connection can commit while the lock is held, so all readers begin on the same state.
+        try settle(database, schemas, rewritten) { left -> Void? in
+            try database.holdingWriteLock { transaction in try isSettled(transaction, schemas, &left) ? begin(queues) : nil }
+        }.left
+    }
+
+    /// Begins on the main connection if it can be had, else on another one.
+    private static func beginAlone(
+        _ database: LocalDatabase, consolidating schemas: [DatasetSchema], except rewritten: [String: RewrittenTable]
+    ) throws -> (queue: DatabaseQueue, isMain: Bool, left: [String: RewrittenTable]) {
+        let (found, left) = try settle(database, schemas, rewritten) { left -> (DatabaseQueue, isMain: Bool)? in
+            let main = database.lendConnection()
+            do {
+                let queue = try main ?? open(1, database)[0]
+                let isBegun = try LocalStoreError.translating(at: database.path) {
+                    try begin([queue])
+                    let isBegun = try queue.inDatabase { try isSettled(LocalTransaction($0, path: database.path, facts: database.facts), schemas, &left) }
+                    if !isBegun { end([queue]) }
+                    return isBegun
+                }
+                if isBegun { return (queue, main != nil) }
+                if main != nil { database.takeConnectionBack() } else { database.spareReader.keep(queue) }
+                return nil
+            } catch {
+                if let main {
+                    end([main])
+                    database.takeConnectionBack()
+                }
+                throw error
+            }
+        }
+        return (found.0, found.isMain, left)
+    }
+
+    /// Consolidates the log until `begin` finds that nothing is left to be consolidated.
+    ///
+    /// Consolidation is a commit of its own. If a program writes between it and the next look, there is more to consolidate.
+    private static func settle<T>(
+        _ database: LocalDatabase, _ schemas: [DatasetSchema], _ rewritten: [String: RewrittenTable], _ begin: (inout [String: RewrittenTable]) throws -> T?
+    ) throws -> (begun: T, left: [String: RewrittenTable]) {
         var left = rewritten
         for _ in 0...100 {
-            let isSettled = try database.holdingWriteLock { transaction in
-                left = try left.filter { name, table in try schemas.contains { try $0.name == name && transaction.changeLog.isCurrent(table, of: $0) } }
-                guard try !transaction.changeLog.hasEntries(schemas.filter { left[$0.name] == nil }) else { return false }
-                try begin(queues)
-                return true
-            }
-            if isSettled { return left }
+            if let begun = try begin(&left) { return (begun, left) }
             // An export records in another transaction what it is about to publish.
             let consolidate = { (transaction: LocalTransaction) in try transaction.changeLog.consolidate(of: schemas.filter { left[$0.name] == nil }) }
-            if usesWAL { try database.writeAheadOfAnother(consolidate) } else { try database.write(consolidate) }
+            if try database.usesWAL() { try database.writeAheadOfAnother(consolidate) } else { try database.write(consolidate) }
         }
         throw LocalStoreError(.busy, at: database.path, "programs write without a pause", hint: "try again later", isRetryable: true)
     }
 
-    /// Opens up to `readers` connections while the caller is inside a write transaction of `database` that has not changed anything yet.
-    package init(insideWriteOf database: LocalDatabase, readers: Int) throws {
+    /// Whether every entry of the log is consolidated, but for those of rewritten tables. Removes from these what has new entries.
+    private static func isSettled(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], _ left: inout [String: RewrittenTable]) throws -> Bool {
+        left = try left.filter { name, table in try schemas.contains { try $0.name == name && transaction.changeLog.isCurrent(table, of: $0) } }
+        return try !transaction.changeLog.hasEntries(schemas.filter { left[$0.name] == nil })
+    }
+
+    /// Opens up to `readers` connections while the caller is inside a transaction of `database`: a write that has not changed anything yet, or a
+    /// read, whose state these connections may be ahead of.
+    package init(alongside database: LocalDatabase, readers: Int) throws {
         let path = database.path
         self.path = path
         facts = database.facts
         rewritten = [:]
         spare = database.spareReader
         readerCount = max(1, readers)
+        isOwn = true
         queues = try Self.open(readerCount, database)
         try Self.begin(queues)
     }
@@ -104,12 +151,18 @@ package final class ReadSession: Sendable {
 
     /// Ends the readers' transactions.
     package func end() {
+        let database = lender.withLock { $0.take() }
+        if isOwn || database != nil { Self.end(queues) }
+        database?.takeConnectionBack()
+    }
+
+    private static func end(_ queues: [DatabaseQueue]) {
         for queue in queues { try? queue.inDatabase { db in if db.isInsideTransaction { try db.execute(sql: "ROLLBACK") } } }
     }
 
     deinit {
         end()
-        spare.keep(queues[0])
+        if isOwn { spare.keep(queues[0]) }
     }
 }
 

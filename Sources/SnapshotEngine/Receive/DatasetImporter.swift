@@ -37,7 +37,7 @@ struct DatasetImporter: Sendable {
         let all = Array(asset.index.blocks.indices)
         guard !all.isEmpty, asset.index.describes(schema) else { return hasChanges ? .blocks(all) : .whole }
         return try SyncError.at(.read) {
-            let session = try ReadSession(insideWriteOf: database, readers: min(WorkerThreads.count, all.count))
+            let session = try ReadSession(alongside: database, readers: min(WorkerThreads.count, all.count))
             // In the rollback-journal modes, an open reader would prevent the import from committing.
             defer { session.end() }
             if let differing = try BlockComparison(schema: schema, index: asset.index, session: session).differingBlocks() { return .blocks(differing) }

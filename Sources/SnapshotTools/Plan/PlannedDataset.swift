@@ -61,7 +61,7 @@ struct PlannedDataset {
         if isHere, isComplete {
             return try version.runs().indices.filter { try !transaction.changeLog.changes(of: schema, in: version.range(of: $0)).isEmpty }
         }
-        let session = try ReadSession(insideWriteOf: database, readers: WorkerThreads.count)
+        let session = try ReadSession(alongside: database, readers: WorkerThreads.count)
         defer { session.end() }
         return try version.differingRuns(from: session, of: schema)
     }

@@ -35,7 +35,7 @@ struct DatasetRestorer: Sendable {
         _ = try SyncError.at(.read) { try transaction.tables.check(of: schema) }
         var found = Differences()
         let runs = try SyncError.at(.read) {
-            let session = try ReadSession(insideWriteOf: database, readers: WorkerThreads.count)
+            let session = try ReadSession(alongside: database, readers: WorkerThreads.count)
             defer { session.end() }
             return try version.differingRuns(from: session, of: schema)
         }
