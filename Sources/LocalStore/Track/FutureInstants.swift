@@ -10,9 +10,7 @@ package struct FutureInstants: TransactionPart {
     /// Whether ``correct(of:now:)`` has anything to do.
     package func exist(of schemas: [DatasetSchema], now: Instant) throws -> Bool {
         guard try transaction.tracking.hasTables(), try transaction.fact("base", { try db.hasColumn("base", in: "snapsync_changes") }) else { return false }
-        let notes = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE clock > ? AND dataset > 0 AND kind <> \(LogEntryKind.overwritten))")
-            .bind(.integer(now.microseconds / 1000))
-        if try notes.integer() == 1 || hasRefusableMessages(now: now) { return true }
+        if try transaction.changeLog.hasEntry(after: now) || hasRefusableMessages(now: now) { return true }
         let late = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ? AND at > ?)")
         return try schemas.contains { schema in
             // Preparing the whole condition takes longer than this look, which finds nothing unless a clock was wrong.

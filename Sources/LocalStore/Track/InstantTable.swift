@@ -1,46 +1,104 @@
-/// A hash table from keys to instants, with 21 bytes for each slot.
+/// A hash table from keys to instants, with 24 bytes for each slot.
 ///
-/// The hash has 96 bits and a random seed for each process, so a collision of two keys is not to be expected with any number of rows. Not
-/// thread-safe.
-final class InstantTable {
-    struct Hash: Hashable {
-        let high: UInt64
-        let low: UInt32
+/// A struct that is not copied and no class: for a class, Swift checks at each change that no other one is under way.
+struct InstantTable: ~Copyable {
+    typealias Hash = KeyHasher.Hash
+
+    // Together, because each look at a slot waits for memory once.
+    private struct Slot {
+        var high: UInt64
+        var at: Int64
+        var low: UInt32
+        var state: State
+    }
+
+    private struct State: OptionSet {
+        let rawValue: UInt8
+        static let used = State(rawValue: 1)
+        /// The instant equals the row's own timestamp.
+        static let plain = State(rawValue: 2)
+        /// The table is known to have the row.
+        static let present = State(rawValue: 4)
     }
 
     private(set) var count = 0
     private(set) var plainCount = 0
     private(set) var latest = Int64.min
-    private let mask: Int
     private let limit: Int
-    private let seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
-    // SAFETY: all four have `mask + 1` elements, and every index is masked.
-    private let highs: UnsafeMutablePointer<UInt64>
-    private let lows: UnsafeMutablePointer<UInt32>
-    private let instants: UnsafeMutablePointer<Int64>
-    /// 0: empty; 1: the instant equals the row's own timestamp; 2: it differs. 4 is added when the table is known to have the row.
-    private let states: UnsafeMutablePointer<UInt8>
+    private let slots: UnsafeMutableBufferPointer<Slot>
 
-    init(slotCount: Int) {
-        mask = slotCount - 1
-        limit = slotCount - slotCount / 8
-        highs = .allocate(capacity: slotCount)
-        lows = .allocate(capacity: slotCount)
-        instants = .allocate(capacity: slotCount)
-        states = .allocate(capacity: slotCount)
+    /// Makes room for the instants of `count` keys and a tenth more.
+    init(for count: Int) {
+        let slotCount = max(1 << 10, count + count / 4)
+        limit = slotCount - slotCount / 10
+        slots = .allocate(capacity: slotCount)
+        slots.initialize(repeating: Slot(high: 0, at: 0, low: 0, state: []))
     }
 
-    deinit {
-        highs.deallocate()
-        lows.deallocate()
-        instants.deallocate()
-        states.deallocate()
-    }
+    deinit { slots.deallocate() }
 
-    func clear() {
-        states.initialize(repeating: 0, count: mask + 1)
+    mutating func clear() {
+        slots.update(repeating: Slot(high: 0, at: 0, low: 0, state: []))
         (count, plainCount, latest) = (0, 0, .min)
     }
+
+    /// The slot of a key, or an empty slot for it; nil if the table is full.
+    func slot(of hash: Hash) -> Int? {
+        var slot = Int(truncatingIfNeeded: hash.high.multipliedFullWidth(by: UInt64(slots.count)).high)
+        while isUsed(slot) {
+            if slots[slot].high == hash.high, slots[slot].low == hash.low { return slot }
+            slot = slot + 1 < slots.count ? slot + 1 : 0
+        }
+        return count < limit ? slot : nil
+    }
+
+    func isUsed(_ slot: Int) -> Bool { slots[slot].state.contains(.used) }
+
+    func at(_ slot: Int) -> Int64 { slots[slot].at }
+
+    /// Whether the instant in a slot equals the row's own timestamp.
+    func isPlain(_ slot: Int) -> Bool { slots[slot].state.contains(.plain) }
+
+    /// Records that the table has a row for a slot's key. Do not call ``set(_:_:at:isPlain:)`` afterwards.
+    func setPresent(_ slot: Int) { slots[slot].state.insert(.present) }
+
+    mutating func set(_ slot: Int, _ hash: Hash, at: Int64, isPlain: Bool) {
+        if !isUsed(slot) { count += 1 } else if self.isPlain(slot) { plainCount -= 1 }
+        if isPlain { plainCount += 1 }
+        slots[slot] = Slot(high: hash.high, at: at, low: hash.low, state: isPlain ? [.used, .plain] : .used)
+        latest = max(latest, at)
+    }
+
+    func forEachException(_ body: (Hash, Int64) -> Void) {
+        for slot in slots where slot.state == .used { body(Hash(high: slot.high, low: slot.low), slot.at) }
+    }
+
+    /// Calls `body` with the instants of keys that have no row.
+    func forEachAbsent(_ body: (Hash, Int64) -> Void) {
+        for slot in slots where slot.state.isDisjoint(with: .present) && slot.state.contains(.used) {
+            body(Hash(high: slot.high, low: slot.low), slot.at)
+        }
+    }
+
+    /// The instant that more than half of the exceptions have; an arbitrary one if no instant has a majority.
+    func mostCommonException() -> Int64 {
+        var found = Int64.min, votes = 0
+        for slot in slots where slot.state == .used {
+            if votes == 0 { found = slot.at }
+            votes += slot.at == found ? 1 : -1
+        }
+        return found
+    }
+}
+
+/// Hashes keys: 96 bits with a random seed, so a collision of two keys is not to be expected with any number of rows.
+struct KeyHasher: Sendable {
+    struct Hash: Hashable {
+        let high: UInt64
+        let low: UInt32
+    }
+
+    private let seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
 
     /// The hash of a key in a column of a statement's row; nil if the value is not a key.
     func hash(_ row: KeyedStatement, _ column: Int32) -> Hash? {
@@ -66,58 +124,5 @@ final class InstantTable {
         guard isKey else { return nil }
         add(high >> 32)
         return Hash(high: high, low: UInt32(truncatingIfNeeded: low >> 32))
-    }
-
-    /// The slot of a key, or an empty slot for it; nil if the table is full.
-    func slot(of hash: Hash) -> Int? {
-        var slot = Int(truncatingIfNeeded: hash.high >> 8) & mask
-        while states[slot] != 0 {
-            if highs[slot] == hash.high, lows[slot] == hash.low { return slot }
-            slot = (slot + 1) & mask
-        }
-        return count < limit ? slot : nil
-    }
-
-    func isUsed(_ slot: Int) -> Bool { states[slot] != 0 }
-
-    func at(_ slot: Int) -> Int64 { instants[slot] }
-
-    /// Whether the instant in a slot equals the row's own timestamp.
-    func isPlain(_ slot: Int) -> Bool { states[slot] & 1 != 0 }
-
-    /// Records that the table has a row for a slot's key. Do not call ``set(_:_:at:isPlain:)`` afterwards.
-    func setPresent(_ slot: Int) { states[slot] |= 4 }
-
-    func set(_ slot: Int, _ hash: Hash, at: Int64, isPlain: Bool) {
-        switch states[slot] {
-        case 0: count += 1
-        case 1: plainCount -= 1
-        default: break
-        }
-        if isPlain { plainCount += 1 }
-        highs[slot] = hash.high
-        lows[slot] = hash.low
-        instants[slot] = at
-        states[slot] = isPlain ? 1 : 2
-        latest = max(latest, at)
-    }
-
-    func forEachException(_ body: (Hash, Int64) -> Void) {
-        for slot in 0...mask where states[slot] == 2 { body(Hash(high: highs[slot], low: lows[slot]), instants[slot]) }
-    }
-
-    /// Calls `body` with the instants of keys that have no row.
-    func forEachAbsent(_ body: (Hash, Int64) -> Void) {
-        for slot in 0...mask where states[slot] == 1 || states[slot] == 2 { body(Hash(high: highs[slot], low: lows[slot]), instants[slot]) }
-    }
-
-    /// The instant that more than half of the exceptions have; an arbitrary one if no instant has a majority.
-    func mostCommonException() -> Int64 {
-        var found = Int64.min, votes = 0
-        for slot in 0...mask where states[slot] == 2 {
-            if votes == 0 { found = instants[slot] }
-            votes += instants[slot] == found ? 1 : -1
-        }
-        return found
     }
 }

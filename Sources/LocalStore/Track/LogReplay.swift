@@ -1,4 +1,5 @@
 import GRDB
+import Platform
 import SnapshotModel
 import StrictText
 
@@ -6,63 +7,81 @@ import StrictText
 /// `snapsync_changes`.
 struct LogReplay {
     /// How many rows one pass over the log covers.
-    private static let passSize = 690_000
+    private static let passSize = 1_100_000
 
     private let transaction: LocalTransaction
     private let schema: DatasetSchema
     private let id: Int64
+    /// The sequence numbers of the log's parts.
+    private let parts: [ClosedRange<Int64>]
+    private let reader: LogReader
     private let entries: KeyedStatement
+    private let ahead: ReadSession?
     private let unit: TimestampUnit?
     /// The most rows that may be exceptions.
     private let limit: Int
-    /// The query of the instant that the applied version records for a key; nil if it records none.
+    /// The query of the instant that the applied version records for the key of an entry; nil if it records none.
     private let published: KeyedStatement?
     /// The latest of those recorded instants.
     private let latestPublished: Int64
     /// The time of the applied version in microseconds; nil if no version has had the dataset yet.
     private let version: Int64?
 
-    init(_ transaction: LocalTransaction, _ schema: DatasetSchema, id: Int64, limit: Int) throws {
+    /// - Parameters:
+    ///   - parts: the sequence numbers of the log's parts, in order.
+    ///   - limit: the most rows that may be exceptions.
+    ///   - ahead: a connection on which another thread decodes parts ahead; nil to do without.
+    init(
+        _ transaction: LocalTransaction, _ schema: DatasetSchema, id: Int64, _ parts: [ClosedRange<Int64>], limit: Int, ahead: ReadSession?
+    ) throws {
         self.transaction = transaction
         self.schema = schema
         self.id = id
         self.limit = limit
+        self.ahead = ahead
+        self.parts = parts
         unit = schema.timestampUnit
-        let key = schema.keySQL.unlogged("key")
-        entries = try KeyedStatement(
-            transaction.db,
-            "SELECT seq, \(key), clock, stamp, seen, kind FROM snapsync_log WHERE dataset = ? AND key IS NOT NULL\(schema.hasSimpleKey ? "" : " AND \(key) IS NOT NULL") ORDER BY seq"
-        )
+        reader = LogReader(schema, id: id)
+        entries = try reader.statement(transaction.db)
         let tables = [LocalTable.instants.name, LocalTable.tombstones.name]
         let latest = try tables.compactMap {
             try KeyedStatement(transaction.db, "SELECT max(at) FROM \($0) WHERE dataset = ?").bind(.integer(id)).integer()
         }.max()
         latestPublished = latest ?? .min
+        let key = "(SELECT \(schema.keySQL.unlogged("key")) FROM snapsync_log WHERE seq = ?2)"
         published =
             latest == nil
             ? nil
             : try KeyedStatement(
-                transaction.db, "SELECT coalesce(\(tables.map { "(SELECT at FROM \($0) WHERE dataset = ?1 AND key = ?2)" }.joined(separator: ", ")))")
+                transaction.db, "SELECT coalesce(\(tables.map { "(SELECT at FROM \($0) WHERE dataset = ?1 AND key = \(key))" }.joined(separator: ", ")))")
         version = try transaction.datasetStates.versionTime(of: schema)?.microseconds
     }
 
+    /// The ranges of the sequence numbers up to `last`; entries before `first` are in the first one.
+    static func parts(from first: Int64, upTo last: Int64, size: Int64) -> [ClosedRange<Int64>] {
+        let size = max(size, (last - first) >> 12)
+        let ends = stride(from: first + size - 1, to: last, by: Int(size)) + [last]
+        return zip([.min] + ends.map { $0 + 1 }, ends).map { $0...$1 }
+    }
+
     /// - Returns: nil if the log does not say enough to compute the instants.
-    func run(rowCount: Int, last: Int64) throws -> RewrittenTable? {
+    func run(rowCount: Int) throws -> RewrittenTable? {
+        guard let first = parts.first?.lowerBound, let last = parts.last?.upperBound else { return nil }
         let passCount = (rowCount + Self.passSize - 1) / Self.passSize
-        let table = InstantTable(slotCount: Self.slotCount(for: rowCount / passCount))
+        var table = InstantTable(for: rowCount / passCount)
         var latest = Int64.min
         var plainCount = 0
         var exceptions: [InstantTable.Hash: Int64] = [:]
         var common: CommonInstant?
         for pass in 0..<passCount {
             table.clear()
-            guard try replay(pass, of: passCount, into: table) else { return nil }
+            guard try replay(pass, of: passCount, into: &table) else { return nil }
             latest = max(latest, table.latest)
             // Keys fall into passes at random, so the first pass shows whether the rows were written by a statement that left their timestamps
             // alone.
             if pass == 0, table.count - table.plainCount > limit { common = CommonInstant(at: table.mostCommonException()) }
             if common != nil {
-                guard try compare(pass, of: passCount, with: table, &common!) else { return nil }
+                guard try compare(pass, of: passCount, with: &table, &common!) else { return nil }
                 continue
             }
             plainCount += table.plainCount
@@ -71,13 +90,14 @@ struct LogReplay {
         }
         let at = Instant(microseconds: latest)
         if let common {
-            guard common.count + common.instants.count == rowCount, let gone = try resolve(common.gone, table), gone.presentCount == 0 else { return nil }
+            guard common.count + common.instants.count == rowCount else { return nil }
+            guard let gone = try resolve(common.gone, first...last), gone.presentCount == 0 else { return nil }
             return RewrittenTable(
                 sequence: last, latest: at, rowCount: rowCount, common: Instant(microseconds: common.at),
                 instants: common.instants.sorted { $0.key < $1.key }, deletions: gone.deletions)
         }
         guard plainCount <= rowCount, plainCount + exceptions.count >= rowCount else { return nil }
-        guard let found = try resolve(exceptions, table), plainCount + found.presentCount == rowCount else { return nil }
+        guard let found = try resolve(exceptions, first...last), plainCount + found.presentCount == rowCount else { return nil }
         return RewrittenTable(sequence: last, latest: at, rowCount: rowCount, common: nil, instants: found.instants, deletions: found.deletions)
     }
 
@@ -97,13 +117,13 @@ struct LogReplay {
     /// Goes through the table's rows, because an entry without a timestamp does not say whether its row still exists.
     ///
     /// - Returns: false if a row has no entry, or if there are too many exceptions.
-    private func compare(_ pass: Int, of passCount: Int, with table: InstantTable, _ common: inout CommonInstant) throws -> Bool {
+    private func compare(_ pass: Int, of passCount: Int, with table: inout InstantTable, _ common: inout CommonInstant) throws -> Bool {
         let key = schema.keySQL, name = schema.table.sqlIdentifier
         let keys = try KeyedStatement(transaction.db, "SELECT \(key.value(of: "t")) FROM \(name) t WHERE \(key.isNotNull("t")) ORDER BY \(key.list())").bind()
         defer { keys.end() }
         while try keys.step() {
-            guard let hash = table.hash(keys, 0) else { return false }
-            guard passCount == 1 || Int(hash.high % UInt64(passCount)) == pass else { continue }
+            guard let hash = reader.hasher.hash(keys, 0) else { return false }
+            guard Self.covers(hash, pass, passCount) else { continue }
             guard let slot = table.slot(of: hash), table.isUsed(slot) else { return false }
             table.setPresent(slot)
             if !table.isPlain(slot), table.at(slot) == common.at {
@@ -124,36 +144,66 @@ struct LogReplay {
             .bind(.key(key)).integer() == at
     }
 
-    /// The number of slots for `count` keys, at least half as many again: keys fall into passes at random, and a third of the slots should stay
-    /// empty.
-    private static func slotCount(for count: Int) -> Int {
-        var slots = 1 << 10
-        while slots < count + count / 2 { slots *= 2 }
-        return slots
+    private static func covers(_ hash: KeyHasher.Hash, _ pass: Int, _ passCount: Int) -> Bool {
+        passCount == 1 || Int(hash.high % UInt64(passCount)) == pass
     }
 
     /// Replays the entries of the keys of one pass. Returns false at an entry that cannot be replayed.
-    private func replay(_ pass: Int, of passCount: Int, into table: InstantTable) throws -> Bool {
-        try entries.bind(.integer(id))
-        defer { entries.end() }
-        var replaced: (hash: InstantTable.Hash, stamp: LoggedStamp)?
-        while try entries.step() {
-            guard let hash = table.hash(entries, 1) else { return false }
-            let kind = entries.integer(5)
-            if kind == LogEntryKind.overwritten.rawValue {
-                replaced = LoggedStamp(entries.timestamp(4)).map { (hash, $0) }
+    ///
+    /// Decoding takes three times as long as what follows, so the other thread decodes two parts of three.
+    private func replay(_ pass: Int, of passCount: Int, into table: inout InstantTable) throws -> Bool {
+        var replaced: Replaced?
+        let isWanted: @Sendable (KeyHasher.Hash) -> Bool = { Self.covers($0, pass, passCount) }
+        guard let ahead else {
+            return try parts.allSatisfy { sequences in
+                try reader.part(entries, sequences, where: isWanted).map { try apply($0, &replaced, to: &table) } ?? false
+            }
+        }
+        let queue = OrderedQueue<LogReader.Part?>(window: 4)
+        let others = parts.indices.filter { $0 % 3 > 0 }.map { parts[$0] }
+        return try BlockingThreads.run(
+            1,
+            { [reader] _ in
+                do {
+                    try ahead.withReader(0) { other in
+                        let statement = try reader.statement(other.transaction.db)
+                        for (number, sequences) in others.enumerated() {
+                            guard queue.put(try reader.part(statement, sequences, where: isWanted), at: number) else { return }
+                        }
+                    }
+                } catch {
+                    queue.fail(error)
+                }
+            }
+        ) {
+            // Where this thread ends early, the other one must not wait for it.
+            defer { queue.fail(CancellationError()) }
+            return try parts.indices.allSatisfy { number in
+                let part = try number % 3 == 0 ? reader.part(entries, parts[number], where: isWanted) : queue.take() ?? nil
+                return try part.map { try apply($0, &replaced, to: &table) } ?? false
+            }
+        }
+    }
+
+    /// The timestamp of a row that the next insertion of its key overwrites.
+    private typealias Replaced = (hash: KeyHasher.Hash, stamp: LoggedStamp)
+
+    /// Replays the entries of a part. Returns false at an entry that cannot be replayed.
+    private func apply(_ part: LogReader.Part, _ replaced: inout Replaced?, to table: inout InstantTable) throws -> Bool {
+        var stamps = part.stamps[...]
+        for (position, entry) in part.entries.enumerated() {
+            let stamp = stamps.first?.position == position ? stamps.removeFirst().stamp : nil
+            if entry.kind == LogEntryKind.overwritten.rawValue {
+                replaced = stamp.map { (entry.hash, $0) }
                 continue
             }
-            guard passCount == 1 || Int(hash.high % UInt64(passCount)) == pass else { continue }
-            guard kind != LogEntryKind.mayBeReplaced.rawValue, kind != LogEntryKind.compared.rawValue else { return false }
+            guard entry.kind != LogEntryKind.mayBeReplaced.rawValue, entry.kind != LogEntryKind.compared.rawValue else { return false }
             var under: LoggedStamp?
-            if let found = replaced, found.hash == hash { (under, replaced) = (found.stamp, nil) }
-            let clock = entries.integer(2) * 1000, isInsert = kind == LogEntryKind.inserted.rawValue
-            let stamp = entries.timestamp(3)
-            let own = RowInstant.instant(of: stamp, unit)?.microseconds
-            let repeats = isInsert && under != nil && LoggedStamp(stamp) == under
-            let wanted = min(repeats ? clock : own ?? clock, clock)
-            guard let slot = table.slot(of: hash) else { return false }
+            if let found = replaced, found.hash == entry.hash { (under, replaced) = (found.stamp, nil) }
+            let clock = entry.clock, isInsert = entry.kind == LogEntryKind.inserted.rawValue
+            let repeats = try isInsert && under != nil && (stamp ?? self.stamp(of: entry)) == under
+            let wanted = min(repeats ? clock : entry.own ?? clock, clock)
+            guard let slot = table.slot(of: entry.hash) else { return false }
             var at = wanted
             if table.isUsed(slot) {
                 let before = table.at(slot)
@@ -161,28 +211,36 @@ struct LogReplay {
                 guard before < clock + 1000 else { return false }
                 at = max(at, ChangeLog.next(before))
             } else {
-                let old = replacedInstant(isInsert: isInsert, under: under, clock: clock)
+                let old = replacedInstant(entry, under: under)
                 // If the wanted instant is later than everything that was published, the lookup for this key is unnecessary.
-                if wanted <= max(latestPublished, old ?? .min), let seen = try publishedInstant() ?? old { at = max(at, ChangeLog.next(seen)) }
+                if wanted <= max(latestPublished, old ?? .min), let seen = try publishedInstant(of: entry) ?? old { at = max(at, ChangeLog.next(seen)) }
             }
             // An entry without a timestamp does not say whether the row still exists, nor which timestamp it has.
-            table.set(slot, hash, at: at, isPlain: own == at)
+            table.set(slot, entry.hash, at: at, isPlain: entry.own == at)
         }
         return true
     }
 
-    /// The instant that the applied version records for the key of the current entry; nil if the version relies on the row's own timestamp.
-    private func publishedInstant() throws -> Int64? { try published?.bind(.integer(id), .column(1, of: entries)).integer() }
+    /// The timestamp of an entry's row, where another part of the log has the row that it overwrote.
+    private func stamp(of entry: LogReader.Entry) throws -> LoggedStamp? {
+        let row = try KeyedStatement(transaction.db, "SELECT stamp FROM snapsync_log WHERE seq = ?").bind(.integer(entry.sequence))
+        defer { row.end() }
+        return try row.step() ? LoggedStamp(row.timestamp(0)) : nil
+    }
+
+    /// The instant that the applied version records for the key of an entry; nil if the version relies on the row's own timestamp.
+    private func publishedInstant(of entry: LogReader.Entry) throws -> Int64? {
+        try published?.bind(.integer(id), .integer(entry.sequence)).integer()
+    }
 
     /// The timestamp of the row that the first change of a key replaces, in microseconds, limited to what a version can have said.
-    private func replacedInstant(isInsert: Bool, under: LoggedStamp?, clock: Int64) -> Int64? {
+    private func replacedInstant(_ entry: LogReader.Entry, under: LoggedStamp?) -> Int64? {
         guard let version else { return nil }
-        let old = isInsert ? nil : ChangeLog.seen(entries.timestamp(4), unit)
-        return [old, under?.instant(unit)].compactMap { $0?.microseconds }.max().map { min($0, max(version, clock)) }
+        return [entry.seen, under?.instant(unit)?.microseconds].compactMap(\.self).max().map { min($0, max(version, entry.clock)) }
     }
 
     /// Finds the keys of the exceptions, and whether their rows still exist.
-    private func resolve(_ exceptions: [InstantTable.Hash: Int64], _ table: InstantTable) throws -> (
+    private func resolve(_ exceptions: [InstantTable.Hash: Int64], _ sequences: ClosedRange<Int64>) throws -> (
         instants: [(key: EntityKey, at: Instant?)], deletions: [(EntityKey, Instant)], presentCount: Int
     )? {
         guard !exceptions.isEmpty else { return ([], [], 0) }
@@ -193,10 +251,10 @@ struct LogReplay {
         let row = try KeyedStatement(
             transaction.db,
             "SELECT \(schema.ownInstantSQL) FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "?1"))")
-        try entries.bind(.integer(id))
+        try reader.bind(entries, to: sequences)
         defer { entries.end() }
         while !waiting.isEmpty, try entries.step() {
-            guard let hash = table.hash(entries, 1), let at = waiting.removeValue(forKey: hash) else { continue }
+            guard let hash = reader.hasher.hash(entries, 1), let at = waiting.removeValue(forKey: hash) else { continue }
             guard let key = entries.key(1), schema.keyShape.holds(key) else { return nil }
             let isThere = try row.bind(.key(key)).step()
             defer { row.end() }
