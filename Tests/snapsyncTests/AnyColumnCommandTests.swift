@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Columns of type `any`: what a key-value table of an application holds arrives with its storage classes.
-@Suite struct AnyColumnCommandTests {
+@Suite(.runsPrograms) struct AnyColumnCommandTests {
     private static let datasets = """
         {"formatVersion": 1, "datasets": [{"name": "prefs", "table": "meta", "key": "name", "columns": [
           {"name": "name", "type": "text"}, {"name": "value", "type": "any", "optional": true}, {"name": "sort", "type": "any"}]}]}

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// An application's own triggers: after an import every synced table is what the version says, and tables that are not synced follow.
-@Suite struct ApplicationTriggerTests {
+@Suite(.runsPrograms) struct ApplicationTriggerTests {
     /// A shelf: a cascade by hand, a touch trigger, a trigger that fills another synced table, one that goes round, and, not synced, counters,
     /// an audit log and a full-text index over rows whose only key is text.
     private static let schema = """

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The words of the command line, however the program was started.
-@Suite struct ArgumentTests {
+@Suite(.runsPrograms) struct ArgumentTests {
     @Test func wordsAreThoseThatTheProcessWasStartedWith() {
         #expect(ProgramArguments.words == Array(CommandLine.arguments.dropFirst()))
         #expect(!ProgramArguments.words.isEmpty)

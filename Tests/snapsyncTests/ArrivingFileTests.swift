@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A file of which only a beginning is there is waited for while it is young, and is damage once it is old.
-@Suite struct ArrivingFileTests {
+@Suite(.runsPrograms) struct ArrivingFileTests {
     private static let waits = "still arriving"
 
     /// Cuts a file in half, as a transport that writes in place leaves it for a while. Returns what it held.

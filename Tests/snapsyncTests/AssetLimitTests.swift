@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// An asset that comes close to its limit is told, one beyond it is not published.
-@Suite struct AssetLimitTests {
+@Suite(.runsPrograms) struct AssetLimitTests {
     @Test func assetBeyondTheLimitIsNotPublished() throws {
         let scene = try Scene()
         try scene.succeed("generate --db phone.db --notifications 300 --buckets 4")

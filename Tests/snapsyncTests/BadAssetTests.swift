@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Assets that are damaged, cut, swapped, oversized, missing, or not files at all.
-@Suite struct BadAssetTests {
+@Suite(.runsPrograms) struct BadAssetTests {
     @Test func everyFlippedBitIsFound() throws {
         let cloud = try DamagedCloud()
         let count = try cloud.scene.scratch.read(cloud.asset).count

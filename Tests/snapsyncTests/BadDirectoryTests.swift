@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Directories that are missing, empty, no cloud, or a cloud of another time.
-@Suite struct BadDirectoryTests {
+@Suite(.runsPrograms) struct BadDirectoryTests {
     private static let commands = [
         "import --db watch.db", "sync --db watch.db", "status --db watch.db", "verify --db watch.db", "export --db phone.db", "sync --db phone.db",
     ]

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Rows that cannot travel: an export says which and why, and publishes nothing.
-@Suite struct BadRowTests {
+@Suite(.runsPrograms) struct BadRowTests {
     /// How a row of a built-in table is spoilt, and what the refusal says.
     private static let rows: [(sql: String, says: [String])] = [
         ("UPDATE notifications SET attachments = '[1,' WHERE id = 'n'", ["key \"n\"", "column attachments", "not one JSON value"]),

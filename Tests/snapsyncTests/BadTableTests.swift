@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Tables that do not match their dataset file, and dataset files that cannot be read.
-@Suite struct BadTableTests {
+@Suite(.runsPrograms) struct BadTableTests {
     private static let datasets = """
         {"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "columns": [
           {"name": "id", "type": "text"}, {"name": "size", "type": "integer", "column": "squareMetres", "optional": true}]}]}

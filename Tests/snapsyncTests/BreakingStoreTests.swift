@@ -5,7 +5,7 @@ import Testing
 /// Stores that let two writers have one key. A cloud in such a store has one publisher, or none.
 ///
 /// rclone ignores the condition of a `PUT`. Moto keeps it for one writer after another, and lets several win a race.
-struct BreakingStoreTests {
+@Suite(.runsPrograms) struct BreakingStoreTests {
     @Test(.enabled(if: BucketServer.rclone.isAvailable)) func storeWithoutTheConditionIsFoundOut() throws {
         try findOut(BucketServer.rclone.get(), saying: "a second PUT to one key gets 200, and the first object is gone")
     }

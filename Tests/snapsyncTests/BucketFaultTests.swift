@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// One request of a sync is spoiled by a proxy in front of a real object store. Whatever the store has done by then, no edit is lost, and each is published once.
-@Suite(.enabled(if: BucketServer.isAvailable))
+@Suite(.runsPrograms, .enabled(if: BucketServer.isAvailable))
 struct BucketFaultTests {
     /// `Tests/Servers/faulty_proxy.py` says what they are, and which exit codes a run may have: one attempt that fails is made again, but a refusal is not.
     private static let faults: [(name: String, codes: Set<Int32>)] =

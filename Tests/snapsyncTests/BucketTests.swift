@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The built command with a cloud in a bucket of a real object store.
-@Suite(.enabled(if: BucketServer.isAvailable))
+@Suite(.runsPrograms, .enabled(if: BucketServer.isAvailable))
 struct BucketTests {
     @Test func aWriterAndAReaderShareABucket() throws {
         let devices = try BucketScene()

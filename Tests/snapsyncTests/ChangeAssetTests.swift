@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A dataset beyond a megabyte travels as what changed, and every version can still be had whole.
-@Suite struct ChangeAssetTests {
+@Suite(.runsPrograms) struct ChangeAssetTests {
     private static let assets = "\(Scene.zone)/assets/notifications_data"
 
     /// Version 1 is large; versions 2 and 3 are changes: edits, deletions, additions.

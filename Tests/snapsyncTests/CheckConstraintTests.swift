@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// CHECK constraints and defaults: what `--create` makes of them, and rows that break a constraint of another device.
-@Suite(.timeLimit(.minutes(60))) struct CheckConstraintTests {
+@Suite(.runsPrograms, .timeLimit(.minutes(60))) struct CheckConstraintTests {
     private static let trade = """
         CREATE TABLE goods(id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 40), price NUMERIC DEFAULT 0, stock INTEGER NOT NULL DEFAULT -1,
             state TEXT NOT NULL DEFAULT 'new' CHECK(state IN ("new", 'old')), made TEXT DEFAULT CURRENT_TIMESTAMP, code TEXT DEFAULT (hex(randomblob(2))),

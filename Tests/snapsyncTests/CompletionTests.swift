@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What a shell offers, asked of bash itself with the script that the built command prints.
-@Suite struct CompletionTests {
+@Suite(.runsPrograms) struct CompletionTests {
     /// What bash offers for the last of the words. The words before `snapsync` are commands for bash.
     private func offered(_ words: [String], in scene: Scene) throws -> [String] {
         try scene.scratch.write(BuiltCommand.run(["--generate-completion-script", "bash"]).text, to: "completion.bash")

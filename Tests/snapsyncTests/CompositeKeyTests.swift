@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Keys of several columns, of bytes, of real numbers, and of text in any case, moved by `snapsync`; `sqlite3` of Python is the judge.
-@Suite struct CompositeKeyTests {
+@Suite(.runsPrograms) struct CompositeKeyTests {
     private static let schema = """
         CREATE TABLE order_lines(order_id INTEGER NOT NULL, line INTEGER NOT NULL, item TEXT, changed TEXT NOT NULL, PRIMARY KEY(order_id, line));
         CREATE TABLE post_tags(post TEXT NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(post, tag)) WITHOUT ROWID;

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// An edit that loses is in the conflict journal, and can be brought back.
-@Suite struct ConflictTests {
+@Suite(.runsPrograms) struct ConflictTests {
     private static let datasets = """
         {"formatVersion":1,"datasets":[
           {"name":"task","key":"id","timestamp":"changed","columns":[{"name":"id","type":"text"},{"name":"title","type":"text"},

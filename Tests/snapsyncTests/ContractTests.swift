@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The command takes and prints what the documents say, no more and no less.
-@Suite struct ContractTests {
+@Suite(.runsPrograms) struct ContractTests {
     /// What the built command says of its own arguments.
     private struct Help: Decodable {
         struct Command: Decodable {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Tables that the toolkit has never seen, with the values that encoders get wrong, moved by `snapsync` alone.
-@Suite struct CustomTableTests {
+@Suite(.runsPrograms) struct CustomTableTests {
     /// One row of everything, written by another SQLite than the command's, which binds what SQL text cannot say.
     private static let fill = """
         import sqlite3, struct, sys

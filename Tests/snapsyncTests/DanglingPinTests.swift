@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A pin whose checkpoint is gone: it does not come about by a prune, it stops nothing else where it is there, and `unpin` ends it.
-@Suite struct DanglingPinTests {
+@Suite(.runsPrograms) struct DanglingPinTests {
     private static let checkpoint = "\(Scene.zone)/checkpoints/00000000000000000002.json"
 
     /// A writer with versions 1 to 8, and version 2 pinned; old.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The worked examples of `docs/datasets.md`, run as they stand there.
-@Suite struct DatasetsPageTests {
+@Suite(.runsPrograms) struct DatasetsPageTests {
     /// A fenced block of the page.
     private struct Block {
         let language: String

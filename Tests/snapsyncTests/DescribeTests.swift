@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `describe` and `init --tables`: datasets made from what a database declares and holds.
-@Suite struct DescribeTests {
+@Suite(.runsPrograms) struct DescribeTests {
     private static let schema = """
         CREATE TABLE entries(id INTEGER PRIMARY KEY, shelf TEXT NOT NULL REFERENCES shelves(code), title VARCHAR(80) NOT NULL, draft BOOLEAN NOT NULL, extra JSON,
             price DECIMAL(10,2), seen DATETIME, created_at TEXT NOT NULL, updated_at TEXT NOT NULL, cover BLOB, length INTEGER AS (length(title)));

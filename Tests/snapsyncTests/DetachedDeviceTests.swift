@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A database that was detached is the same device again at its next `init`; a copy of it is not.
-@Suite struct DetachedDeviceTests {
+@Suite(.runsPrograms) struct DetachedDeviceTests {
     /// A writer and a reader `watch.db` under a name that `init` made; both have version 1.
     private func scene() throws -> (Scene, device: String) {
         let scene = try Scene.phone()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `diff`: which entities differ, told without reading what is the same.
-@Suite struct DiffTests {
+@Suite(.runsPrograms) struct DiffTests {
     private func lines(_ scene: Scene, _ line: String) throws -> [[String: Any]] {
         try scene.succeed("\(line) --json").split(separator: "\n").map { try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]) }
     }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `doctor` names what is wrong with a database and its syncing, and the command that it names mends it.
-@Suite struct DoctorDatabaseTests {
+@Suite(.runsPrograms) struct DoctorDatabaseTests {
     private func scene() throws -> Scene {
         let scene = try Scene.phoneAndWatch()
         try scene.database("phone.db").run("PRAGMA journal_mode = WAL")

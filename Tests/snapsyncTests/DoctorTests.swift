@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `doctor` names what is wrong with a directory and a zone, and ends with the code of the worst.
-@Suite struct DoctorTests {
+@Suite(.runsPrograms) struct DoctorTests {
     /// A writer with three versions in a WAL database, and a reader that has them all.
     private func scene() throws -> Scene {
         let scene = try Scene.phone()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Two rows of one version that hold a UNIQUE value of this device's table, whose index the other device's table lacks: U12 in docs/sync.md.
-@Suite(.timeLimit(.minutes(60))) struct DuplicateValueTests {
+@Suite(.runsPrograms, .timeLimit(.minutes(60))) struct DuplicateValueTests {
     /// How the UNIQUE values are declared: columns of the table, and an index.
     static let declarations = [
         ("low TEXT AS (lower(mail)) STORED UNIQUE", ""), ("low TEXT AS (lower(mail)) VIRTUAL", "CREATE UNIQUE INDEX i ON u(low)"),

@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// What has to be on the disk before the next thing happens is there: told by the system calls of the built command.
-@Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/strace"), "strace tells the system calls")) struct DurabilityOrderTests {
+@Suite(.runsPrograms, .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/strace"), "strace tells the system calls"))
+struct DurabilityOrderTests {
     /// The calls of a run that make something durable or give or take a name, one a line, with the paths of their descriptors.
     private func calls(_ line: String, in scene: Scene) throws -> [String] {
         let run = try ProgramRun(

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The worked examples under `Fixtures/Examples` do what their READMEs show, command by command.
-@Suite struct ExampleTests {
+@Suite(.runsPrograms) struct ExampleTests {
     private static let folder = CommandPage.root.appendingPathComponent("Fixtures/Examples").path
 
     /// Every folder with a README.

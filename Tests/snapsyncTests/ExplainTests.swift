@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Looking up an error by its number, its name, or the identifier that another command printed.
-@Suite struct ExplainTests {
+@Suite(.runsPrograms) struct ExplainTests {
     @Test func anErrorIsLookedUpByWhatACommandPrinted() throws {
         let scene = try Scene()
         let run = try scene.run("status --db none.db --json")

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The lines that schedulers run are read without the parser; the same words in another spelling, which the parser reads, do the same.
-@Suite struct FastPathArgumentsTests {
+@Suite(.runsPrograms) struct FastPathArgumentsTests {
     /// Lines and, word for word, what they are in a spelling that only the parser takes.
     @Test(arguments: [
         ("sync --db phone.db", "sync --db=phone.db"), ("sync --quiet --db phone.db", "sync --quiet --db=phone.db"),

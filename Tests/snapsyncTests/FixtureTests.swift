@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The frozen files of format version 1 are read as they always were; see `Fixtures/README.md`.
-@Suite struct FixtureTests {
+@Suite(.runsPrograms) struct FixtureTests {
     /// A scene with a copy of a folder of fixtures in it.
     private func scene(_ folder: String) throws -> Scene {
         let scene = try Scene()

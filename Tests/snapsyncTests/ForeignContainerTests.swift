@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Containers that other programs make, brought in with `import --file`, without any cloud.
-@Suite struct ForeignContainerTests {
+@Suite(.runsPrograms) struct ForeignContainerTests {
     private static let notifications = NotificationsDataContainer(
         notifications: [
             SnapshotModel.Notification(

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Databases as applications make them: `--tables all` carries them, or lists at once what it cannot carry, with a way out that works as it is printed.
-@Suite(.timeLimit(.minutes(60))) struct ForeignSchemaTests {
+@Suite(.runsPrograms, .timeLimit(.minutes(60))) struct ForeignSchemaTests {
     /// A writer `a.db` with these tables, and a device `b.db` made from the zone.
     private func scene(_ sql: String, _ role: String = "writer", _ other: String = "reader") throws -> Scene {
         let scene = try Scene()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Commits, indexes and blocks that lie though every checksum fits: made by a hostile or broken program, not by a bad disk.
-@Suite struct ForgedCloudTests {
+@Suite(.runsPrograms) struct ForgedCloudTests {
     private static let asset = "commit['saved'][0]['fields']['dataFile']['value']"
 
     @Test func pathsInACommitStayInTheirPlace() throws {

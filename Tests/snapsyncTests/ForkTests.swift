@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Two commits of one number, as a tool that replicates folders leaves them: seen, said, and healed with nothing lost.
-@Suite struct ForkTests {
+@Suite(.runsPrograms) struct ForkTests {
     private static let copy = "00000000000000000002.sync-conflict-20260301-081500-7KQ2M4A.json"
 
     private func titles(_ scene: Scene, _ database: String) throws -> String {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The frozen sealed zones of `Fixtures` are read as they always were: `sealed-1`, and `sealed-2`, which is padded and has keys of X-Wing.
-@Suite(.enabled(if: SignedScene.isAvailable)) struct FrozenSealedZoneTests {
+@Suite(.runsPrograms, .enabled(if: SignedScene.isAvailable)) struct FrozenSealedZoneTests {
     private static let files = ["buckets-1.json", "buckets-4.json", "notifications-1.json", "notifications-4.json"]
 
     /// A scene with a copy of the fixture's cloud, and the recovery code.

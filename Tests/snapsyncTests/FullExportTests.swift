@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What mends a cloud whose newest asset is damaged or gone.
-@Suite struct FullExportTests {
+@Suite(.runsPrograms) struct FullExportTests {
     @Test func fullExportMendsADamagedCloudThoughNothingChanged() throws {
         let scene = try Scene.phone()
         let asset = scene.scratch.path(try scene.asset("notifications"))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Turning sync on and off, the entitlement, and the settings file that the choice is bound to, as an operator sees them.
-@Suite struct GateTests {
+@Suite(.runsPrograms) struct GateTests {
     private static let off = ["sync is turned off", "turn it on with: snapsync enable --db "]
 
     @Test func offMeansThatTheCloudIsNotTouched() throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The rules that say no before anything is changed: who publishes, what a first import may replace, what is older.
-@Suite struct GuardTests {
+@Suite(.runsPrograms) struct GuardTests {
     @Test func readerDoesNotPublish() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.database("watch.db").run("UPDATE notifications SET title = 'mine'")

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A reader's sync that imports and cannot send says so until it can.
-@Suite struct HalfSyncTests {
+@Suite(.runsPrograms) struct HalfSyncTests {
     @Test func aFailureToSendIsNotedAndEndsTheLastSuccess() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.succeed("sync --db watch.db")

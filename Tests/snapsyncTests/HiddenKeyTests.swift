@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Tables without a key, which travel by their rowids.
-@Suite struct HiddenKeyTests {
+@Suite(.runsPrograms) struct HiddenKeyTests {
     private static let datasets = """
         {"formatVersion": 1, "datasets": [{"name": "log", "key": "number", "columns": [
           {"name": "number", "type": "integer", "column": "rowid"}, {"name": "line", "type": "text", "optional": true}]}]}

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Errors name what is wrong and what mends it: not the disk or the writer for what a schema, a dataset file or a mode does.
-@Suite struct HintTests {
+@Suite(.runsPrograms) struct HintTests {
     private static let file =
         #"{"formatVersion":1,"datasets":[{"name":"things","key":"id","timestamp":"u","columns":[{"name":"id","type":"text"},{"name":"v","type":"text"},{"name":"u","type":"text"}]}]}"#
     private static let table = "CREATE TABLE things(id TEXT PRIMARY KEY NOT NULL, v TEXT, u TEXT NOT NULL);"

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What anyone who may write to the directory can put there: no command leaves the directory, hangs, or takes it for what it is not.
-@Suite struct HostileFileTests {
+@Suite(.runsPrograms) struct HostileFileTests {
     /// A writer, a reader that has sent a message, and a reader that has nothing yet; a good copy of it all in `good`.
     private func prepare() throws -> Scene {
         let scene = try Scene.phoneAndWatch(notifications: 3, buckets: 1)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Names that would be SQL, or that a terminal would obey.
-@Suite struct HostileNameTests {
+@Suite(.runsPrograms) struct HostileNameTests {
     /// Names of tables and of columns, as they are.
     private static let names = [
         "\"; DROP TABLE victim; --", "'); DELETE FROM victim; --", "[x]", "`y`", "select", "order by 1", "a\"\"b", "ünï \u{1F6F0}\u{FE0F}", "%s %n", "?1", ":a",

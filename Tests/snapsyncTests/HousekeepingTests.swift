@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Where the cloud lies and what the devices are called, changed after `init`, by the built command.
-@Suite struct HousekeepingTests {
+@Suite(.runsPrograms) struct HousekeepingTests {
     @Test(arguments: [false, true]) func aMovedCloudIsFoundAgain(byTakeOver: Bool) throws {
         let scene = try Scene.phoneAndWatch()
         try FileManager.default.createDirectory(atPath: scene.scratch.path("new"), withIntermediateDirectories: true)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The sessions of `docs/howto.md`, run as they stand there.
-@Suite struct HowToPageTests {
+@Suite(.runsPrograms) struct HowToPageTests {
     /// The page's sections, by their headings.
     private static func sections() throws -> [String: String] {
         let page = try String(contentsOf: CommandPage.root.appendingPathComponent("docs/howto.md"), encoding: .utf8)
@@ -49,7 +49,7 @@ import Testing
 }
 
 /// The session of `docs/tutorial.md`, run as it stands there on the database that it shows.
-@Suite struct TutorialPageTests {
+@Suite(.runsPrograms) struct TutorialPageTests {
     @Test func tutorialDoesWhatItShows() throws {
         let scratch = try ScratchDirectory()
         let page = try String(contentsOf: CommandPage.root.appendingPathComponent("docs/tutorial.md"), encoding: .utf8)

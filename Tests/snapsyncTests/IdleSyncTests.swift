@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A sync with nothing to do writes no byte, lists no directory and reads no rows, seen from outside by `strace`.
-@Suite(.enabled(if: TracedRun.isPossible, "strace is not installed, or may not trace here")) struct IdleSyncTests {
+@Suite(.runsPrograms, .enabled(if: TracedRun.isPossible, "strace is not installed, or may not trace here")) struct IdleSyncTests {
     private static let writing =
         "write,pwrite64,writev,pwritev,pwritev2,sendfile,copy_file_range,fallocate,ftruncate,truncate,fsync,fdatasync,sync_file_range,msync"
     private static let naming = "mkdir,mkdirat,link,linkat,symlink,symlinkat,rename,renameat,renameat2,unlink,unlinkat,rmdir"

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Looking: `cat`, `history`, `status`, `verify`, through a database and at a cloud directory alone.
-@Suite struct InspectTests {
+@Suite(.runsPrograms) struct InspectTests {
     @Test func catIsWhatZcatSays() throws {
         let scene = try Scene.phoneAndWatch(notifications: 2500, buckets: 5)
         let first = try scene.scratch.read(scene.asset("notifications"))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A table whose rows were all written without new timestamps: the version names runs of rows that have one instant.
-@Suite struct InstantRunTests {
+@Suite(.runsPrograms) struct InstantRunTests {
     /// Long keys, so that the list of instants is large enough for runs: 150 bytes for each row.
     private static let rowCount = 32_000
     private static func key(_ number: String) -> String { "printf('%0100d', \(number))" }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// When a change counts as made: by the built command, with databases that plain connections write.
-@Suite struct InstantTests {
+@Suite(.runsPrograms) struct InstantTests {
     /// A timestamp column as an application may have it.
     enum Timestamp: String, CaseIterable, Sendable {
         case date = "TEXT", digits = "TEXT ", any = "", none = "TEXT  "

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What other programs see of a database while an import runs, and what two runs do to each other.
-@Suite(.timeLimit(.minutes(60))) struct IsolationTests {
+@Suite(.runsPrograms, .timeLimit(.minutes(60))) struct IsolationTests {
     /// Reads the whole database again and again while the command runs; prints how often, and each state that was seen once.
     private static let watch = """
         import hashlib, sqlite3, subprocess, sys

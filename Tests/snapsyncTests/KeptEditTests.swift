@@ -4,7 +4,7 @@ import Testing
 
 #if os(Linux)
     /// What the independent model found: peers with two tables, whose edits must neither go nor win where the documents say otherwise.
-    @Suite struct KeptEditTests: ShiftedClockSuite {
+    @Suite(.runsPrograms) struct KeptEditTests: ShiftedClockSuite {
         let scene: Scene
         let clock: ShiftedClock
 

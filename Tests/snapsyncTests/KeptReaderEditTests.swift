@@ -4,7 +4,7 @@ import Testing
 
 #if os(Linux)
     /// What the independent model found of readers' edits: none goes where it should stay or be told, and none changes more than it says.
-    @Suite struct KeptReaderEditTests: ShiftedClockSuite {
+    @Suite(.runsPrograms) struct KeptReaderEditTests: ShiftedClockSuite {
         let scene: Scene
         let clock: ShiftedClock
 

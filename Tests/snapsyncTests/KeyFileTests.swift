@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Key files with a passphrase, as credentials of systemd, and forged.
-@Suite struct KeyFileTests {
+@Suite(.runsPrograms) struct KeyFileTests {
     private static let passphrase = "correct horse battery"
     /// Opens a locked key file with Python's scrypt, by docs/security.md alone. Leaves the seeds as `d`.
     private static let unlock = """

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Tables in which SQLite gives new rows their keys, at several devices that insert.
-@Suite struct KeyRangeTests {
+@Suite(.runsPrograms) struct KeyRangeTests {
     private static let auto = "CREATE TABLE todo(id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT)"
     private static let plain = "CREATE TABLE todo(id INTEGER PRIMARY KEY, text TEXT)"
 

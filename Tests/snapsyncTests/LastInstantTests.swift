@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Rows whose timestamp is the last there is, as programs write it that mean "never": 9999-12-31T23:59:59.9999999Z.
-@Suite struct LastInstantTests {
+@Suite(.runsPrograms) struct LastInstantTests {
     private static let datasets = """
         {"formatVersion": 1, "datasets": [{"name": "terms", "table": "terms", "key": "id", "timestamp": "until", "columns": [
           {"name": "id", "type": "integer"}, {"name": "until", "type": "text"}, {"name": "text", "type": "text"}]}]}

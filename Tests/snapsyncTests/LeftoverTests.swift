@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What runs that were killed, or could not do all of their work, leave: it is swept, or told.
-@Suite struct LeftoverTests {
+@Suite(.runsPrograms) struct LeftoverTests {
     private static let temporary = ".snapsync-0123456789abcdef0123456789abcdef.tmp"
 
     /// A run may be killed while it finds out how files are put in place, and that is in whatever folder it writes to first.

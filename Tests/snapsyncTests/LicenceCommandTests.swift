@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// From the vendor's key to a device that syncs, and what becomes of a licence that somebody has altered.
-@Suite struct LicenceCommandTests {
+@Suite(.runsPrograms) struct LicenceCommandTests {
     private func sign(_ scene: Scene, _ rest: String) throws {
         if scene.scratch.exists("ann.licence") { try FileManager.default.removeItem(atPath: scene.scratch.path("ann.licence")) }
         try scene.succeed("licence sign --key vendor.key --product org.example.board --holder Ann --out ann.licence \(rest)")

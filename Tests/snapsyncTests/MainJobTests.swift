@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// One database reaches another through a directory: the main job, seen by readers that share no code with it.
-@Suite struct MainJobTests {
+@Suite(.runsPrograms) struct MainJobTests {
     @Test func readerGetsEveryColumnOfEveryRow() throws {
         let scene = try Scene.phoneAndWatch(notifications: 150, buckets: 8)
         #expect(try scene.database("watch.db").run("SELECT count(*) FROM notifications") == "150\n")

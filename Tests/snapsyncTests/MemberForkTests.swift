@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Two peers change the list of members at one time, and a tool that replicates the folder lets one version win.
-@Suite(.enabled(if: SignedScene.isAvailable)) struct MemberForkTests {
+@Suite(.runsPrograms, .enabled(if: SignedScene.isAvailable)) struct MemberForkTests {
     private static let conflict = "sync-conflict-20260301-081500-7KQ2M4A"
 
     /// The peers desk, laptop and tablet and two readers, all members; the folders `one` and `two` are the same.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A message's file that a tool removes or cuts before the publisher answers is put back by its author; its effect happens once.
-@Suite struct MessageLossTests {
+@Suite(.runsPrograms) struct MessageLossTests {
     private static let mark = "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT"
     private static let marked = "SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'"
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What is changed at a reader travels to the writer and comes back in the next version; all by the built command.
-@Suite struct MessageTests {
+@Suite(.runsPrograms) struct MessageTests {
     private static let later = "2027-01-01T00:00:00Z"
 
     /// Both sides in turn: the reader tells, the writer applies and publishes, the reader imports the answer.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Records of the old layout, one file each, become rows of a writer, and versions of the zone.
-@Suite struct MigrateTests {
+@Suite(.runsPrograms) struct MigrateTests {
     private static func bucket(_ id: String, _ name: String = "Old", updated: String = "2025-05-05T00:00:00Z", more: String = "") -> String {
         #"{"id":"\#(id)","name":"\#(name)","createdAt":"2025-01-01T00:00:00Z","updatedAt":"\#(updated)"\#(more)}"#
     }

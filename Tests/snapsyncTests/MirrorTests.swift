@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `snapsync mirror`: a second place for a cloud, by the built command, judged by the files themselves.
-@Suite struct MirrorTests {
+@Suite(.runsPrograms) struct MirrorTests {
     /// The files of a cloud but for the devices' own: reports, messages and the queue.
     private func files(_ folder: String, in scene: Scene) throws -> [String: Data] {
         let root = scene.scratch.path(folder)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Forks of two and more commits a side, which a tool that replicates folders has mixed: `repair` decides by hashes which commits stand.
-@Suite struct MixedForkTests {
+@Suite(.runsPrograms) struct MixedForkTests {
     private static let old = "sync-conflict-20260301-081500-OLDOLDO", new = "sync-conflict-20260302-081500-NEWNEWN"
 
     private func commit(_ number: Int, _ aside: String? = nil) -> String { "0000000000000000000\(number)\(aside.map { ".\($0)" } ?? "").json" }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Peers and a reader in one zone: messages, pins, restored and replaced versions meet there, by the built command.
-@Suite(.timeLimit(.minutes(60))) struct MixedZoneTests {
+@Suite(.runsPrograms, .timeLimit(.minutes(60))) struct MixedZoneTests {
     private static let publishers = ["desk.db", "laptop.db"]
     private static let all = publishers + ["watch.db"]
 

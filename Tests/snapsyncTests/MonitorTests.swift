@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What monitors get: OpenMetrics text with timestamps, and the line and the codes of a plug-in.
-@Suite struct MonitorTests {
+@Suite(.runsPrograms) struct MonitorTests {
     /// Reads OpenMetrics text strictly, as section "Overall Structure" of the specification has it; prints its samples as `name value timestamp`.
     private static let reader = #"""
         import re, sys

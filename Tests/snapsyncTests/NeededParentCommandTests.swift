@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Parents that are needed and cannot be there, by the built command: docs/sync.md, "Needed parents". No child is left dangling.
-@Suite struct NeededParentCommandTests {
+@Suite(.runsPrograms) struct NeededParentCommandTests {
     @Test func aChildWhoseParentCannotComeBackWaitsWithIt() throws {
         let zone = try UniqueZone("INSERT INTO p VALUES('p6', 'n', NULL, NULL)", devices: ["a", "b"])
         try zone.edit("a", "INSERT INTO c VALUES(27, 'child', NULL, 'p6'); UPDATE p SET name = 'A'")

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Constraints and indexes that SQLite permits and few applications have: a zone's description carries them, or `init` names what stays behind.
-@Suite(.timeLimit(.minutes(60))) struct OddConstraintTests {
+@Suite(.runsPrograms, .timeLimit(.minutes(60))) struct OddConstraintTests {
     /// A writer `a.db` with these tables, and a reader `b.db` made from the zone. Returns what the writer's `init` says.
     private func carried(_ sql: String, _ query: String) throws -> (Scene, said: String) {
         let scene = try Scene()

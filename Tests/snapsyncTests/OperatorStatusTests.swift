@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What an operator sees of a database that nobody looks at: ages, errors, lags, sizes, and the file for Prometheus.
-@Suite struct OperatorStatusTests {
+@Suite(.runsPrograms) struct OperatorStatusTests {
     /// Sets the last success back, as if so many minutes had passed since.
     private func age(_ database: String, _ scene: Scene, minutes: Int) throws {
         try scene.database(database).run(

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What `sync` and `watch` do after a run: a heartbeat when it went well, a command when it failed, a page.
-@Suite(.timeLimit(.minutes(60))) struct OutcomeTests {
+@Suite(.runsPrograms, .timeLimit(.minutes(60))) struct OutcomeTests {
     /// A monitor on this machine that notes what it is asked for: `/slow` never answers, `/no` answers 500, everything else 200.
     final class Monitor {
         let port: Int
@@ -82,17 +82,6 @@ import Testing
         let failing = try BuiltCommand.run(["sync", "--db", "phone.db", "--cloud", "none", "--on-failure", "exit 3"], in: scene.scratch.path)
         #expect(failing.status == 69 && failing.errorText.contains("warning: the command for failures ended with 3"), "\(failing.errorText)")
         #expect(try scene.run("sync --db missing.db --on-failure false").status == 66)
-    }
-
-    /// A command that never ends, with a child of its own that would not end by SIGTERM, keeps no sync waiting for ever.
-    @Test func commandForFailuresIsEndedWhenItTakesTooLong() throws {
-        let scene = try Scene.phone(notifications: 1, buckets: 1)
-        let command = "trap '' TERM; sleep 86399 & echo $! > child.txt; wait; sleep 86399"
-        let run = try BuiltCommand.run(["sync", "--db", "phone.db", "--cloud", "none", "--on-failure", command], in: scene.scratch.path)
-        #expect(run.status == 69 && run.errorText.contains("warning: the command for failures took more than 60 seconds and was ended"), "\(run.errorText)")
-        let child = String(decoding: try scene.scratch.read("child.txt"), as: UTF8.self).trimmingCharacters(in: .newlines)
-        // Whether somebody has buried it is the system's matter.
-        #expect(try ["", "Z"].contains(ProgramRun("ps", ["-o", "stat=", "-p", child]).text.trimmingCharacters(in: .whitespacesAndNewlines).prefix(1)))
     }
 
     @Test func verifyTellsTheMonitorOrRunsTheCommand() throws {
@@ -176,5 +165,20 @@ import Testing
         #expect(watch.contains(" watch --db \"\(scene.scratch.path("phone.db"))\" \"--page\" \"\(scene.scratch.path("page.html"))\"\(words)"), "\(watch)")
         #expect(watch.contains("\nRestart=on-failure\n") && watch.contains("\nWantedBy=default.target\n") && !watch.contains("[Timer]"))
         #expect(try scene.json("schedule --db phone.db --watch --systemd")["interval"] == nil)
+    }
+}
+
+/// What takes a minute, beside all other tests.
+@Suite(.timeLimit(.minutes(60))) struct LongOutcomeTests {
+    /// A command that never ends, with a child of its own that would not end by SIGTERM, keeps no sync waiting for ever.
+    @Test func commandForFailuresIsEndedWhenItTakesTooLong() async throws {
+        let scene = try Scene.phone(notifications: 1, buckets: 1)
+        let command = "trap '' TERM; sleep 86399 & echo $! > child.txt; wait; sleep 86399"
+        let run = try await ProgramRun.long(
+            BuiltCommand.path(), ["sync", "--db", "phone.db", "--cloud", "none", "--on-failure", command], in: scene.scratch.path)
+        #expect(run.status == 69 && run.errorText.contains("warning: the command for failures took more than 60 seconds and was ended"), "\(run.errorText)")
+        let child = String(decoding: try scene.scratch.read("child.txt"), as: UTF8.self).trimmingCharacters(in: .newlines)
+        // Whether somebody has buried it is the system's matter.
+        #expect(try ["", "Z"].contains(ProgramRun("ps", ["-o", "stat=", "-p", child]).text.trimmingCharacters(in: .whitespacesAndNewlines).prefix(1)))
     }
 }

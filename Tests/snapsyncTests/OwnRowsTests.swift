@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What a user sees of the guards: own rows at the first import, a dataset that shrinks, a name that is taken, a copied database.
-@Suite struct OwnRowsTests {
+@Suite(.runsPrograms) struct OwnRowsTests {
     private let rows = """
         INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('mine', 'Mine', '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z');
         INSERT INTO notifications(id, title, createdAt, updatedAt, bucketId) VALUES('n', 'Own', '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z', 'mine');

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The page of `snapsync report` in a real browser (`Tests/Page/browser.py`): Debian's Chromium. Its screenshots stay in `.build/pages`.
-@Suite(.enabled(if: PageFile.hasBrowser)) struct PageBrowserTests {
+@Suite(.runsPrograms, .enabled(if: PageFile.hasBrowser)) struct PageBrowserTests {
     /// Names that would be markup, script or style, wherever text may stand.
     static let evil = [
         "<script>hacked=1</script>", "\"><img src=x onerror=hacked2=1>", "' onfocus='hacked3=1' autofocus='",

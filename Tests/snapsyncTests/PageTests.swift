@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `snapsync report` writes one page that says how databases and clouds are.
-@Suite struct PageTests {
+@Suite(.runsPrograms) struct PageTests {
     @Test func pageSaysHowADatabaseIs() throws {
         let scene = try Scene.phoneAndWatch(notifications: 30, buckets: 4)
         try scene.publishMore(3)

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Single columns of rows that readers edit, which travel by themselves (`"messages": {"patch": [..]}`).
-@Suite struct PatchedColumnsTests {
+@Suite(.runsPrograms) struct PatchedColumnsTests {
     private static let patches = """
         {"formatVersion": 1, "datasets": [
           {"name": "tasks", "table": "todo", "key": "id", "timestamp": "updated", "messages": {"patch": ["done", "rating"], "delete": true}, "columns": [

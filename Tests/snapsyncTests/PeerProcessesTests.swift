@@ -4,7 +4,7 @@ import Testing
 
 /// Eight devices at once, each with a process that edits and another that syncs and is sometimes killed: nothing that was
 /// acknowledged is lost, and all end with the same data.
-@Suite struct PeerProcessesTests {
+@Suite(.runsPrograms) struct PeerProcessesTests {
     @Test func eightPeersThatAreKilledAtRandomConverge() throws {
         let environment = ProcessInfo.processInfo.environment
         let seed = environment["SNAPSYNC_TORTURE_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 1...1_000_000)

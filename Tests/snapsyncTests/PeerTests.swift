@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Peers, by the built command: several devices that edit and publish in one zone.
-@Suite struct PeerTests {
+@Suite(.runsPrograms) struct PeerTests {
     /// Two peers that have version 1.
     private func deskAndLaptop() throws -> Scene {
         let scene = try Scene()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What is said without the right to write, or without room. Root may do everything, so root's tests run as nobody.
-@Suite struct PermissionTests {
+@Suite(.runsPrograms) struct PermissionTests {
     /// Runs the command as a user who owns nothing here.
     private func runUnprivileged(_ line: String, in scene: Scene) throws -> ProgramRun {
         try BuiltCommand.runAsNobody(line.split(separator: " ").map(String.init), in: scene.scratch.path)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `plan` where sync is off, and of datasets that meet for the first time: what `enable` would do.
-@Suite struct PlanBeforeEnablingTests {
+@Suite(.runsPrograms) struct PlanBeforeEnablingTests {
     @Test func planLooksWhereTheUserKeepsSyncOff() throws {
         let scene = try Scene.phone(notifications: 12, buckets: 2)
         try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create --disabled")

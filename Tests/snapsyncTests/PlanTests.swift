@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `plan` and `apply`: what a sync would do, and only that.
-@Suite struct PlanTests {
+@Suite(.runsPrograms) struct PlanTests {
     private func dataset(_ plan: [String: Any], _ name: String) throws -> [String: Any] {
         try #require((plan["datasets"] as? [[String: Any]])?.first { $0["name"] as? String == name })
     }

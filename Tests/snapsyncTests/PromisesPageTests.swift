@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The commands of `docs/promises.md`, run in their order: each prints the lines that stand beside it.
-@Suite struct PromisesPageTests {
+@Suite(.runsPrograms) struct PromisesPageTests {
     private struct Promise {
         let text: String
         let command: String

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `pin`, `unpin` and `prune`: what is kept can be read, what is not is gone, and whoever is in between loses nothing.
-@Suite struct PruneTests {
+@Suite(.runsPrograms) struct PruneTests {
     @Test func pinnedVersionOutlivesItsCommit() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.publishMore(7)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Edits of an application's own tables on readers, which reach everybody through the writer: a to-do application with a writer and two readers.
-@Suite struct ReaderEditsTests {
+@Suite(.runsPrograms) struct ReaderEditsTests {
     private static let schema = """
         CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL UNIQUE, updated_at TEXT NOT NULL);
         CREATE TABLE tasks(list TEXT NOT NULL REFERENCES lists(id), number INTEGER NOT NULL, title TEXT NOT NULL, done INTEGER NOT NULL DEFAULT 0,

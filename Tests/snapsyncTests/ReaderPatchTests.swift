@@ -4,7 +4,7 @@ import Testing
 
 #if os(Linux)
     /// What the independent model found of single columns that readers edit: a patch changes no row but that which was edited, and no column but those.
-    @Suite struct ReaderPatchTests: ShiftedClockSuite {
+    @Suite(.runsPrograms) struct ReaderPatchTests: ShiftedClockSuite {
         let scene: Scene
         let clock: ShiftedClock
 

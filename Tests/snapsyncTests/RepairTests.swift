@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `repair` brings back what is damaged or missing where its bytes are anywhere else, and says what is lost.
-@Suite struct RepairTests {
+@Suite(.runsPrograms) struct RepairTests {
     private func removeSetAside(_ scene: Scene, _ folder: String) throws {
         for name in try scene.files(folder) where name.contains(".damaged-") {
             try FileManager.default.removeItem(atPath: scene.scratch.path("\(Scene.zone)/\(folder)/\(name)"))

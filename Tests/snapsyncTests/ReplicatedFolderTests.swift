@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `init --replicated`: a folder that a tool replicates although nothing in it shows that.
-@Suite struct ReplicatedFolderTests {
+@Suite(.runsPrograms) struct ReplicatedFolderTests {
     @Test func peerIsRefusedAndNothingIsMade() throws {
         let scene = try Scene()
         let run = try scene.run("init --db desk.db --cloud cloud --role peer --create --replicated")

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The JSON reports of the built command have exactly the fields that docs/cli.md names.
-@Suite struct ReportFieldsTests {
+@Suite(.runsPrograms) struct ReportFieldsTests {
     @Test func reportsHaveExactlyTheFieldsOfThePage() async throws {
         let page = try CommandPage()
         var seen: [String: Set<String>] = [:]

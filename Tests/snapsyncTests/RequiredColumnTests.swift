@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A new column that one device's table declares NOT NULL: no device is stuck, and no value is lost.
-@Suite(.timeLimit(.minutes(60))) struct RequiredColumnTests {
+@Suite(.runsPrograms, .timeLimit(.minutes(60))) struct RequiredColumnTests {
     private static let required = "ALTER TABLE task ADD COLUMN rank TEXT NOT NULL DEFAULT 'd'"
 
     /// Two devices with version 1; `b.db` has its table from the zone.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `verify --restore` restores a version on trial, and says in what the two differ.
-@Suite struct RestoreCheckTests {
+@Suite(.runsPrograms) struct RestoreCheckTests {
     /// A folder for temporary files of the scene's own.
     private func folder(_ scene: Scene) throws -> [String: String] {
         try FileManager.default.createDirectory(atPath: scene.scratch.path("temporary"), withIntermediateDirectories: true)

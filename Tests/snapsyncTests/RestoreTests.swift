@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `restore`, `undo` and `replace`: the user's word is law, and the loser can be brought back.
-@Suite struct RestoreTests {
+@Suite(.runsPrograms) struct RestoreTests {
     @Test func restoredVersionIsPublishedAsANewOne() throws {
         let scene = try Scene.phoneAndWatch()
         let first = try scene.contents("phone.db")
@@ -169,7 +169,7 @@ import Testing
 }
 
 /// `replace`: one side wins as a whole.
-@Suite struct ReplaceTests {
+@Suite(.runsPrograms) struct ReplaceTests {
     @Test func cloudIsReplacedByADatabaseFromABackup() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.scratch.copy(scene.scratch.path("phone.db"), to: "backup.db")

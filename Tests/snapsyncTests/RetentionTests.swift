@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Versions that a publisher removes by itself: after a publish, at most once a day, by prune's own rules, and never at a sync's cost.
-@Suite struct RetentionTests {
+@Suite(.runsPrograms) struct RetentionTests {
     /// A writer that keeps the last two states, with six old versions, and a day since it last removed any.
     private func scene(_ flags: String = "--keep-last 2") throws -> Scene {
         let scene = try Scene()

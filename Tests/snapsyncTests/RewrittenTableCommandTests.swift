@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Tables of which every row was written between two exports: more than 20,000 rows, so that the export reads the change log itself.
-@Suite struct RewrittenTableCommandTests {
+@Suite(.runsPrograms) struct RewrittenTableCommandTests {
     private static let now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
 
     /// A writer with a table of 21,000 rows, or more, and a reader that has imported it.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A zone that was put back to an older state is refused, until somebody says that this was meant.
-@Suite struct RollbackTests {
+@Suite(.runsPrograms) struct RollbackTests {
     /// Three versions at phone and watch; then the directory is put back to version 1, and both have something that no version has.
     private func putBack() throws -> Scene {
         let scene = try Scene.phoneAndWatch()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What people read stays short however much there is; `--all` and JSON have the rest.
-@Suite struct ScaleTests {
+@Suite(.runsPrograms) struct ScaleTests {
     @Test func historyListsTheNewestTwentyAndCountsTheOthers() throws {
         let scene = try Scene.phone(notifications: 30, buckets: 1)
         try scene.publishMore(23)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What `schedule` prints does what it says when cron and systemd read it.
-@Suite(.timeLimit(.minutes(60))) struct ScheduleTests {
+@Suite(.runsPrograms, .timeLimit(.minutes(60))) struct ScheduleTests {
     /// A folder and a database whose names are hard to quote.
     private static let awkward = "100% o'clock $HOME \"x\" \\n", database = "\(awkward)/it's 5%.db"
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A column that is added to a synced table keeps its values, and no edit is lost on the way.
-@Suite(.timeLimit(.minutes(60))) struct SchemaChangeTests {
+@Suite(.runsPrograms, .timeLimit(.minutes(60))) struct SchemaChangeTests {
     private static func datasets(_ columns: String) -> String {
         #"{"formatVersion":1,"datasets":[{"name":"task","key":"id","timestamp":"changed","columns":[{"name":"id","type":"text"},{"name":"title","type":"text"},{"name":"changed","type":"text","optional":true}\#(columns)]}]}"#
     }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The application changes its tables, and the descriptions follow without `detach`.
-@Suite(.timeLimit(.minutes(60))) struct SchemaUpdateTests {
+@Suite(.runsPrograms, .timeLimit(.minutes(60))) struct SchemaUpdateTests {
     private static let table = "CREATE TABLE task(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL, changed TEXT)"
 
     /// A publisher `a.db` and a device `b.db` that has version 1 and took its description from the zone.

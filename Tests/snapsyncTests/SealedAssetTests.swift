@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The assets of a sealed zone: read and written by an independent program, altered, exchanged, lost.
-@Suite(.enabled(if: SignedScene.isAvailable)) struct SealedAssetTests {
+@Suite(.runsPrograms, .enabled(if: SignedScene.isAvailable)) struct SealedAssetTests {
     private static let titles = "SELECT id, title FROM notifications ORDER BY id"
 
     /// The names of Tests/Sealed/assets.py, the newest version's rows by an independent reader, and the record that has them.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What keeps a sealed zone in order: resealing, old reports, and what the doctor says of zones that are not sealed.
-@Suite(.enabled(if: SignedScene.isAvailable)) struct SealedCareTests {
+@Suite(.runsPrograms, .enabled(if: SignedScene.isAvailable)) struct SealedCareTests {
     private static let edit = "UPDATE notifications SET title = title || ' CANARY' WHERE id = (SELECT max(id) FROM notifications)"
 
     /// Without resealing, blocks that did not change keep the keys that the removed device has.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Sealed zones with padding, and with keys that a quantum computer alone does not give away.
-@Suite(.enabled(if: SignedScene.isAvailable)) struct SealedKindsTests {
+@Suite(.runsPrograms, .enabled(if: SignedScene.isAvailable)) struct SealedKindsTests {
     private static let edit = "UPDATE notifications SET title = 'CANARY edited' WHERE id = (SELECT max(id) FROM notifications)"
     private static let read = "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications WHERE readAt IS NULL)"
     /// Python: the lengths of all boxes in the zone's files, without keys: of records, indexes, messages and change assets.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Keys of sealed zones: who gets them, who loses them, and what is refused of everybody else.
-@Suite(.enabled(if: SignedScene.isAvailable)) struct SealedMembersTests {
+@Suite(.runsPrograms, .enabled(if: SignedScene.isAvailable)) struct SealedMembersTests {
     private static let edit = "UPDATE notifications SET title = title || ' CANARY' WHERE id = (SELECT max(id) FROM notifications)"
 
     @Test func aRemovedMemberReadsNothingThatIsPublishedLater() throws {

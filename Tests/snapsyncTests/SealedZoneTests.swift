@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Zones whose contents the store cannot read: what a user does and sees. What an independent program makes of the files is checked in Python.
-@Suite(.enabled(if: SignedScene.isAvailable)) struct SealedZoneTests {
+@Suite(.runsPrograms, .enabled(if: SignedScene.isAvailable)) struct SealedZoneTests {
     private static let edit = "UPDATE notifications SET title = 'CANARY-edited-here' WHERE id = (SELECT max(id) FROM notifications)"
     private static let read = "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications WHERE readAt IS NULL)"
 

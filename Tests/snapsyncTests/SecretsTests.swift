@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// No row, key or passphrase leaves the device in the clear: looked for in every byte that the command and what it starts write, send and hand over.
-@Suite(.enabled(if: SignedScene.isAvailable && TracedRun.isPossible)) struct SecretsTests {
+@Suite(.runsPrograms, .enabled(if: SignedScene.isAvailable && TracedRun.isPossible)) struct SecretsTests {
     private static let passphrase = "CANARY-passphrase battery"
 
     @Test(arguments: ["--sealed", "--sealed --padded --post-quantum"]) func noRowKeyOrPassphraseIsWrittenInTheClear(_ kind: String) throws {

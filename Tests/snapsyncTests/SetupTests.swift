@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What `init` puts in, what `detach` takes out, and where settings come from.
-@Suite struct SetupTests {
+@Suite(.runsPrograms) struct SetupTests {
     @Test(arguments: ["writer", "reader"])
     func detachRemovesEverythingOfOurs(role: String) throws {
         let scene = try Scene.phone()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `snapsync share`, as two devices use it: Anna's, whose tracker is set up for syncing, and Ben's, which has the directory alone.
-@Suite struct ShareTests {
+@Suite(.runsPrograms) struct ShareTests {
     private static let ben = "--cloud cloud --device ben"
 
     private func scene() throws -> Scene {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Which rights files have, and how a directory is shared between users.
-@Suite struct SharedCloudTests {
+@Suite(.runsPrograms) struct SharedCloudTests {
     private func mode(_ name: String, in scene: Scene) throws -> String {
         let run = try ProgramRun("stat", ["-c", "%a", scene.scratch.path(name)])
         try #require(run.status == 0, "\(run.errorText)")

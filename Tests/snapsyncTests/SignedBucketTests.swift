@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Signed and sealed zones in a bucket: the same documents, the same members, and a zone that is turned over.
-@Suite(.enabled(if: BucketServer.isAvailable)) struct SignedBucketTests {
+@Suite(.runsPrograms, .enabled(if: BucketServer.isAvailable)) struct SignedBucketTests {
     private let bucket: BucketScene
     private let environment: [String: String]
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Members of signed zones: how they come and go, and what is refused of everybody else.
-@Suite(.enabled(if: SignedScene.isAvailable)) struct SignedMembersTests {
+@Suite(.runsPrograms, .enabled(if: SignedScene.isAvailable)) struct SignedMembersTests {
     private static let read = "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications WHERE readAt IS NULL)"
 
     @Test func messagesCountOnceTheirSenderIsApproved() throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `snapsync share` in a signed zone of the public scope: keys say who shares and comments, not rights on the store.
-@Suite(.enabled(if: SignedScene.isAvailable)) struct SignedSharingTests {
+@Suite(.runsPrograms, .enabled(if: SignedScene.isAvailable)) struct SignedSharingTests {
     private static let zone = "cloud/public/Shared"
 
     /// Anna has shared a project in a signed zone; Ben has asked, was approved, and has commented. Returns Anna's words.

@@ -4,7 +4,7 @@ import Testing
 
 /// What somebody tries who can write the whole cloud: made by an independent implementation, refused by the built command with 65 or 78, without a
 /// change to a database.
-@Suite(.enabled(if: SignedScene.isAvailable)) struct SignedZoneAttackTests {
+@Suite(.runsPrograms, .enabled(if: SignedScene.isAvailable)) struct SignedZoneAttackTests {
     @Test func flippedBitsAreTold() throws {
         let scene = try SignedScene.phoneAndWatch()
         // In the fields of key and signature, and in every part between the documents' parts.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Zones in which keys say who may write: what a user does and sees.
-@Suite(.enabled(if: SignedScene.isAvailable)) struct SignedZoneTests {
+@Suite(.runsPrograms, .enabled(if: SignedScene.isAvailable)) struct SignedZoneTests {
     @Test func aSignedZoneIsReadByWhoTrustsItsCreator() throws {
         let scene = try SignedScene.phoneAndWatch()
         try scene.succeed("sync --db watch.db")

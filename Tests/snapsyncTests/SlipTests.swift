@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What a person asks for by mistake is refused at once, in its own words, and leaves nothing that looks like a failure of syncing.
-@Suite struct SlipTests {
+@Suite(.runsPrograms) struct SlipTests {
     @Test func slipsAreNotNotedAsTheLastError() throws {
         let scene = try Scene.phoneAndWatch()
         for (line, exit) in [

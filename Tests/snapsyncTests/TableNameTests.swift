@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Names of tables as they are typed, and tables that an application renames, drops or widens.
-@Suite(.timeLimit(.minutes(60))) struct TableNameTests {
+@Suite(.runsPrograms, .timeLimit(.minutes(60))) struct TableNameTests {
     @Test func aTableNamedAllIsNamedInQuotes() throws {
         let scene = try Scene()
         try scene.database("a.db").run(

@@ -6,7 +6,7 @@ import Testing
 @testable import snapsync
 
 /// How lines look on a terminal: their width, their colours, and the line of progress.
-@Suite struct TerminalLookTests {
+@Suite(.runsPrograms) struct TerminalLookTests {
     /// Runs the command with standard output and standard error on a terminal of a size; prints what reached it.
     private static let terminal = """
         import fcntl, os, pty, struct, subprocess, sys, termios, threading

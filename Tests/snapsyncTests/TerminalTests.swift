@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What reaches a terminal: progress, and nothing that a stranger wrote to steer it.
-@Suite struct TerminalTests {
+@Suite(.runsPrograms) struct TerminalTests {
     /// Runs the command with standard error on a terminal (or in a file) and feeds it a container through a pipe, until
     /// progress shows, or, without a terminal, for as long as that took on one.
     private static let feed = """

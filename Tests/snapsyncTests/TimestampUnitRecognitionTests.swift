@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `describe` and `init --tables` recognise timestamps that are numbers, and say how to name those that they do not.
-@Suite struct TimestampUnitRecognitionTests {
+@Suite(.runsPrograms) struct TimestampUnitRecognitionTests {
     /// Tables in the shape of applications that people have: note keeping, flash cards, home automation, Core Data, a browser, a file index.
     private static let schema = """
         CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, title TEXT, created_time INT NOT NULL, updated_time INT NOT NULL);

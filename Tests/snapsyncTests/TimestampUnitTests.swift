@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Timestamp columns that hold numbers: last write wins by them as by text.
-@Suite struct TimestampUnitTests {
+@Suite(.runsPrograms) struct TimestampUnitTests {
     /// A unit, the column's type here and in the table, and SQL that gives a time as the column has it, from seconds since 1970.
     struct Form: Sendable, CustomTestStringConvertible {
         let unit: String, type: String, declared: String, value: String

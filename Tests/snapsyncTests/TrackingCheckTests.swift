@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The tables and triggers are compared with the descriptions once; a stamp in the database says so (`trackingChecked`).
-@Suite struct TrackingCheckTests {
+@Suite(.runsPrograms) struct TrackingCheckTests {
     private func stamp(_ scene: Scene) throws -> String {
         try scene.database("phone.db").run("SELECT value FROM snapsync_state WHERE key = 'trackingChecked'")
     }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `sign` and `seal`: a zone that exists goes on signed or sealed, and everybody follows with nothing lost.
-@Suite(.enabled(if: SignedScene.isAvailable)) struct TurnOverTests {
+@Suite(.runsPrograms, .enabled(if: SignedScene.isAvailable)) struct TurnOverTests {
     private static let next = "cloud/private/ZentikSyncZone-sealed"
 
     private static func edit(_ word: String) -> String {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Two rows with one UNIQUE value, by the built command: docs/sync.md, "Who keeps a UNIQUE value" and the two tables after it.
-@Suite struct UniqueValueTests {
+@Suite(.runsPrograms) struct UniqueValueTests {
     @Test func aLaterEditOfARowThatLostItsValueElsewhereStaysEverywhere() throws {
         let zone = try UniqueZone("INSERT INTO c VALUES(39, 'first', NULL, NULL)")
         try zone.edit("a", "UPDATE c SET code = 'w' WHERE id = 39")

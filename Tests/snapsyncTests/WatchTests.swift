@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `watch` on both sides, hands free. Polls are an hour apart, so whatever comes through came by events.
-@Suite(.timeLimit(.minutes(60))) struct WatchTests {
+@Suite(.runsPrograms, .timeLimit(.minutes(60))) struct WatchTests {
     private static let title = "SELECT count(*) FROM notifications WHERE title = "
 
     @Test func changeOfTheWriterReachesTheReaderHandsFree() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 #if os(Linux)
     /// Devices whose clocks differ by hours: the command and the application run with a clock of their own.
-    @Suite struct WrongClockTests: ShiftedClockSuite {
+    @Suite(.runsPrograms) struct WrongClockTests: ShiftedClockSuite {
         let scene: Scene
         let clock: ShiftedClock
 

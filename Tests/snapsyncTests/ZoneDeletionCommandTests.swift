@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A zone that another program deleted, as the commands meet it.
-@Suite struct ZoneDeletionCommandTests {
+@Suite(.runsPrograms) struct ZoneDeletionCommandTests {
     private func deleteZone(_ scene: Scene) async throws {
         try await DirectoryCloud(path: scene.scratch.path("cloud")).deleteZone(.standard, reason: .purged, by: "phone")
     }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A zone that describes its tables: readers and peers that need no dataset file, and descriptions that lie.
-@Suite struct ZoneDescriptionTests {
+@Suite(.runsPrograms) struct ZoneDescriptionTests {
     /// Databases with the features of real applications.
     static let databases = ["music", "blog", "library", "home", "cards", "history"]
 

@@ -26,6 +26,8 @@ import Testing
             try SyncEngine(database: scene.scratch.path(name), now: scene.clock.now, assetRule: chosen) { _ in cloud }
         }
         try scene.writer.run("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60) INSERT INTO things SELECT i, 'first' FROM n")
+        // An hour before the edits, whose clocks are up to some seconds before now.
+        try scene.writer.run("UPDATE snapsync_log SET clock = clock - 3600000 WHERE key IS NOT NULL")
         _ = try await engine("writer.db").export()
         _ = try await engine("reader.db").importNewest()
         return (scene, engine)
