@@ -1,7 +1,7 @@
 /// A hash table from keys to instants, with 24 bytes for each slot.
 ///
-/// A struct that is not copied and no class: for a class, Swift checks at each change that no other one is under way.
-struct InstantTable: ~Copyable {
+/// Its variables lie behind a pointer: for those of a class, Swift checks at each change that no other one is under way. Not thread-safe.
+final class InstantTable {
     typealias Hash = KeyHasher.Hash
 
     // Together, because each look at a slot waits for memory once.
@@ -21,11 +21,20 @@ struct InstantTable: ~Copyable {
         static let present = State(rawValue: 4)
     }
 
-    private(set) var count = 0
-    private(set) var plainCount = 0
-    private(set) var latest = Int64.min
+    private struct Totals {
+        var count = 0
+        var plainCount = 0
+        var latest = Int64.min
+    }
+
     private let limit: Int
+    // SAFETY: both are freed with the table, and every index of a slot is below their number.
     private let slots: UnsafeMutableBufferPointer<Slot>
+    private let totals: UnsafeMutablePointer<Totals>
+
+    var count: Int { totals.pointee.count }
+    var plainCount: Int { totals.pointee.plainCount }
+    var latest: Int64 { totals.pointee.latest }
 
     /// Makes room for the instants of `count` keys and a tenth more.
     init(for count: Int) {
@@ -33,13 +42,18 @@ struct InstantTable: ~Copyable {
         limit = slotCount - slotCount / 10
         slots = .allocate(capacity: slotCount)
         slots.initialize(repeating: Slot(high: 0, at: 0, low: 0, state: []))
+        totals = .allocate(capacity: 1)
+        totals.initialize(to: Totals())
     }
 
-    deinit { slots.deallocate() }
+    deinit {
+        slots.deallocate()
+        totals.deallocate()
+    }
 
-    mutating func clear() {
+    func clear() {
         slots.update(repeating: Slot(high: 0, at: 0, low: 0, state: []))
-        (count, plainCount, latest) = (0, 0, .min)
+        totals.pointee = Totals()
     }
 
     /// The slot of a key, or an empty slot for it; nil if the table is full.
@@ -62,11 +76,11 @@ struct InstantTable: ~Copyable {
     /// Records that the table has a row for a slot's key. Do not call ``set(_:_:at:isPlain:)`` afterwards.
     func setPresent(_ slot: Int) { slots[slot].state.insert(.present) }
 
-    mutating func set(_ slot: Int, _ hash: Hash, at: Int64, isPlain: Bool) {
-        if !isUsed(slot) { count += 1 } else if self.isPlain(slot) { plainCount -= 1 }
-        if isPlain { plainCount += 1 }
+    func set(_ slot: Int, _ hash: Hash, at: Int64, isPlain: Bool) {
+        if !isUsed(slot) { totals.pointee.count += 1 } else if self.isPlain(slot) { totals.pointee.plainCount -= 1 }
+        if isPlain { totals.pointee.plainCount += 1 }
         slots[slot] = Slot(high: hash.high, at: at, low: hash.low, state: isPlain ? [.used, .plain] : .used)
-        latest = max(latest, at)
+        totals.pointee.latest = max(latest, at)
     }
 
     func forEachException(_ body: (Hash, Int64) -> Void) {

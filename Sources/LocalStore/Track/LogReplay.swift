@@ -68,20 +68,20 @@ struct LogReplay {
     func run(rowCount: Int) throws -> RewrittenTable? {
         guard let first = parts.first?.lowerBound, let last = parts.last?.upperBound else { return nil }
         let passCount = (rowCount + Self.passSize - 1) / Self.passSize
-        var table = InstantTable(for: rowCount / passCount)
+        let table = InstantTable(for: rowCount / passCount)
         var latest = Int64.min
         var plainCount = 0
         var exceptions: [InstantTable.Hash: Int64] = [:]
         var common: CommonInstant?
         for pass in 0..<passCount {
             table.clear()
-            guard try replay(pass, of: passCount, into: &table) else { return nil }
+            guard try replay(pass, of: passCount, into: table) else { return nil }
             latest = max(latest, table.latest)
             // Keys fall into passes at random, so the first pass shows whether the rows were written by a statement that left their timestamps
             // alone.
             if pass == 0, table.count - table.plainCount > limit { common = CommonInstant(at: table.mostCommonException()) }
             if common != nil {
-                guard try compare(pass, of: passCount, with: &table, &common!) else { return nil }
+                guard try compare(pass, of: passCount, with: table, &common!) else { return nil }
                 continue
             }
             plainCount += table.plainCount
@@ -117,7 +117,7 @@ struct LogReplay {
     /// Goes through the table's rows, because an entry without a timestamp does not say whether its row still exists.
     ///
     /// - Returns: false if a row has no entry, or if there are too many exceptions.
-    private func compare(_ pass: Int, of passCount: Int, with table: inout InstantTable, _ common: inout CommonInstant) throws -> Bool {
+    private func compare(_ pass: Int, of passCount: Int, with table: InstantTable, _ common: inout CommonInstant) throws -> Bool {
         let key = schema.keySQL, name = schema.table.sqlIdentifier
         let keys = try KeyedStatement(transaction.db, "SELECT \(key.value(of: "t")) FROM \(name) t WHERE \(key.isNotNull("t")) ORDER BY \(key.list())").bind()
         defer { keys.end() }
@@ -151,12 +151,12 @@ struct LogReplay {
     /// Replays the entries of the keys of one pass. Returns false at an entry that cannot be replayed.
     ///
     /// Decoding takes three times as long as what follows, so the other thread decodes two parts of three.
-    private func replay(_ pass: Int, of passCount: Int, into table: inout InstantTable) throws -> Bool {
+    private func replay(_ pass: Int, of passCount: Int, into table: InstantTable) throws -> Bool {
         var replaced: Replaced?
         let isWanted: @Sendable (KeyHasher.Hash) -> Bool = { Self.covers($0, pass, passCount) }
         guard let ahead else {
             return try parts.allSatisfy { sequences in
-                try reader.part(entries, sequences, where: isWanted).map { try apply($0, &replaced, to: &table) } ?? false
+                try reader.part(entries, sequences, where: isWanted).map { try apply($0, &replaced, to: table) } ?? false
             }
         }
         let queue = OrderedQueue<LogReader.Part?>(window: 4)
@@ -180,7 +180,7 @@ struct LogReplay {
             defer { queue.fail(CancellationError()) }
             return try parts.indices.allSatisfy { number in
                 let part = try number % 3 == 0 ? reader.part(entries, parts[number], where: isWanted) : queue.take() ?? nil
-                return try part.map { try apply($0, &replaced, to: &table) } ?? false
+                return try part.map { try apply($0, &replaced, to: table) } ?? false
             }
         }
     }
@@ -189,7 +189,7 @@ struct LogReplay {
     private typealias Replaced = (hash: KeyHasher.Hash, stamp: LoggedStamp)
 
     /// Replays the entries of a part. Returns false at an entry that cannot be replayed.
-    private func apply(_ part: LogReader.Part, _ replaced: inout Replaced?, to table: inout InstantTable) throws -> Bool {
+    private func apply(_ part: LogReader.Part, _ replaced: inout Replaced?, to table: InstantTable) throws -> Bool {
         var stamps = part.stamps[...]
         for (position, entry) in part.entries.enumerated() {
             let stamp = stamps.first?.position == position ? stamps.removeFirst().stamp : nil
