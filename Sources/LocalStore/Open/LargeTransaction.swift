@@ -29,7 +29,7 @@ final class LargeTransaction {
     /// Call it when the transaction has begun and has written nothing.
     func begin() {
         // With less than FULL, SQLite does not sync the log before other connections read it.
-        guard log == nil, (try? String.fetchOne(db, sql: "PRAGMA main.journal_mode"))?.lowercased() == "wal",
+        guard log == nil, (try? db.journalMode()) == "wal",
             let synchronous = try? Int.fetchOne(db, sql: "PRAGMA main.synchronous"), synchronous >= 2
         else { return }
         log = csqlite_log_gather(db.sqliteConnection)

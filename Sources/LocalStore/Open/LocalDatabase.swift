@@ -256,7 +256,7 @@ extension LocalDatabase {
 
     /// The journal mode, in lower case: `wal`, `delete`, …
     package func journalMode() throws -> String {
-        try read { try String.fetchOne($0.db, sql: "PRAGMA journal_mode")?.lowercased() ?? "" }
+        try read { try $0.db.journalMode() }
     }
 
     /// Switches a newly created database to WAL, so that readers and an import do not wait for each other.

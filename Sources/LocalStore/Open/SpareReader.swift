@@ -22,6 +22,9 @@ final class SpareReader: Sendable {
 }
 
 extension Database {
+    /// The journal mode of the file, in lower case: `wal`, `delete`, …
+    func journalMode() throws -> String { try String.fetchOne(self, sql: "PRAGMA main.journal_mode")?.lowercased() ?? "" }
+
     /// Sets a pragma of this connection. Faster than `execute(sql:)`, which splits and joins the text.
     func run(pragma: String) throws {
         let code = sqlite3_exec(sqliteConnection, "PRAGMA \(pragma)", nil, nil, nil)

@@ -64,24 +64,18 @@ package final class ReadSession: Sendable {
     ) throws -> (queue: DatabaseQueue, isMain: Bool, left: [String: RewrittenTable]) {
         let (found, left) = try settle(database, schemas, rewritten) { left -> (DatabaseQueue, isMain: Bool)? in
             let main = database.lendConnection()
-            do {
-                let queue = try main ?? open(1, database)[0]
-                let isBegun = try LocalStoreError.translating(at: database.path) {
+            let queue = try main ?? open(1, database)[0]
+            let isBegun = Result {
+                try LocalStoreError.translating(at: database.path) {
                     try begin([queue])
-                    let isBegun = try queue.inDatabase { try isSettled(LocalTransaction($0, path: database.path, facts: database.facts), schemas, &left) }
-                    if !isBegun { end([queue]) }
-                    return isBegun
+                    return try queue.inDatabase { try isSettled(LocalTransaction($0, path: database.path, facts: database.facts), schemas, &left) }
                 }
-                if isBegun { return (queue, main != nil) }
-                if main != nil { database.takeConnectionBack() } else { database.spareReader.keep(queue) }
-                return nil
-            } catch {
-                if let main {
-                    end([main])
-                    database.takeConnectionBack()
-                }
-                throw error
             }
+            if case .success(true) = isBegun { return (queue, main != nil) }
+            end([queue])
+            if main != nil { database.takeConnectionBack() } else { database.spareReader.keep(queue) }
+            _ = try isBegun.get()
+            return nil
         }
         return (found.0, found.isMain, left)
     }

@@ -51,11 +51,6 @@ final class InstantTable {
         totals.deallocate()
     }
 
-    func clear() {
-        slots.update(repeating: Slot(high: 0, at: 0, low: 0, state: []))
-        totals.pointee = Totals()
-    }
-
     /// The slot of a key, or an empty slot for it; nil if the table is full.
     func slot(of hash: Hash) -> Int? {
         var slot = Int(truncatingIfNeeded: hash.high.multipliedFullWidth(by: UInt64(slots.count)).high)

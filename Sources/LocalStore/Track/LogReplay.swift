@@ -68,13 +68,12 @@ struct LogReplay {
     func run(rowCount: Int) throws -> RewrittenTable? {
         guard let first = parts.first?.lowerBound, let last = parts.last?.upperBound else { return nil }
         let passCount = (rowCount + Self.passSize - 1) / Self.passSize
-        let table = InstantTable(for: rowCount / passCount)
         var latest = Int64.min
         var plainCount = 0
         var exceptions: [InstantTable.Hash: Int64] = [:]
         var common: CommonInstant?
         for pass in 0..<passCount {
-            table.clear()
+            let table = InstantTable(for: rowCount / passCount)
             guard try replay(pass, of: passCount, into: table) else { return nil }
             latest = max(latest, table.latest)
             // Keys fall into passes at random, so the first pass shows whether the rows were written by a statement that left their timestamps

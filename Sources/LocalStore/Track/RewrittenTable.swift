@@ -42,7 +42,7 @@ extension ChangeLog {
     ///   - partSize: how many sequence numbers a thread reads at a time.
     /// - Returns: nil if a row was not written, if there are too many exceptions, or if the log has an entry that only consolidation can resolve.
     package func rewrittenTable(
-        of schema: DatasetSchema, atLeast count: Int, exceptions limit: Int = RewrittenTable.exceptionLimit, helped database: LocalDatabase? = nil,
+        of schema: DatasetSchema, atLeast count: Int, exceptions limit: Int = RewrittenTable.exceptionLimit, helpedBy database: LocalDatabase? = nil,
         inPartsOf partSize: Int64 = 4096
     ) throws -> RewrittenTable? {
         guard let id = try trackingID(schema), try !hasChanges(of: schema) else { return nil }
@@ -56,7 +56,7 @@ extension ChangeLog {
         let parts = LogReplay.parts(from: first, upTo: last, size: partSize)
         // In the rollback-journal modes, an application's commit would wait for one more reader. The other connection may see a later state, in
         // which another run has consolidated entries; then what is found here is not current, and a session does not use it.
-        let mayHelp = try parts.count > 7 && String.fetchOne(db, sql: "PRAGMA journal_mode")?.lowercased() == "wal"
+        let mayHelp = try parts.count > 7 && db.journalMode() == "wal"
         let helper = try mayHelp ? database.map { try ReadSession(alongside: $0, readers: 1) } : nil
         return try LogReplay(transaction, schema, id: id, parts, limit: limit, ahead: helper).run(rowCount: rowCount)
     }

@@ -18,7 +18,7 @@ import Testing
             let tables = try history.database.read { transaction in
                 try [nil, history.database].map {
                     try transaction.changeLog.rewrittenTable(
-                        of: history.schema, atLeast: 1, exceptions: limit, helped: $0, inPartsOf: 1 + Int64(seed % 3))
+                        of: history.schema, atLeast: 1, exceptions: limit, helpedBy: $0, inPartsOf: 1 + Int64(seed % 3))
                 }
             }
             // Of several instants that equally many rows have, any may be the common one.
