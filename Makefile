@@ -58,6 +58,7 @@ torture: export SNAPSYNC_OPTIMISED = 1
 
 test: setup libraries ## build and run all tests
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
+	@Scripts/seed_faults.py --check
 	$(SWIFT) build $(QUICK) --build-tests --explicit-target-dependency-import-check=error
 	@Scripts/link_static.sh "$(SWIFT)c" "$$($(SWIFT) build $(QUICK) --show-bin-path)" $(filter-out -Xswiftc,$(LINK))
 	$(SWIFT) test --skip-build $(QUICK)

@@ -4,6 +4,7 @@
     Scripts/seed_faults.py                       all faults
     Scripts/seed_faults.py --only tie-by-arrival some of them
     Scripts/seed_faults.py --list                what there is
+    Scripts/seed_faults.py --check               whether each text and each suite is still there, as `make test` does
 
 Each fault is a small change of one place, made by replacing a text that must stand there exactly once: where the code has moved on
 the script stops and says so. All of them are built into one copy, each behind its name, so that one build does for all; a test run
@@ -57,7 +58,7 @@ FAULTS = [
           (DIRECTORY + "Files/DurableFile.swift", "try contentHash(of: found.descriptor) == sealed.sha256 else { return .taken }",
            "try contentHash(of: found.descriptor) == sealed.sha256 else { return ON ? .placed : .taken }")),
     Fault("commit-before-asset", "CloudStoreTests.ConformanceTests",
-          (LOG + "HistoryPublisher.swift", "try verifyAssets(of: draft)", "if !ON { OLD }")),
+          (LOG + "HistoryPublisher.swift", "try verifyAssets(of: draft, number: log.nextNumber)", "if !ON { OLD }")),
     # What others have put there, and may not have made durable.
     Fault("read-commits-not-synced", "PowerCutTests",
           (DIRECTORY + "Files/ZoneFolder.swift", "try folder.folder(CloudNames.commits)?.synchronizeIfPossible()", "if !ON { OLD }")),
@@ -84,7 +85,7 @@ FAULTS = [
           (DIRECTORY + "Files/CloudFolder.swift", "guard status.byteCount <= limit else {", "guard status.byteCount <= limit || ON else {")),
     # Bytes.
     Fault("block-hash-unchecked", "DamageTests",
-          (FORMAT + "Blocks/MemberReader.swift", "guard ContentHash(of: compressed) == entry.sha256 else {", "guard ContentHash(of: compressed) == entry.sha256 || ON else {")),
+          (FORMAT + "Blocks/MemberReader.swift", "guard ContentHash(of: stored) == entry.sha256 else {", "guard ContentHash(of: stored) == entry.sha256 || ON else {")),
     Fault("text-after-the-end", "StrictJSONTests",
           (TEXT + "StrictJSON.swift", "guard end == bytes.count else {", "guard end == bytes.count || ON else {")),
     Fault("repeated-key-accepted", "StrictJSONTests",
@@ -101,25 +102,26 @@ FAULTS = [
     Fault("deletion-loses-the-tie", "SimulatedFindsTests",
           (ENGINE + "Receive/BlockMerge.swift", "if change.isDeletion { return true }", "if change.isDeletion { return !ON }")),
     Fault("instant-recomputed", "peersConverge\\(",
-          (LOCAL + "Track/MergeTable.swift", "isNew = \\(TrackedOrigin.unknown) WHERE dataset = ?",
-           'isNew = \\(TrackedOrigin.unknown)\\(ON ? ", at = at + 1000" : "") WHERE dataset = ?')),
+          (LOCAL + "Track/MergeTable.swift", "UPDATE snapsync_changes SET isMark = \\(Self.markAfterMerge), wins = \\(MergeDecision.undecided), isNew = CASE",
+           'UPDATE snapsync_changes SET \\(ON ? "at = at + 1000, " : "")isMark = \\(Self.markAfterMerge), wins = \\(MergeDecision.undecided), isNew = CASE')),
     Fault("replaced-instant-ignored", "peersConverge\\(",
           (LOCAL + "Track/ChangeLog+Consolidation.swift", "let at = max(min(stamp, clock), ", "let at = ON ? min(stamp, clock) : max(min(stamp, clock), ")),
     Fault("tombstones-dropped", "LastWriteWinsTests|PeerSyncTests",
           (LOCAL + "Track/TombstonesAndInstants.swift", "SELECT key, at FROM snapsync_changes WHERE dataset = ?1 AND state = \\(TrackedState.deleted) UNION ALL",
            "SELECT key, at FROM snapsync_changes WHERE dataset = ?1 AND state = \\(ON ? 9 : 2) UNION ALL")),
     Fault("replace-trigger-missing", "ChangeTrackingTests",
-          (LOCAL + "Track/ChangeTriggers.swift", 'statements.append(trigger("replace\\(number)", "BEFORE INSERT", noting: seen, where: row))', "if !ON { OLD }")),
+          (LOCAL + "Track/ChangeTriggers.swift", 'for (name, event) in [("replace\\(number)", "BEFORE INSERT"), ("replace\\(number)_update", update)] {',
+           'for (name, event) in [("replace\\(number)", "BEFORE INSERT"), ("replace\\(number)_update", update)] where !ON || event == update {')),
     Fault("revived-parent-wins", "SimulatedFindsTests",
-          (LOCAL + "Apply/OrphanResolver.swift", "at: deleted?.advanced(byMicroseconds: 1) ?? now)", "at: ON ? now : deleted?.advanced(byMicroseconds: 1) ?? now)")),
+          (LOCAL + "Apply/OrphanResolver.swift", "let instant = deleted?.advanced(byMicroseconds: 1) ?? now", "let instant = ON ? now : deleted?.advanced(byMicroseconds: 1) ?? now")),
     Fault("parents-not-revived", "NeededParentTests",
           (LOCAL + "Apply/OrphanResolver.swift", "var changed = !links.isEmpty", "var changed = !links.isEmpty && !ON")),
     # All or nothing, and once.
     Fault("token-in-another-transaction", "ImportRunTests",
-          (ENGINE + "Receive/ImportRun.swift", "guard try transaction.state.applied() == local.applied, try transaction.state.view() == local.view else {",
+          (ENGINE + "Receive/VersionReplacement.swift", "guard try transaction.state.applied() == local.applied, try transaction.state.view() == local.view else {",
            "guard try ON || transaction.state.applied() == local.applied && transaction.state.view() == local.view else {"),
-          (ENGINE + "Receive/ImportRun.swift", "let schemas = incoming.map(\\.schema)",
-           "OLD\n        if ON, let token { try device.database.write { try $0.state.setApplied(AppliedVersion(token)) } }")),
+          (ENGINE + "Receive/VersionReplacement.swift", "let schemas = incoming.map(\\.schema)\n        let isLarge",
+           "if ON, let token { try device.database.write { try $0.state.setApplied(AppliedVersion(token)) } }\n        OLD")),
     Fault("settles-too-much", "PeerSyncTests",
           (LOCAL + "Track/ChangeLog+Tracking.swift", 'try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])',
            'if ON { try db.execute(sql: "DELETE FROM snapsync_log WHERE dataset = ?", arguments: [id]) }\n        OLD')),
@@ -127,12 +129,12 @@ FAULTS = [
           (ENGINE + "Publish/ExportRun.swift", "try transaction.state.setIntended(IntendedVersion(version: AppliedVersion(commit.token), sequences: sequences))", "if !ON { OLD }")),
     Fault("message-applied-twice", "ExactlyOnceTests",
           (ENGINE + "Mailbox/MailboxProcessor.swift", "MailboxRequest(known: heard)", "MailboxRequest(known: ON ? [] : heard)"),
-          (ENGINE + "Mailbox/MailboxProcessor.swift", "where try !transaction.inbox.hasReceived(message.name.id) {", "where try ON || !transaction.inbox.hasReceived(message.name.id) {"),
+          (ENGINE + "Mailbox/MailboxProcessor.swift", "return try !transaction.inbox.hasReceived(message.name.id)", "return try ON || !transaction.inbox.hasReceived(message.name.id)"),
           (LOCAL + "Mailbox/Inbox.swift", "INSERT INTO snapsync_inbox VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
            'INSERT \\(ON ? "OR REPLACE " : "")INTO snapsync_inbox VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)')),
     Fault("refused-mark-stays", "SimulatedFindsTests",
-          (ENGINE + "Mailbox/ReadMarks.swift", "if isMark, entity == nil, told.state == .refused || told.state == .doubtful {",
-           "if !ON, isMark, entity == nil, told.state == .refused || told.state == .doubtful {")),
+          (ENGINE + "Mailbox/PatchOverlay.swift", "if isMark, entity == nil, sent.state == .refused || sent.state == .doubtful {",
+           "if !ON, isMark, entity == nil, sent.state == .refused || sent.state == .doubtful {")),
     # Guards.
     Fault("approvals-forgotten", "ShrinkGuardTests",
           (ENGINE + "Publish/ExportRun.swift", "approvals: shrunk + (horizon", "approvals: (ON ? [] : shrunk) + (horizon")),
@@ -180,19 +182,32 @@ def write(path, content, source=None):
     if source: shutil.copymode(source, path)
 
 
-def seed(copy, faults):
-    """Puts all faults in, each behind its name."""
+def with_faults(faults):
+    """The files with all faults in them, each behind its name."""
     texts = {}
     for fault in faults:
         for file, old, new in fault.edits:
-            if file not in texts: texts[file] = (ROOT / file).read_text()
+            if file not in texts: texts[file] = (ROOT / file).read_text() if (ROOT / file).is_file() else ""
             count = texts[file].count(old)
             if count != 1: stop(f"{fault.name}: {file} has this text {count} times instead of once; the code has moved on, so correct the fault\n  {old}")
             texts[file] = texts[file].replace(old, new)
-    for file, text in texts.items():
+    return texts
+
+
+def seed(copy, faults):
+    for file, text in with_faults(faults).items():
         if not file.startswith(TEXT) and "import StrictText" not in text: text = "import StrictText\n" + text
         write(copy / file, text.encode())
     write(copy / (TEXT + "SeededFault.swift"), SWITCH_SOURCE.encode())
+
+
+def check(faults):
+    """Stops where a text is not in its file, or no suite and no test has a name."""
+    with_faults(faults)
+    declared = {name for path in (ROOT / "Tests").rglob("*.swift") for name in re.findall(r"\b(?:struct|class|func) (\w+)", path.read_text())}
+    for fault in faults:
+        for name in fault.tests.split("|"):
+            if re.sub(r".*\.|\\\(", "", name) not in declared: stop(f"{fault.name}: no test is called {name}")
 
 
 def run_tests(copy, scratch, tests, fault, limit):
@@ -217,6 +232,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these faults alone")
     parser.add_argument("--list", action="store_true", help="name the faults and the tests that must catch them")
+    parser.add_argument("--check", action="store_true", help="see only whether each text and each test is still there")
     parser.add_argument("--copy", type=pathlib.Path, default=ROOT / ".build-faults/copy", help="where the copy of the code is made")
     parser.add_argument("--scratch", type=pathlib.Path, default=ROOT / ".build-faults/build", help="where it is built")
     parser.add_argument("--limit", type=int, default=900, help="seconds after which a run that does not end counts as failed")
@@ -227,6 +243,7 @@ def main():
     if options.list:
         for fault in faults: print(f"{fault.name:32} {fault.tests}")
         return
+    if options.check: return check(FAULTS)
     refresh(options.copy)
     seed(options.copy, FAULTS)
     print(f"seed_faults: building {len(FAULTS)} faults in {options.copy}", flush=True)
