@@ -150,11 +150,16 @@ package struct BlockMerge {
     /// Marks local edits in a key range whose rows equal the version's entities, if their instants are later.
     ///
     /// If the cloud wins over every row, no edit is marked except those that `detach` kept for this `init`: a row that equals the cloud's counts
-    /// as the cloud's, whatever its timestamp.
+    /// as the cloud's, whatever its timestamp. Of those, a deletion is marked as well, because the end of such a merge forgets all others: it is
+    /// of an entity that neither side has.
     func keepLater(in range: KeyRange) throws {
         guard !rule.cloudWins || rule.hasDetachedChanges else { return }
-        for change in try transaction.changeLog.changes(of: schema, in: range) where try !change.isDeletion && !cloudWins(over: change) {
-            try keepIfLater(change)
+        for change in try transaction.changeLog.changes(of: schema, in: range) where try !cloudWins(over: change) {
+            if !change.isDeletion {
+                try keepIfLater(change)
+            } else if rule.cloudWins, try wins(change, over: nil) {
+                try transaction.merge.keep(of: change.key, in: schema)
+            }
         }
     }
 
