@@ -104,11 +104,9 @@ faults: setup ## seeds faults into a copy of the code, one at a time, and shows 
 	@Scripts/seed_faults.py
 
 # The suites in which threads meet. Each test has its own database and cloud; what one thread does unknown to another is a find.
-SUITES ?= WorkerThreadsTests|OrderedQueueTests|BlockingCallsTests|BlockingDatabaseTests|CloudStoreTests.ConformanceTests|DatasetExporterTests|ExportRunTests|ImportRunTests|PublishTurnTests|PeerSyncTests|OwnBackendTests|CloudKitSyncManagerTests|ZoneEventsTests
-SANITIZE = --sanitize=thread --scratch-path .build-sanitize
+SUITES ?= WorkerThreadsTests|OrderedQueueTests|BlockingCallsTests|BlockingDatabaseTests|CloudStoreTests.ConformanceTests|DatasetExporterTests|ExportRunTests|ImportRunTests|PublishTurnTests|PeerSyncTests|OwnBackendTests|CloudKitSyncManagerTests|ZoneEventsTests|ReadSessionTests|RewrittenTableTests|WatchTests|SnapshotObservationTests|CloudKitCloudTests|ObjectCloudTests
 sanitize: setup ## run the suites with concurrency under ThreadSanitizer (SUITES="WatchTests": others)
-	$(SWIFT) build --build-tests $(SANITIZE)
-	$(SWIFT) test --skip-build $(SANITIZE) --filter "$(SUITES)"
+	@Scripts/sanitize.py "$(SUITES)"
 
 coverage: setup ## line coverage of the library by its tests, every module and the whole; fails below 90 %
 	@Scripts/coverage.sh

@@ -15,12 +15,12 @@ import argparse
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from code_copy import ROOT, refresh
+
 SWITCH = "SNAPSYNC_SEEDED_FAULT"
 
 
@@ -163,25 +163,6 @@ def stop(text):
     sys.exit(2)
 
 
-def refresh(copy):
-    """Makes the copy what the working tree is; files that are the same keep their time, so that a later build is short."""
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
-    names = {name for name in listed.decode().split("\0") if name and (ROOT / name).is_file()}
-    seeded = {file for fault in FAULTS for file, _, _ in fault.edits}
-    for name in sorted(names - seeded):
-        write(copy / name, (ROOT / name).read_bytes(), ROOT / name)
-    for folder in ("Sources", "Tests"):
-        for path in (copy / folder).rglob("*"):
-            if path.is_file() and str(path.relative_to(copy)) not in names: path.unlink()
-
-
-def write(path, content, source=None):
-    if path.is_file() and path.read_bytes() == content: return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    if source: shutil.copymode(source, path)
-
-
 def with_faults(faults):
     """The files with all faults in them, each behind its name."""
     texts = {}
@@ -194,11 +175,10 @@ def with_faults(faults):
     return texts
 
 
-def seed(copy, faults):
-    for file, text in with_faults(faults).items():
-        if not file.startswith(TEXT) and "import StrictText" not in text: text = "import StrictText\n" + text
-        write(copy / file, text.encode())
-    write(copy / (TEXT + "SeededFault.swift"), SWITCH_SOURCE.encode())
+def seeded(faults):
+    """The same, as they are built."""
+    texts = {file: text if file.startswith(TEXT) or "import StrictText" in text else "import StrictText\n" + text for file, text in with_faults(faults).items()}
+    return {**texts, TEXT + "SeededFault.swift": SWITCH_SOURCE}
 
 
 def check(faults):
@@ -244,8 +224,7 @@ def main():
         for fault in faults: print(f"{fault.name:32} {fault.tests}")
         return
     if options.check: return check(FAULTS)
-    refresh(options.copy)
-    seed(options.copy, FAULTS)
+    refresh(options.copy, seeded(FAULTS))
     print(f"seed_faults: building {len(FAULTS)} faults in {options.copy}", flush=True)
     build = subprocess.run(["swift", "build", "--build-tests", "--scratch-path", str(options.scratch)], cwd=options.copy, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if build.returncode != 0: stop("the copy does not build:\n" + "\n".join(line for line in build.stdout.decode(errors="replace").splitlines() if "error" in line))

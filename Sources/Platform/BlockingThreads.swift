@@ -67,19 +67,23 @@ package enum BlockingThreads {
 /// It releases what it captures before its outcome is known, and gives its outcome away. A thread ends a moment after it has answered. What it
 /// still held would be released there: it would close a file that the one who got the answer takes for closed, or finalise a statement while
 /// another thread uses the same connection.
-package final class OneTimeWork<T>: @unchecked Sendable {
-    // SAFETY: used by one thread at a time: the one that creates it, the one that runs it, and then the one that waited for that.
-    private var body: (@Sendable () throws -> T)?
-    private var result: Result<T, any Error>?
+package final class OneTimeWork<T: Sendable>: Sendable {
+    private struct State {
+        var body: (@Sendable () throws -> T)?
+        var result: Result<T, any Error>?
+    }
 
-    package init(_ body: @escaping @Sendable () throws -> T) { self.body = body }
+    private let state: Mutex<State>
+
+    package init(_ body: @escaping @Sendable () throws -> T) { state = Mutex(State(body: body)) }
 
     /// Runs the work. A second call does nothing.
     @inline(never) package func run() {
-        guard let body = body.take() else { return }
-        result = Result(catching: body)
+        guard let body = state.withLock({ $0.body.take() }) else { return }
+        let result = Result(catching: body)
+        state.withLock { $0.result = result }
     }
 
     /// What the work returned or threw. Call it once, after the work has run.
-    package func outcome() throws -> T { try result.take()!.get() }
+    package func outcome() throws -> T { try state.withLock { $0.result.take() }!.get() }
 }
