@@ -4,7 +4,7 @@
     Scripts/seed_faults.py                       all faults
     Scripts/seed_faults.py --only tie-by-arrival some of them
     Scripts/seed_faults.py --list                what there is
-    Scripts/seed_faults.py --check               whether each text and each suite is still there, as `make test` does
+    Scripts/seed_faults.py --check               whether each text is still there, and each test that is named, as `make test` does
 
 Each fault is a small change of one place, made by replacing a text that must stand there exactly once: where the code has moved on
 the script stops and says so. All of them are built into one copy, each behind its name, so that one build does for all; a test run
@@ -182,12 +182,17 @@ def seeded(faults):
 
 
 def check(faults):
-    """Stops where a text is not in its file, or no suite and no test has a name."""
+    """Stops where a text is not in its file, and where a fault, the Makefile or a document names a test that is not there: a filter of that name runs nothing, and
+    succeeds."""
     with_faults(faults)
-    declared = {name for path in (ROOT / "Tests").rglob("*.swift") for name in re.findall(r"\b(?:struct|class|func) (\w+)", path.read_text())}
-    for fault in faults:
-        for name in fault.tests.split("|"):
-            if re.sub(r".*\.|\\\(", "", name) not in declared: stop(f"{fault.name}: no test is called {name}")
+    tests = ROOT / "Tests"
+    declared = {name for path in tests.rglob("*.swift") for name in re.findall(r"\b(?:struct|class|func) (\w+)", path.read_text())}
+    declared |= {path.name for path in tests.iterdir()}
+    named = [(fault.name, re.sub(r".*\.|\\\(", "", name)) for fault in faults for name in fault.tests.split("|")]
+    for path in [ROOT / "Makefile", *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        named += [(path.name, name) for words in re.findall(r"\b(\w+Tests)(?:\.(?!swift\b)(\w+))?", path.read_text()) for name in words if name]
+    for place, name in named:
+        if name not in declared: stop(f"{place}: no test is called {name}")
 
 
 def run_tests(copy, scratch, tests, fault, limit):
@@ -212,7 +217,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these faults alone")
     parser.add_argument("--list", action="store_true", help="name the faults and the tests that must catch them")
-    parser.add_argument("--check", action="store_true", help="see only whether each text and each test is still there")
+    parser.add_argument("--check", action="store_true", help="see only whether each text is still there, and each test that a fault or a document names")
     parser.add_argument("--copy", type=pathlib.Path, default=ROOT / ".build-faults/copy", help="where the copy of the code is made")
     parser.add_argument("--scratch", type=pathlib.Path, default=ROOT / ".build-faults/build", help="where it is built")
     parser.add_argument("--limit", type=int, default=900, help="seconds after which a run that does not end counts as failed")
