@@ -130,7 +130,7 @@ public struct DatasetSchema: Hashable, Sendable {
         self.merge = merge
         self.triggers = triggers
         self.messages = messages ?? .standard(of: name, columns, keyShape, timestampUnit)
-        self.recordType = recordType ?? name.prefix(1).uppercased() + name.dropFirst() + "Data"
+        self.recordType = recordType ?? name.prefix(1).uppercased() + String(name.dropFirst()) + "Data"
         self.recordName = recordName ?? name + "_data"
         try SchemaError.require(Self.isName(self.recordType) && Self.isName(self.recordName), "a record's type or name is not allowed", name)
     }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Dispatch
 import Logging
 import Platform
+import SnapshotSync
 
 /// The root command. Each command parses its arguments, calls one method of the engine, and prints the result.
 @main
@@ -69,6 +70,7 @@ struct Snapsync: AsyncParsableCommand {
         // Without a thread, and without the parser, which looks at all commands first.
         if ProgramArguments.words == ["--version"] { return print(version) }
         System.shareHeap()
+        SyncEngine.keepClosedConnections()
         Task {
             await start()
             exit()

@@ -78,7 +78,10 @@ package final class LocalDatabase: Sendable {
     }
 
     // The last connection that is closed empties the write-ahead log; the one that has written it needs an fsync of the folder less for that.
-    deinit { spareReader.close() }
+    deinit {
+        spareReader.close()
+        if lent == nil { ClosedConnections.close(main) }
+    }
 
     private static func open(_ path: String, _ wait: LockWait, _ setup: ConnectionSetup?) throws -> DatabaseQueue {
         try LocalStoreError.translating(at: path) {
