@@ -23,6 +23,14 @@ struct LocationTests {
         #expect(error?.code == .invalidArguments && error?.hint != nil && error?.description.contains("secret") == false)
     }
 
+    @Test(arguments: [
+        ("localhost", true), ("[::1]", true), ("127.0.0.1", true), ("LOCALHOST", true), ("127.0.0.1.example", false), ("[::2]", false), ("", false),
+    ])
+    func onlyThisMachineIsLoopback(_ host: String, _ isLoopback: Bool) { #expect(BucketLocation.isLoopback(host) == isLoopback) }
+
+    @Test(arguments: [("\"ab\"", "ab"), ("ab", "ab"), ("\"", ""), ("", ""), ("a\"b", "a\"b"), ("\"é日\"", "é日"), ("é", "é")])
+    func charactersAtTheEndsAreTakenAway(_ text: String, _ inner: String) { #expect(text.trimming("\"") == inner) }
+
     @Test func theBucketIsInTheHostAtAWSAndInThePathElsewhere() throws {
         #expect(
             try BucketLocation("s3://team-data/app?region=eu-south-1").address(of: "app/cloud.json") == (

@@ -310,7 +310,7 @@ package final class ObjectClient: Sendable {
 
     /// Compares a plain ETag, which is the object's MD5. Other ETags, for example of encrypted objects, cannot be compared.
     private func verifyTag(_ answer: ObjectResponse, of bytes: [UInt8], at path: String) throws(CloudError) {
-        guard let tag = answer.headers["etag"]?.trimmingCharacters(in: CharacterSet(charactersIn: "\"")), tag.utf8.count == 32,
+        guard let tag = answer.headers["etag"]?.trimming("\""), tag.utf8.count == 32,
             answer.headers["x-amz-server-side-encryption"].map({ $0 == "AES256" }) ?? true, CloudNames.isHex(tag.utf8)
         else { return }
         guard tag == Self.md5Hex(bytes) else {
