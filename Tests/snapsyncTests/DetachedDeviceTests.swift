@@ -85,12 +85,7 @@ import Testing
 
     /// The row is in neither place when the first import compares blocks, and its deletion is published all the same, as `init` says.
     @Test func theDeletionOfARowThatNobodyElseHadIsPublished() throws {
-        let scene = try Scene()
-        try scene.succeed("generate --db desk.db --notifications 5 --buckets 3")
-        try scene.succeed("init --db desk.db --cloud cloud --role peer --device desk")
-        try scene.succeed("sync --db desk.db")
-        try scene.succeed("init --db laptop.db --cloud cloud --role peer --device laptop --create")
-        try scene.succeed("sync --db laptop.db")
+        let scene = try Scene.deskAndLaptop()
         try scene.database("laptop.db").run(
             """
             INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('passing', 'P', '2024-01-01T00:00:00Z', '2024-01-01T00:00:00Z');

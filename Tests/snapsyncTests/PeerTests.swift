@@ -4,19 +4,8 @@ import Testing
 
 /// Peers, by the built command: several devices that edit and publish in one zone.
 @Suite(.runsPrograms) struct PeerTests {
-    /// Two peers that have version 1.
-    private func deskAndLaptop() throws -> Scene {
-        let scene = try Scene()
-        try scene.succeed("generate --db desk.db --notifications 20 --buckets 3")
-        try scene.succeed("init --db desk.db --cloud cloud --role peer --device desk")
-        try scene.succeed("sync --db desk.db")
-        try scene.succeed("init --db laptop.db --cloud cloud --role peer --device laptop --create")
-        try scene.succeed("sync --db laptop.db")
-        return scene
-    }
-
     @Test func editsOfDifferentEntitiesAreAllKept() throws {
-        let scene = try deskAndLaptop()
+        let scene = try Scene.deskAndLaptop()
         #expect(try scene.contents("laptop.db") == scene.contents("desk.db"))
         try scene.database("desk.db").run(
             "UPDATE notifications SET title = 'desk' WHERE id = (SELECT min(id) FROM notifications); DELETE FROM buckets WHERE id = (SELECT max(id) FROM buckets)"
@@ -34,7 +23,7 @@ import Testing
 
     @Test func ofTwoEditsOfOneEntityTheLaterWinsWhoeverSyncsFirst() throws {
         for order in [["desk", "laptop"], ["laptop", "desk"]] {
-            let scene = try deskAndLaptop()
+            let scene = try Scene.deskAndLaptop()
             let edit = { (name: String, time: String) in
                 _ = try scene.database("\(name).db").run(
                     "UPDATE notifications SET title = '\(name)', updatedAt = '\(time)' WHERE id = (SELECT min(id) FROM notifications)")
@@ -48,7 +37,7 @@ import Testing
     }
 
     @Test func oneDirectionAtATime() throws {
-        let scene = try deskAndLaptop()
+        let scene = try Scene.deskAndLaptop()
         try scene.database("desk.db").run("UPDATE buckets SET name = 'desk'")
         try scene.database("laptop.db").run("INSERT INTO buckets SELECT 'mine', 'laptop', NULL, NULL, NULL, createdAt, updatedAt, NULL FROM buckets LIMIT 1")
         #expect(try scene.json("export --db desk.db")["version"] as? Int == 2)
@@ -62,7 +51,7 @@ import Testing
     }
 
     @Test func whatWasChangedWhileATableWasRebuiltIsNotLost() throws {
-        let scene = try deskAndLaptop()
+        let scene = try Scene.deskAndLaptop()
         try scene.database("laptop.db").run("UPDATE buckets SET name = 'laptop' WHERE id = (SELECT max(id) FROM buckets)")
         // A migration makes the table anew, and the triggers are gone with the old one; then the application goes on.
         try scene.database("desk.db").run(
@@ -133,7 +122,7 @@ import Testing
     }
 
     @Test func detachTakesEverythingOfAPeerOut() throws {
-        let scene = try deskAndLaptop()
+        let scene = try Scene.deskAndLaptop()
         try scene.database("laptop.db").run("UPDATE buckets SET name = 'laptop'")
         try scene.succeed("sync --db laptop.db")
         #expect(try scene.database("laptop.db").run("SELECT count(*) > 0 FROM snapsync_published") == "1\n")

@@ -31,6 +31,17 @@ struct Scene {
         return scene
     }
 
+    /// Two peers that have version 1.
+    static func deskAndLaptop() throws -> Scene {
+        let scene = try Scene()
+        try scene.succeed("generate --db desk.db --notifications 20 --buckets 3")
+        try scene.succeed("init --db desk.db --cloud cloud --role peer --device desk")
+        try scene.succeed("sync --db desk.db")
+        try scene.succeed("init --db laptop.db --cloud cloud --role peer --device laptop --create")
+        try scene.succeed("sync --db laptop.db")
+        return scene
+    }
+
     /// Runs the command with the words of a line, which hold no spaces.
     func run(_ line: String, environment: [String: String] = [:]) throws -> ProgramRun {
         try BuiltCommand.run(line.split(separator: " ").map(String.init), in: scratch.path, environment: environment)

@@ -156,14 +156,3 @@ package struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
                 && host.split(separator: ".").allSatisfy { UInt8($0) != nil }
     }
 }
-
-extension String {
-    /// The text without these ASCII characters at both ends.
-    ///
-    /// Foundation's `trimmingCharacters(in:)` goes through UTF-16. Its first call costs a run as much as a request to a near server.
-    func trimming(_ characters: String) -> String {
-        let isInner = { (byte: UInt8) in !characters.utf8.contains(byte) }
-        guard let first = utf8.firstIndex(where: isInner), let last = utf8.lastIndex(where: isInner) else { return "" }
-        return String(Substring(utf8[first...last]))
-    }
-}

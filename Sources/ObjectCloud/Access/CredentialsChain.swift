@@ -134,7 +134,7 @@ package final class CredentialsChain: CredentialsProvider {
             guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
                 throw refusal(file, "the token file cannot be read", "correct AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")
             }
-            token = text.trimmingCharacters(in: .whitespacesAndNewlines)
+            token = text.trimming(" \t\r\n")
         }
         let answer = try ask("GET", url, token.map { [("authorization", $0)] } ?? [], at: "the container's credentials")
         guard answer.status == 200 else { throw refusal("the container's credentials", "the answer has status \(answer.status)", "check the task's role") }
@@ -204,14 +204,14 @@ struct ProfileFile {
         for line in text.split(whereSeparator: \.isNewline) {
             // An indented line is a nested setting of the previous value. None of these is needed here.
             if line.first?.isWhitespace == true { continue }
-            let line = line.trimmingCharacters(in: .whitespaces)
+            let line = line.trimming(" \t")
             if line.hasPrefix("#") || line.hasPrefix(";") { continue }
             if line.hasPrefix("["), let end = line.firstIndex(of: "]") {
                 name = line[line.index(after: line.startIndex)..<end].split(whereSeparator: \.isWhitespace).joined(separator: " ")
                 sections[name ?? "", default: [:]] = sections[name ?? ""] ?? [:]
             } else if let name, let equals = line.firstIndex(of: "=") {
-                sections[name]?[line[..<equals].trimmingCharacters(in: .whitespaces).lowercased()] =
-                    line[line.index(after: equals)...].trimmingCharacters(in: .whitespaces)
+                sections[name]?[line[..<equals].trimming(" \t").lowercased()] =
+                    line[line.index(after: equals)...].trimming(" \t")
             }
         }
     }
