@@ -42,7 +42,8 @@ import Testing
         }
     }
 
-    @Test(arguments: ["BINARY", "NOCASE", "RTRIM"], UInt64(1)...8) func orderAndEqualityAreSQLites(collation: String, seed: UInt64) throws {
+    @Test(arguments: ["BINARY", "NOCASE", "RTRIM"], Sample.of(UInt64(1)...8, oneIn: 4))
+    func orderAndEqualityAreSQLites(collation: String, seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let rows = (0..<400).map { _ in "(\(Self.literal(&random)), \(Self.literal(&random)))" }
         let scene = try LocalScene("CREATE TABLE t(a COLLATE \(collation), b); INSERT INTO t VALUES \(rows.joined(separator: ", "));")

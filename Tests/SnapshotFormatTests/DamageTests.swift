@@ -1,6 +1,7 @@
 import Foundation
 import SnapshotFormat
 import SnapshotModel
+import TestSupport
 import Testing
 
 @Suite struct DamageTests {
@@ -10,7 +11,8 @@ import Testing
         let asset = try sample()
         try asset.verify()
         var found = 0
-        for position in 0..<asset.bytes.count {
+        let positions = Sample.of(0..<asset.bytes.count, oneIn: 3)
+        for position in positions {
             for bit in 0..<8 {
                 var damaged = asset
                 damaged.bytes[position] ^= 1 << UInt8(bit)
@@ -18,7 +20,7 @@ import Testing
                 found += 1
             }
         }
-        #expect(found == asset.bytes.count * 8)
+        #expect(found == positions.count * 8)
     }
 
     @Test func everyLengthOfACutAssetIsRefused() throws {

@@ -23,7 +23,7 @@ struct BucketFaultTests {
 
         var version = 1
         for device in ["phone", "watch"] {
-            var request = Sample.isWhole ? 1 : 1 + number % 4, isReached = true
+            var request = Sample.isWhole ? 1 : 1 + number % 7, isReached = true
             // A run that was not spoiled has had fewer requests.
             while isReached {
                 version += 1
@@ -37,7 +37,7 @@ struct BucketFaultTests {
                 #expect(try devices.scene.contents("phone.db") == devices.scene.contents("watch.db"), "\(fault) of request \(request)")
                 let status = try JSONSerialization.jsonObject(with: Data(devices.succeed("status --db phone.db --json").utf8)) as? [String: Any]
                 #expect(status?["version"] as? Int == version, "\(fault) of request \(request)")
-                request += Sample.isWhole ? 1 : 4
+                request += Sample.isWhole ? 1 : 7
             }
             // A publish has six requests, and one beyond them is tried.
             #expect(request > 6)

@@ -86,7 +86,7 @@ import Testing
 
     private func rows(_ scene: Scene, _ device: String) throws -> String { try Python.run(Self.rows, ["\(device).db"], in: scene.scratch.path) }
 
-    @Test(arguments: 1...2) func everyRowAndEveryChangeArrives(seed: Int) throws {
+    @Test(arguments: Sample.of(1...2, oneIn: 2)) func everyRowAndEveryChangeArrives(seed: Int) throws {
         let scene = try scene()
         try fill(scene, "a", seed: seed, count: 120)
         try scene.succeed("sync --db a.db")
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...2) func peersAgree(seed: Int) throws {
+    @Test(arguments: Sample.of(1...2, oneIn: 2)) func peersAgree(seed: Int) throws {
         let scene = try scene("peer")
         try fill(scene, "a", seed: seed, count: 60)
         try scene.succeed("sync --db a.db")

@@ -14,31 +14,31 @@ import Testing
         }
 
         @Test func aKillAtAnySystemCallLosesNothing() async throws {
-            try await torture("kill_everywhere.py", ["--sample", "4"], long: [])
+            try await torture("kill_everywhere.py", ["--sample", "2"], long: [])
         }
 
         /// In a bucket, and at its requests, too.
         @Test(.enabled(if: BucketServer.isAvailable)) func aKillAtAnySystemCallLosesNothingInABucket() async throws {
-            try await torture("kill_bucket.py", ["--sample", "4"], in: ["export, snapshot", "import, chain", "sync, reader", "sync, peer"], long: [])
+            try await torture("kill_bucket.py", ["--sample", "2"], in: ["export, snapshot", "import, chain", "sync, reader", "sync, peer"], long: [])
         }
 
         /// Of the commands that make a sealed zone and change its keys.
         @Test func aKillAtAnySystemCallLeavesASealedZoneItsKeys() async throws {
-            try await torture("kill_sealed.py", ["--sample", "2"], in: [], long: [])
+            try await torture("kill_sealed.py", ["--sample", "1"], in: [], long: [])
         }
 
         /// A bit of any file of a sealed zone; with SNAPSYNC_TORTURE more of them.
         @Test func aFlippedBitOfASealedZoneChangesNoRow() async throws {
-            try await torture("flip_sealed.py", ["--step", "997"], in: [], long: ["--step", "19"])
+            try await torture("flip_sealed.py", ["--step", "1999"], in: [], long: ["--step", "19"])
         }
 
         /// Of the syncs that carry readers' edits of an application's own tables.
         @Test func aKillAtAnySystemCallBringsEachEditOnce() async throws {
-            try await torture("kill_edits.py", ["--sample", "3"], in: [], long: [])
+            try await torture("kill_edits.py", ["--sample", "2"], in: [], long: [])
         }
 
         @Test func aFailingSystemCallIsNeverPassedOffAsSuccess() async throws {
-            try await torture("fail_everywhere.py", ["--each", "1", "--sample", "6"], long: ["--each", "1"])
+            try await torture("fail_everywhere.py", ["--each", "1", "--sample", "3"], long: ["--each", "1"])
         }
 
         @Test func aFullDiskIsReportedAndLosesNothing() async throws {

@@ -55,7 +55,7 @@ import Testing
         return (scene, variables)
     }
 
-    @Test(arguments: ["--signed", "--sealed"]) func aPassphraseLocksTheKeys(_ kind: String) throws {
+    @Test(arguments: Sample.of(["--sealed", "--signed"], oneIn: 2)) func aPassphraseLocksTheKeys(_ kind: String) throws {
         let (scene, variables) = try locked(kind)
         let path = try keyFile("phone", in: scene)
         let seeds = try scene.forge(
@@ -183,7 +183,7 @@ import Testing
     }
 
     /// What systemd hands over with LoadCredential=snapsync-key and LoadCredential=snapsync-passphrase.
-    @Test(arguments: ["--signed", "--sealed"]) func systemdHandsOverKeysAndPassphrase(_ kind: String) throws {
+    @Test(arguments: Sample.of(["--sealed", "--signed"], oneIn: 2)) func systemdHandsOverKeysAndPassphrase(_ kind: String) throws {
         let (scene, _) = try locked(kind)
         try scene.succeed("generate --db phone.db --mark-read 3")
         let folder = scene.scene.scratch.path("credentials"), path = try keyFile("phone", in: scene)

@@ -11,7 +11,8 @@ import Testing
     @Test(arguments: [(false, 20_000), (true, 20_000), (false, 2), (true, 2)])
     func theLogSaysWhatItsConsolidationSays(isComposite: Bool, limit: Int) throws {
         var foundCount = 0, exceptionCount = 0, commonCount = 0
-        for seed in 0..<UInt64(150) {
+        let seeds = Sample.of(0..<UInt64(150), oneIn: 7)
+        for seed in seeds {
             let history = try RewrittenHistory(seed: seed, isComposite: isComposite, isStamped: seed % 10 > 0)
             try history.play()
             // Another thread helps to read a log of many parts, and finds the same.
@@ -45,8 +46,8 @@ import Testing
             }
             #expect(late == expected, "seed \(seed)")
         }
-        #expect(foundCount > 50 && exceptionCount > 50, "found \(foundCount) tables with \(exceptionCount) exceptions")
-        #expect(limit > 10 ? commonCount == 0 : commonCount > 30, "found \(commonCount) tables with one instant")
+        #expect(min(foundCount, exceptionCount) > seeds.count / 3, "found \(foundCount) tables with \(exceptionCount) exceptions")
+        #expect(limit > 10 ? commonCount == 0 : commonCount > seeds.count / 5, "found \(commonCount) tables with one instant")
     }
 
     /// Between an export's look at the rows and its record the application goes on.

@@ -6,7 +6,7 @@ import Testing
 
 /// Over random histories with runs that end anywhere: a mark that a reader made is never seen undone, and never undoes a text.
 @Suite struct ReadMarkTests {
-    @Test(arguments: Sample.of(UInt64(1)...40, oneIn: 4))
+    @Test(arguments: Sample.of(UInt64(1)...40, oneIn: 7))
     func marksOfTheReaderAndTextsOfTheWriterBothLast(seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
         // Of the `k` the reader sets `readAt` alone and the writer everything else; with the `f` both do what they like.

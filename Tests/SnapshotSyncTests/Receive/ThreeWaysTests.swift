@@ -10,11 +10,11 @@ import Testing
 
 /// By change assets, block by block, or whole: a reader comes to the same data, the same tombstones and the same instants.
 @Suite struct ThreeWaysTests {
-    @Test(arguments: Sample.of(UInt64(1)...60, oneIn: 3)) func allWaysEndInTheSameData(seed: UInt64) async throws {
+    @Test(arguments: Sample.of(UInt64(1)...60, oneIn: 7)) func allWaysEndInTheSameData(seed: UInt64) async throws {
         try await run(seed: seed, withLocalEdits: false)
     }
 
-    @Test(arguments: Sample.of(UInt64(501)...550, oneIn: 3)) func soTheyDoOverEditsOfTheReaders(seed: UInt64) async throws {
+    @Test(arguments: Sample.of(UInt64(501)...550, oneIn: 7)) func soTheyDoOverEditsOfTheReaders(seed: UInt64) async throws {
         try await run(seed: seed, withLocalEdits: true)
     }
 

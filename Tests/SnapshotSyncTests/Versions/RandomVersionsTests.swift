@@ -10,7 +10,7 @@ import Testing
 
 /// Random histories of changes, exports, pins, prunes (some cut short), restores and undos: whatever is kept is what it was.
 @Suite struct RandomVersionsTests {
-    @Test(arguments: Sample.of(1...16, oneIn: 2))
+    @Test(arguments: Sample.of(1...16, oneIn: 5))
     func whatIsKeptIsWhatItWas(seed: Int) async throws {
         var story = try await VersionStory(seed: UInt64(seed))
         for _ in 0..<24 { try await story.step() }
