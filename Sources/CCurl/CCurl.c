@@ -2,6 +2,7 @@
 
 #include <CLoader.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 static struct {
     CURLcode (*global_init)(long);
@@ -44,6 +45,19 @@ static void load(void) {
 int snapsync_curl_load(void) {
     pthread_once(&once, load);
     return is_loaded;
+}
+
+static void *load_aside(void *unused) {
+    snapsync_curl_load();
+    return unused;
+}
+
+void snapsync_curl_begin_loading(void) {
+    static atomic_flag has_begun = ATOMIC_FLAG_INIT;
+    pthread_t thread;
+    if (atomic_flag_test_and_set(&has_begun)) return;
+    // Without a thread, the first request loads it.
+    if (pthread_create(&thread, 0, load_aside, 0) == 0) pthread_detach(thread);
 }
 
 CURL *snapsync_curl_make(void) { return curl.easy_init(); }

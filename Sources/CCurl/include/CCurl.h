@@ -9,6 +9,10 @@
 /// Loads libcurl and prepares it. Returns 0 if it is not installed. Any thread may call it, any number of times.
 int snapsync_curl_load(void);
 
+/// Begins to load libcurl on a thread of its own and returns at once, so that what the caller does next takes place meanwhile. Does
+/// nothing if it has begun.
+void snapsync_curl_begin_loading(void);
+
 // What follows may be called only after snapsync_curl_load has returned 1.
 
 CURL *snapsync_curl_make(void);

@@ -21,7 +21,11 @@ package final class CurlTransport: ObjectTransport {
         self.limitSeconds = limitSeconds
         self.connectSeconds = connectSeconds
         self.certificates = certificates
+        Self.prepare()
     }
+
+    /// Begins to load libcurl on another thread, unless that has begun.
+    package static func prepare() { snapsync_curl_begin_loading() }
 
     package func send(_ request: ObjectRequest) throws(TransportFault) -> ObjectResponse {
         guard let handle = idle.withLock({ $0.popLast() }) ?? Handle() else {
