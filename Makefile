@@ -31,7 +31,8 @@ LLD = $(shell if [ -x "$$(dirname "$$(readlink -f "$$(command -v $(SWIFT))")")/l
 RELR = $(shell getconf GNU_LIBC_VERSION 2>/dev/null | awk '{split($$2, v, "."); if (v[1] > 2 || v[2] >= 36) print "-Xlinker -z -Xlinker pack-relative-relocs"}')
 PLAIN = -Xlinker --no-export-dynamic -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors $(LLD)
 LINK ?= $(PLAIN) $(if $(LLD),$(RELR) $(ICU_DATA)) -Xswiftc -L$(LIBRARIES)
-STATIC = -c release --static-swift-stdlib --scratch-path .build-static $(LINK)
+# Libraries are not looked for beside the program: whoever may write there could exchange them, and each start asked in vain.
+STATIC = -c release --static-swift-stdlib --disable-local-rpath --scratch-path .build-static $(LINK)
 
 .PHONY: libraries help setup build demo man test test-page test-transports test-ceph torture oracle fuzz faults sanitize coverage bench install deb dist test-deb docs clean
 

@@ -8,8 +8,8 @@ Benchmarks/setup.sh
 built() { # built SCRATCH PRODUCT OPTION...: builds, and prints where the program is
     local scratch=$1 product=$2
     shift 2
-    ${SWIFT:-swift} build -c release --static-swift-stdlib --scratch-path "$scratch" ${LINK:-} --product "$product" "$@" >&2
-    echo "$(${SWIFT:-swift} build -c release --static-swift-stdlib --scratch-path "$scratch" ${LINK:-} --show-bin-path "$@")/$product"
+    ${SWIFT:-swift} build -c release --static-swift-stdlib --disable-local-rpath --scratch-path "$scratch" ${LINK:-} --product "$product" "$@" >&2
+    echo "$(${SWIFT:-swift} build -c release --static-swift-stdlib --disable-local-rpath --scratch-path "$scratch" ${LINK:-} --show-bin-path "$@")/$product"
 }
 rounds="${ROUNDS:-3}"
 if [ "${ONLY:-datasets}" = datasets ]; then
