@@ -234,7 +234,6 @@ public final class SyncEngine: Sendable {
     private func syncOnce(_ level: Int, _ allowed: ShrinkApproval, _ progress: ProgressHandler?) async throws -> SyncReport {
         try await gate.enter()
         let settings = try database.read(at: .open) { try $0.settings.read() }
-        if backend == nil { CloudLocation.prepare(cloudPath ?? settings.cloud) }
         switch settings.role {
         case .writer, .peer:
             return try await run {

@@ -18,12 +18,7 @@ import Testing
     private func remove(_ path: String, _ scene: Scene) throws { try FileManager.default.removeItem(atPath: scene.scratch.path(path)) }
 
     @Test func versionThatWasPrunedBeforeItsPinIsToldAndNotPinned() throws {
-        let scene = try Scene()
-        try scene.succeed("generate --db desk.db --notifications 5 --buckets 1")
-        try scene.succeed("init --db desk.db --cloud cloud --role peer --device desk")
-        try scene.succeed("sync --db desk.db")
-        try scene.succeed("init --db laptop.db --cloud cloud --role peer --device laptop --create")
-        try scene.succeed("sync --db laptop.db")
+        let scene = try Scene.deskAndLaptop(notifications: 5, buckets: 1)
         for number in 1...3 {
             try scene.database("laptop.db").run("UPDATE buckets SET name = 'b\(number)'")
             try scene.succeed("sync --db laptop.db")

@@ -9,11 +9,7 @@ import Testing
 
     /// Two peers and a reader that have version 1.
     private func zone() throws -> Scene {
-        let scene = try Scene()
-        try scene.succeed("generate --db desk.db --notifications 12 --buckets 3")
-        try scene.succeed("init --db desk.db --cloud cloud --role peer --device desk")
-        try scene.succeed("sync --db desk.db")
-        try scene.succeed("init --db laptop.db --cloud cloud --role peer --device laptop --create")
+        let scene = try Scene.deskAndLaptop(notifications: 12)
         try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
         for name in Self.all { try scene.succeed("sync --db \(name)") }
         return scene

@@ -32,9 +32,9 @@ struct Scene {
     }
 
     /// Two peers that have version 1.
-    static func deskAndLaptop() throws -> Scene {
+    static func deskAndLaptop(notifications: Int = 20, buckets: Int = 3) throws -> Scene {
         let scene = try Scene()
-        try scene.succeed("generate --db desk.db --notifications 20 --buckets 3")
+        try scene.succeed("generate --db desk.db --notifications \(notifications) --buckets \(buckets)")
         try scene.succeed("init --db desk.db --cloud cloud --role peer --device desk")
         try scene.succeed("sync --db desk.db")
         try scene.succeed("init --db laptop.db --cloud cloud --role peer --device laptop --create")

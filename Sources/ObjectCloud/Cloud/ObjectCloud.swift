@@ -98,9 +98,6 @@ public final class ObjectCloud: CloudDatabaseDecorator {
         return (ObjectCloud(client, found: made.identity, nonces: nonces), made.isNew)
     }
 
-    /// Begins to load libcurl, which takes as long as a whole sync with nothing to do, on another thread.
-    package static func prepare() { CurlTransport.prepare() }
-
     /// Makes the client of a location, with credentials from the environment.
     package static func client(_ text: String, meter: RequestMeter = RequestMeter()) throws -> ObjectClient {
         let chain = CredentialsChain()

@@ -21,11 +21,9 @@ package final class CurlTransport: ObjectTransport {
         self.limitSeconds = limitSeconds
         self.connectSeconds = connectSeconds
         self.certificates = certificates
-        Self.prepare()
+        // Loading takes half as long as a whole sync with nothing to do, which reads its database meanwhile.
+        snapsync_curl_begin_loading()
     }
-
-    /// Begins to load libcurl on another thread, unless that has begun.
-    package static func prepare() { snapsync_curl_begin_loading() }
 
     package func send(_ request: ObjectRequest) throws(TransportFault) -> ObjectResponse {
         guard let handle = idle.withLock({ $0.popLast() }) ?? Handle() else {

@@ -8,11 +8,6 @@ package enum CloudLocation {
     /// Whether a text names a bucket.
     package static func isBucket(_ text: String) -> Bool { BucketLocation.isOne(text) }
 
-    /// Begins to load on another thread what opening a cloud at this place will need.
-    static func prepare(_ text: String) {
-        if isBucket(text) { ObjectCloud.prepare() }
-    }
-
     /// Opens an existing cloud.
     ///
     /// - Parameter meter: counts the requests to a bucket.
