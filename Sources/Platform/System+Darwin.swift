@@ -11,6 +11,10 @@
         /// The flag to open a directory only for looking up names in it, which needs no more than search permission.
         package static let searchOnly: Int32 = O_SEARCH
 
+        static let openNameless: Int32? = nil
+
+        static func fileSizeLimit(_ limit: inout rlimit) -> Int32 { getrlimit(RLIMIT_FSIZE, &limit) }
+
         static func modification(_ status: stat) -> timespec { status.st_mtimespec }
         static func access(_ status: stat) -> timespec { status.st_atimespec }
 

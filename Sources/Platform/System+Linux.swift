@@ -12,6 +12,11 @@
         /// The flag to open a directory only for looking up names in it, which needs no more than search permission.
         package static let searchOnly: Int32 = O_PATH
 
+        /// The flags to open a folder with that make a file without a name in it, which cannot get one; nil if the system has none.
+        static let openNameless: Int32? = O_TMPFILE | O_EXCL | O_RDWR
+
+        static func fileSizeLimit(_ limit: inout rlimit) -> Int32 { getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) }
+
         static func modification(_ status: stat) -> timespec { status.st_mtim }
         static func access(_ status: stat) -> timespec { status.st_atim }
 

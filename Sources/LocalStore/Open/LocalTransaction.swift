@@ -10,7 +10,7 @@ package import SnapshotModel
 /// Source: docs/local-tables.md for every table of the toolkit.
 package final class LocalTransaction {
     let db: Database
-    let path: String
+    package let path: String
     /// Cache of the tracking numbers of datasets; a list, because the first dictionary of a type costs more than looking through a few names.
     var trackingIDs: [(dataset: String, id: Int64)] = []
     /// Cache of the foreign keys of all tables.

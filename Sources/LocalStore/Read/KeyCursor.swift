@@ -41,11 +41,21 @@ package final class KeyCursor {
     private var started = false
     /// How many ranges were returned.
     package private(set) var count = 0
+    /// How many keys were read.
+    package private(set) var keyCount = 0
+    private let hasRowids: Bool
 
-    init(_ db: Database, _ schema: DatasetSchema, path: String) throws {
+    init(_ db: Database, _ schema: DatasetSchema, rowid: String?, within range: KeyRange, path: String) throws {
         let key = schema.keySQL
-        statement = try db.makeStatement(sql: "SELECT \(key.list()) FROM \(schema.table.sqlIdentifier) ORDER BY \(key.list())")
+        hasRowids = rowid != nil
+        statement = try db.makeStatement(
+            sql: "SELECT \(key.list())\(rowid.map { ", \($0)" } ?? "") FROM \(schema.table.sqlIdentifier) \(key.condition(range)) ORDER BY \(key.list())"
+        )
         handle = statement.sqliteStatement
+        for (position, bound) in [(Int32(1), range.first), (Int32(2), range.next)] {
+            guard let code = bound?.bind(to: handle, at: position), code != SQLITE_OK else { continue }
+            throw DatabaseError(resultCode: ResultCode(rawValue: code))
+        }
         shape = schema.hasSimpleKey ? nil : schema.keyShape
         columnNames = schema.keyColumns.map(\.column)
         place = "\(path), table \(schema.table), column \(columnNames.joined(separator: ", "))"
@@ -80,6 +90,9 @@ package final class KeyCursor {
         return KeyRange(number: count, first: first, next: pending)
     }
 
+    /// The rowid of the row with the next range's first key, after a range that is not the last; nil if the cursor reads no rowids.
+    package var nextRowid: Int64? { hasRowids && pending != nil ? sqlite3_column_int64(handle, sqlite3_column_count(handle) - 1) : nil }
+
     /// Calls `body` with the current key.
     private func withKey<T>(_ body: (UnsafeRawBufferPointer) -> T) -> T {
         guard shape == nil else { return encodedKey.withUnsafeBytes(body) }
@@ -91,6 +104,7 @@ package final class KeyCursor {
     private func step() throws -> Bool {
         switch sqlite3_step(handle) {
         case SQLITE_ROW:
+            keyCount += 1
             if let shape {
                 try encode(shape)
                 return true

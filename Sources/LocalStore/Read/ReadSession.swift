@@ -170,8 +170,14 @@ package final class DatasetReader {
     }
 
     /// Iterates over the dataset's keys. Only for tables whose ``TableShape/hasRangeableKey`` is true.
-    package func keys(of schema: DatasetSchema) throws -> KeyCursor {
-        try KeyCursor(transaction.db, schema, path: transaction.path)
+    ///
+    /// - Parameters:
+    ///   - rowid: the name of the rowid, to know the rowids of the keys that begin a range.
+    ///   - range: the keys to iterate over.
+    package func keys(
+        of schema: DatasetSchema, rowid: String? = nil, within range: KeyRange = KeyRange(number: 0, first: nil, next: nil)
+    ) throws -> KeyCursor {
+        try KeyCursor(transaction.db, schema, rowid: rowid, within: range, path: transaction.path)
     }
 
     /// Prepares reading rows by ranges of keys.

@@ -13,12 +13,12 @@ final class RowStatement {
     private let slots: UnsafeMutableBufferPointer<ColumnValue>
     private let place: String
 
-    /// Prepares `SELECT … FROM table WHERE condition ORDER BY key`.
-    init(_ db: Database, _ schema: DatasetSchema, where condition: String, path: String) throws {
+    /// Prepares `SELECT … FROM table WHERE condition ORDER BY key`, or another order.
+    init(_ db: Database, _ schema: DatasetSchema, where condition: String, orderedBy order: String? = nil, path: String) throws {
         let columns = schema.columns.map { $0.column.sqlIdentifier }.joined(separator: ", ")
         statement = try db.makeStatement(
             sql: """
-                SELECT \(columns) FROM \(schema.table.sqlIdentifier) \(condition) ORDER BY \(schema.keySQL.list())
+                SELECT \(columns) FROM \(schema.table.sqlIdentifier) \(condition) ORDER BY \(order ?? schema.keySQL.list())
                 """)
         handle = statement.sqliteStatement
         guard let connection = sqlite3_db_handle(handle) else { throw DatabaseError(resultCode: .SQLITE_MISUSE) }

@@ -7,6 +7,8 @@ package struct TableShape: Sendable {
     /// Whether several connections can read ranges of keys side by side efficiently: the table has an index in key order that is not the order of
     /// the rows.
     package let hasRangeableKey: Bool
+    /// A name of the rowid that no column of the table has; nil if there is none, or no rowid.
+    package let rowidName: String?
     /// Columns of the table that are neither described by the dataset nor generated.
     package let undescribedColumns: [String]
     /// The undescribed columns without which no row can be inserted: NOT NULL, without a default.
@@ -73,7 +75,8 @@ package struct TableInspector: TransactionPart {
         return TableShape(
             hasRangeableKey: try !withoutRowid
                 && (schema.hasSimpleKey ? schema.keyShape.isText && (affinity == .text || affinity == .blob) : hasIndexInKeyOrder(schema)),
-            undescribedColumns: undescribed, unfillableColumns: undescribed.filter(required.contains))
+            rowidName: withoutRowid ? nil : RowidName.all.first { columns[$0] == nil }, undescribedColumns: undescribed,
+            unfillableColumns: undescribed.filter(required.contains))
     }
 
     /// Whether a table of the main database is STRICT.

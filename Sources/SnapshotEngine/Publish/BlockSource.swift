@@ -7,10 +7,20 @@ import SnapshotModel
 protocol BlockSource: Sendable {
     /// The number of workers that is worth running.
     var workerCount: Int { get }
-    /// Runs one worker. It passes each of its runs of blocks to `take`, until no run is left or `take` returns false.
-    func run(worker: Int, take: (_ number: Int, _ blocks: [RawBlock]) throws -> Bool) throws
+    /// How many runs for each worker may wait for their turn in the asset.
+    var waitingRuns: Int { get }
+    /// Runs one worker, until no run is left or `end` returns false.
+    ///
+    /// - Parameters:
+    ///   - take: receives each block of the worker's run with this number, in key order. The block is valid only during the call.
+    ///   - end: is called after the run's last block.
+    func run(worker: Int, take: @escaping (_ number: Int, _ block: RawBlock) throws -> Void, end: (_ number: Int) throws -> Bool) throws
     /// The number of runs, once a worker has reached the end. Stays nil after an error, which ends all workers.
     var runCount: Int? { get }
+}
+
+extension BlockSource {
+    var waitingRuns: Int { 4 }
 }
 
 /// Reads with several connections on one state of the database. A cursor over the keys cuts them into runs; each worker reads and encodes its own
@@ -41,18 +51,15 @@ final class RangeBlockSource: BlockSource, @unchecked Sendable {
 
     var runCount: Int? { turns.look { ended } }
 
-    func run(worker: Int, take: (Int, [RawBlock]) throws -> Bool) throws {
+    func run(worker: Int, take: @escaping (Int, RawBlock) throws -> Void, end: (Int) throws -> Bool) throws {
         try session.withReader(worker + 1) { reader in
             let rows = reader.ranges(of: schema)
-            let encoder = BlockEncoder(schema: schema, blockEntities: cutter.blockEntities, cutKey: cutKey)
+            var number = 0
+            let blocks = BlockStream(schema: schema, blockEntities: cutter.blockEntities, cutKey: cutKey) { try take(number, $0) }
             while let range = try nextRange() {
-                encoder.beginRange()
-                try rows.read(range, into: encoder)
-                encoder.finish()
-                var blocks: [RawBlock] = []
-                while let block = encoder.popCompleted() { blocks.append(block) }
-                guard try take(range.number, blocks) else { return }
-                blocks.forEach(encoder.recycle)
+                number = range.number
+                try blocks.encode { try rows.read(range, into: blocks) }
+                guard try end(number) else { return }
             }
         }
     }
@@ -86,9 +93,10 @@ final class RowBlockSource: BlockSource, @unchecked Sendable {
 
     var runCount: Int? { turns.look { ended ? count : nil } }
 
-    func run(worker: Int, take: (Int, [RawBlock]) throws -> Bool) throws {
+    func run(worker: Int, take: @escaping (Int, RawBlock) throws -> Void, end: (Int) throws -> Bool) throws {
         while let (number, block) = try nextBlock() {
-            guard try take(number, [block]) else { return }
+            try take(number, block)
+            guard try end(number) else { return }
             turns.look { encoder.recycle(block) }
         }
     }

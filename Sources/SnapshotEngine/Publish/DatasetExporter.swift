@@ -72,10 +72,11 @@ package struct DatasetExporter: Sendable {
                 return try run(changed, reader, reusable, asset)
             }
             let source = try SyncError.at(.read) { try makeSource(reader, blockEntities: blockEntities, cutKey: boxes?.cutKey) }
-            let queue = OrderedQueue<[Piece]>(window: 4 * source.workerCount)
+            let queue = OrderedQueue<[Piece]>(window: source.waitingRuns * source.workerCount)
+            let progress = try counter(reader.transaction)
             return try BlockingThreads.run(source.workerCount, { work($0, source, queue, reusable, boxes) }) {
                 do {
-                    return try assemble(queue, blockEntities, reusable, asset, reader.transaction)
+                    return try assemble(queue, blockEntities, reusable, asset, reader.transaction, progress)
                 } catch {
                     queue.fail(error)
                     throw error
@@ -88,28 +89,24 @@ package struct DatasetExporter: Sendable {
     private func work(_ worker: Int, _ source: any BlockSource, _ queue: OrderedQueue<[Piece]>, _ previous: PreviousSnapshot?, _ boxes: DatasetBoxes?) {
         do {
             let compressor = try MemberCompressor(level: level, boxes: boxes)
-            try source.run(worker: worker) { number, blocks in
-                queue.put(try pieces(of: blocks, areFirst: number == 0, compressor, previous), at: number)
-            }
+            var pieces: [Piece] = []
+            try source.run(
+                worker: worker, take: { number, block in pieces.append(try piece(of: block, isFirst: number == 0 && pieces.isEmpty, compressor, previous)) },
+                end: { number in
+                    defer { pieces = [] }
+                    return queue.put(pieces, at: number)
+                })
             if let count = source.runCount { queue.finish(at: count) }
         } catch {
             queue.fail(SyncError(error, step: .encode))
         }
     }
 
-    private func pieces(of blocks: [RawBlock], areFirst: Bool, _ compressor: MemberCompressor, _ previous: PreviousSnapshot?) throws -> [Piece] {
-        var pieces: [Piece] = []
-        for block in blocks {
-            let isFirst = areFirst && pieces.isEmpty
-            let position = previous?.match(block, isFirst: isFirst)
-            if let position, previous?.reader.isBetterCopied == true {
-                pieces.append(.kept(position))
-            } else {
-                let compressed = try SyncError.at(.compress) { try compressor.compress(block, isFirst: isFirst) }
-                pieces.append(position.map { .again(compressed, $0) } ?? .compressed(compressed))
-            }
-        }
-        return pieces
+    private func piece(of block: RawBlock, isFirst: Bool, _ compressor: MemberCompressor, _ previous: PreviousSnapshot?) throws -> Piece {
+        let position = previous?.match(block, isFirst: isFirst)
+        if let position, previous?.reader.isBetterCopied == true { return .kept(position) }
+        let compressed = try SyncError.at(.compress) { try compressor.compress(block, isFirst: isFirst) }
+        return position.map { .again(compressed, $0) } ?? .compressed(compressed)
     }
 
     /// Reads only the ranges with changed keys. The other blocks are copied from the last snapshot asset.
@@ -121,6 +118,7 @@ package struct DatasetExporter: Sendable {
         let workerCount = max(1, min(session.readerCount - 1, changed.parts.count))
         let queue = OrderedQueue<[Piece]>(window: 4 * workerCount)
         queue.finish(at: changed.parts.count)
+        let progress = try counter(reader.transaction)
         return try BlockingThreads.run(
             workerCount,
             { worker in
@@ -133,7 +131,7 @@ package struct DatasetExporter: Sendable {
             }
         ) {
             do {
-                return try assemble(queue, previous.index.blockEntities, previous, asset, reader.transaction, expecting: trackedCount)
+                return try assemble(queue, previous.index.blockEntities, previous, asset, reader.transaction, progress, expecting: trackedCount)
             } catch {
                 queue.fail(error)
                 throw error
@@ -145,31 +143,37 @@ package struct DatasetExporter: Sendable {
         throws
     {
         let compressor = try MemberCompressor(level: level, boxes: boxes)
-        let encoder = BlockEncoder(schema: schema, blockEntities: previous.index.blockEntities, cutKey: boxes?.cutKey)
-        while let number = queue.claim(below: changed.parts.count) {
-            switch changed.parts[number] {
-            case .kept(let positions):
-                guard queue.put(positions.map { .kept($0) }, at: number) else { return }
-            case .read(let range):
-                encoder.beginRange()
-                try SyncError.at(.read) { try rows.read(range, into: encoder) }
-                encoder.finish()
-                var blocks: [RawBlock] = []
-                while let block = encoder.popCompleted() { blocks.append(block) }
-                guard queue.put(try pieces(of: blocks, areFirst: number == 0, compressor, previous), at: number) else { return }
-                blocks.forEach(encoder.recycle)
-            }
+        var number = 0, pieces: [Piece] = []
+        let blocks = BlockStream(schema: schema, blockEntities: previous.index.blockEntities, cutKey: boxes?.cutKey) { block in
+            pieces.append(try piece(of: block, isFirst: number == 0 && pieces.isEmpty, compressor, previous))
         }
+        while let next = queue.claim(below: changed.parts.count) {
+            number = next
+            pieces = []
+            switch changed.parts[number] {
+            case .kept(let positions): pieces = positions.map { .kept($0) }
+            case .read(let range): try SyncError.at(.read) { try blocks.encode { try rows.read(range, into: blocks) } }
+            }
+            guard queue.put(pieces, at: number) else { return }
+        }
+    }
+
+    /// What tells how many entities are encoded; nil if nobody asks.
+    ///
+    /// A first export counts its rows, which takes a small part of the time that reading them takes. It counts before other threads read through
+    /// the same connection.
+    private func counter(_ transaction: LocalTransaction) throws -> ((Int) -> Void)? {
+        guard let progress else { return nil }
+        let expected = try previous?.index.recordCount ?? transaction.rows.rowCount(of: schema)
+        return { progress(SyncProgress(step: .encode, dataset: schema.name, entityCount: $0, expectedCount: expected)) }
     }
 
     // Writes the blocks in order. Nothing is written as long as all blocks are the last snapshot's, in its order.
     private func assemble(
         _ queue: OrderedQueue<[Piece]>, _ blockEntities: Int, _ previous: PreviousSnapshot?, _ asset: any AssetWriter, _ transaction: LocalTransaction,
-        expecting count: Int? = nil
+        _ progress: ((Int) -> Void)?, expecting count: Int? = nil
     ) throws -> Outcome {
         var writer = AssetAssembler(schema: schema, syncTimestamp: syncTimestamp, blockEntities: blockEntities, level: level, previous: previous, asset: asset)
-        // To show progress, the first export counts its rows. This takes a small part of the time that reading them takes.
-        let expected = try progress.flatMap { _ in try self.previous?.index.recordCount ?? transaction.rows.rowCount(of: schema) }
         while let pieces = try queue.take() {
             for piece in pieces {
                 try SyncError.at(.store) {
@@ -180,7 +184,7 @@ package struct DatasetExporter: Sendable {
                     }
                 }
             }
-            progress?(SyncProgress(step: .encode, dataset: schema.name, entityCount: writer.recordCount, expectedCount: expected))
+            progress?(writer.recordCount)
         }
         if let count, count != writer.recordCount {
             asset.abandon()
@@ -228,6 +232,12 @@ package struct DatasetExporter: Sendable {
     }
 
     private func makeSource(_ reader: DatasetReader, blockEntities: Int, cutKey: CutKey?) throws -> any BlockSource {
+        if shape.hasRangeableKey, try reader.transaction.rows.hasRows(schema, moreThan: 5000) {
+            let blockBytes = previous.flatMap { BlockSizing.meanBlockBytes($0.index) } ?? BlockSizing.targetBytes
+            let sorted = try SortedBlockSource(
+                session, reader, schema: schema, shape: shape, blockEntities: blockEntities, meanBlockBytes: blockBytes, cutKey: cutKey)
+            if let sorted { return sorted }
+        }
         if session.readerCount > 1, shape.hasRangeableKey, try reader.transaction.rows.hasRows(schema, moreThan: 5000) {
             return RangeBlockSource(session: session, cursor: try reader.keys(of: schema), schema: schema, blockEntities: blockEntities, cutKey: cutKey)
         }

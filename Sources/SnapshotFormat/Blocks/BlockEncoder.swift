@@ -39,20 +39,46 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
             throw FormatError(.misuse, at: plan.schema.name, "\(values.count) values were given for \(plan.count) columns")
         }
         if try cuts(before: values) { completeBlock() }
-        let block: RawBlock
+        let block = blockForNext()
+        try entities.encode(values, into: block.buffer)
+        if plan.hasEncodedKey { encodedKey.withUnsafeBytes(last.remember(encoded:)) } else { last.remember(values[plan.keyIndex]) }
+        didAdd(to: block)
+    }
+
+    /// Takes an entity that ``RecordEncoder`` has checked and encoded: its text or encoded key, and its JSON. Its key must be greater than the
+    /// previous one.
+    ///
+    /// - Throws: ``FormatError`` with `.outOfOrder`, naming dataset and key. The encoder is unusable after an error.
+    func take(key: UnsafeRawBufferPointer, entity: UnsafeRawBufferPointer) throws {
+        guard last.isBefore(text: key) else {
+            let shown: EntityKey = plan.hasEncodedKey ? .encoded(Array(key)) : .text(Array(key))
+            throw orderFault(at: "\(plan.schema.name), key \(shown)")
+        }
+        if cutter.cuts(beforeTextKey: key) { completeBlock() }
+        let block = blockForNext()
+        block.buffer.append(entity)
+        if plan.hasEncodedKey { last.remember(encoded: key) } else { last.remember(.text(key)) }
+        didAdd(to: block)
+    }
+
+    /// The block that the next entity belongs to, ready for its bytes.
+    @inline(__always)
+    private func blockForNext() -> RawBlock {
         if let current, current.buffer.count < FormatLimits.fullBlockBytes {
-            block = current
-            var cursor = ByteCursor(block.buffer)
+            var cursor = ByteCursor(current.buffer)
             cursor.append(UInt8(ascii: ","))
             cursor.append(UInt8(ascii: "\n"))
             cursor.finish()
-        } else {
-            completeBlock()
-            block = spare.popLast() ?? RawBlock()
-            current = block
+            return current
         }
-        try entities.encode(values, into: block.buffer)
-        if plan.hasEncodedKey { last.remember(encoded: encodedKey) } else { last.remember(values[plan.keyIndex]) }
+        completeBlock()
+        let block = spare.popLast() ?? RawBlock()
+        current = block
+        return block
+    }
+
+    @inline(__always)
+    private func didAdd(to block: RawBlock) {
         block.count += 1
         if block.count == 1 { block.firstKey = last.key }
     }
@@ -82,33 +108,21 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
     /// Checks that the key is greater than the previous one, and returns whether the cut rule begins a block here.
     @inline(__always)
     private func cuts(before values: UnsafeBufferPointer<ColumnValue>) throws -> Bool {
-        switch values[plan.keyIndex] {
-        case .text(let key) where plan.hasTextKey:
-            guard key.count <= FormatLimits.keyBytes else {
-                throw FormatError(
-                    .badRow, at: entities.place(values, plan.keyIndex), "the key is longer than \(FormatLimits.keyBytes) bytes",
-                    hint: "use a shorter key, its hash for example")
-            }
-            guard last.isBefore(text: key) else { throw orderFault(values) }
-            return cutter.cuts(beforeTextKey: key)
-        case .integer(let key) where plan.hasIntegerKey:
-            guard last.isBefore(integer: key) else { throw orderFault(values) }
-            return cutter.cuts(beforeIntegerKey: key)
-        case _ where plan.hasEncodedKey:
+        if plan.hasEncodedKey {
             try entities.encodeKey(values, into: &encodedKey)
-            return try encodedKey.withUnsafeBytes { key in
-                guard last.isBefore(text: key) else { throw orderFault(values) }
-                return cutter.cuts(beforeTextKey: key)
-            }
-        case .null:
-            throw FormatError(
-                .badRow, at: entities.place(values, plan.keyIndex), "the key is NULL",
-                hint: "SQLite allows NULL in a primary key; delete the row or give it a key")
-        default:
-            throw FormatError(
-                .badRow, at: entities.place(values, plan.keyIndex),
-                "the key is not of type \(plan.schema.columns[plan.keyIndex].kind.rawValue)", hint: "correct the row's key")
+            return try encodedKey.withUnsafeBytes { try cuts(before: $0, values) }
         }
+        if case .integer(let key) = values[plan.keyIndex], plan.hasIntegerKey {
+            guard last.isBefore(integer: key) else { throw orderFault(at: entities.place(values, plan.keyIndex)) }
+            return cutter.cuts(beforeIntegerKey: key)
+        }
+        return try cuts(before: entities.textKey(values), values)
+    }
+
+    @inline(__always)
+    private func cuts(before key: UnsafeRawBufferPointer, _ values: UnsafeBufferPointer<ColumnValue>) throws -> Bool {
+        guard last.isBefore(text: key) else { throw orderFault(at: entities.place(values, plan.keyIndex)) }
+        return cutter.cuts(beforeTextKey: key)
     }
 
     private func completeBlock() {
@@ -118,9 +132,9 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
         current = nil
     }
 
-    private func orderFault(_ values: UnsafeBufferPointer<ColumnValue>) -> FormatError {
+    private func orderFault(at place: String) -> FormatError {
         FormatError(
-            .outOfOrder, at: entities.place(values, plan.keyIndex), "its key does not come after the key before, \(last.key?.description ?? "none")",
+            .outOfOrder, at: place, "its key does not come after the key before, \(last.key?.description ?? "none")",
             hint: "the key's column must be unique and of collation BINARY, and the rows be read in its order")
     }
 }

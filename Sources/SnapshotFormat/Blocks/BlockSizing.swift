@@ -33,8 +33,11 @@ package enum BlockSizing {
 
     /// Whether the last snapshot's number still fits: it has at most one block, or its blocks have a suitable mean size.
     package static func keeps(_ index: SnapshotIndex) -> Bool {
-        index.blocks.count <= 1 || keptMeanBytes.contains(blockBytes(index) / index.blocks.count)
+        index.blocks.count <= 1 || keptMeanBytes.contains(meanBlockBytes(index) ?? 0)
     }
+
+    /// The mean raw size of a snapshot's blocks; nil if it has none.
+    package static func meanBlockBytes(_ index: SnapshotIndex) -> Int? { index.blocks.isEmpty ? nil : blockBytes(index) / index.blocks.count }
 
     private static func blockBytes(_ index: SnapshotIndex) -> Int { index.blocks.reduce(0) { $0 + $1.member.rawLength } }
 }

@@ -21,9 +21,13 @@ package enum DeflateEngine: Sendable {
 
 extension GzipMember {
     /// The CRC-32 of bytes, continued from that of the previous bytes.
-    static func crc(_ bytes: UnsafeRawBufferPointer, after crc: UInt32 = 0) -> UInt32 {
+    ///
+    /// - Parameter isOfMany: whether there are so many pieces that ISA-L is worth loading for small ones, too.
+    static func crc(_ bytes: UnsafeRawBufferPointer, after crc: UInt32 = 0, isOfMany: Bool = false) -> UInt32 {
         let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        guard DeflateEngine.prefersIsal(bytes.count) else { return UInt32(truncatingIfNeeded: crc32_z(UInt(crc), base, bytes.count)) }
+        guard isOfMany ? DeflateEngine.hasIsal : DeflateEngine.prefersIsal(bytes.count) else {
+            return UInt32(truncatingIfNeeded: crc32_z(UInt(crc), base, bytes.count))
+        }
         return snapsync_isal_crc(crc, base, UInt64(bytes.count))
     }
 }

@@ -57,9 +57,9 @@ final class LastKey {
     }
 
     /// Stores an encoded key. The caller has checked that it has at most FormatLimits.keyBytes bytes.
-    func remember(encoded key: [UInt8]) {
+    func remember(encoded key: UnsafeRawBufferPointer) {
         // SAFETY: as above.
-        key.withUnsafeBytes { if let source = $0.baseAddress { text.copyMemory(from: source, byteCount: $0.count) } }
+        if let source = key.baseAddress { text.copyMemory(from: source, byteCount: key.count) }
         state.pointee.length = key.count
         state.pointee.kind = .encoded
     }

@@ -12,7 +12,7 @@ package final class MemberCompressor: @unchecked Sendable {
 
     private let deflater: Deflater
     private let boxes: DatasetBoxes?
-    /// The members before they are sealed.
+    /// A member before it is sealed or copied.
     private let plain = ByteBuffer()
 
     /// Makes a compressor with a level from 1, the fastest, to 9; `engine` says which libraries it may use.
@@ -59,11 +59,13 @@ package final class MemberCompressor: @unchecked Sendable {
         _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, rawSHA256: ContentHash, into member: CompressedMember
     ) throws {
         let rawLength = first.count + second.count
+        // A member waits for its turn in the file in no more memory than it needs, and the room that deflate asks for is that of the input.
+        try deflate(first, second, into: plain)
         if let boxes {
-            try deflate(first, second, into: plain)
             try seal(plain.bytes, boxes, into: member.buffer)
         } else {
-            try deflate(first, second, into: member.buffer)
+            member.buffer.clear()
+            member.buffer.append(plain.bytes)
         }
         let bytes = member.buffer.bytes
         member.entry = MemberEntry(offset: 0, length: bytes.count, rawLength: rawLength, sha256: ContentHash(of: bytes), rawSHA256: rawSHA256)

@@ -51,7 +51,7 @@ package final class ChangeEncoder: EntitySink {
         cursor.append(count == 0 ? "\n" : ",\n")
         cursor.finish()
         try entities.encode(values, into: text)
-        if plan.hasEncodedKey { last.remember(encoded: encodedKey) } else { last.remember(values[plan.keyIndex]) }
+        if plan.hasEncodedKey { encodedKey.withUnsafeBytes(last.remember(encoded:)) } else { last.remember(values[plan.keyIndex]) }
         count += 1
     }
 

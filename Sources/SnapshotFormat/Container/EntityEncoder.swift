@@ -166,6 +166,26 @@ final class EntityEncoder {
         }
     }
 
+    /// The bytes of an entity's text key.
+    ///
+    /// - Throws: ``FormatError`` with `.badRow` if the key is NULL, of another type or too long.
+    @inline(__always)
+    func textKey(_ values: UnsafeBufferPointer<ColumnValue>) throws -> UnsafeRawBufferPointer {
+        guard case .text(let key) = values[plan.keyIndex], plan.hasTextKey, key.count <= FormatLimits.keyBytes else { throw keyFault(values) }
+        return key
+    }
+
+    @inline(never)
+    private func keyFault(_ values: UnsafeBufferPointer<ColumnValue>) -> FormatError {
+        let index = plan.keyIndex
+        return switch values[index] {
+        case .null: fault(values, index, "the key is NULL", "SQLite allows NULL in a primary key; delete the row or give it a key")
+        case .text where plan.hasTextKey:
+            fault(values, index, "the key is longer than \(FormatLimits.keyBytes) bytes", "use a shorter key, its hash for example")
+        default: fault(values, index, "the key is not of type \(plan.schema.columns[index].kind.rawValue)", "correct the row's key")
+        }
+    }
+
     /// `notifications, key "n-17", column body`.
     func place(_ values: UnsafeBufferPointer<ColumnValue>, _ index: Int?) -> String {
         let key: String

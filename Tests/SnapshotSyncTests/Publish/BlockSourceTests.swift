@@ -25,14 +25,16 @@ import Testing
     private func run(_ sql: String) throws { try SQLiteShell("app.db", in: scratch.path).run(sql) }
 
     private func expectFailureForGood(_ source: any BlockSource) throws {
-        let error = try #require(throws: (any Error).self) { try source.run(worker: 0) { _, _ in true } }
+        let error = try #require(throws: (any Error).self) { try source.run(worker: 0, take: { _, _ in }, end: { _ in true }) }
         #expect((error as? LocalStoreError)?.code == .badRow || (error as? FormatError)?.code == .badRow)
         for worker in [1, 0] {
             #expect(throws: (any Error).self) {
-                try source.run(worker: worker) { number, blocks in
-                    Issue.record("run \(number) of \(blocks.count) blocks came after the error")
-                    return true
-                }
+                try source.run(
+                    worker: worker, take: { number, _ in Issue.record("a block of run \(number) came after the error") },
+                    end: { number in
+                        Issue.record("run \(number) came after the error")
+                        return true
+                    })
             }
         }
         #expect(source.runCount == nil)
@@ -68,13 +70,7 @@ import Testing
             ]
             let blocks = try sources.map { source in
                 #expect(source.runCount == nil)
-                var runs: [Int: [[UInt8]]] = [:]
-                try source.run(worker: 0) { number, blocks in
-                    runs[number] = blocks.map { Array($0.bytes) }
-                    return true
-                }
-                #expect(source.runCount == runs.count)
-                return runs.sorted { $0.key < $1.key }.flatMap(\.value)
+                return try source.allBlocks()
             }
             #expect(blocks[0] == blocks[1])
             #expect(blocks[0].count > 5)
@@ -91,12 +87,32 @@ import Testing
                 RangeBlockSource(session: session, cursor: try reader.keys(of: schema), schema: schema, blockEntities: 20),
             ]
             for source in sources {
-                try source.run(worker: 1) { _, _ in
-                    Issue.record("a run came out of an empty table")
-                    return true
-                }
+                try source.run(
+                    worker: 1, take: { _, _ in Issue.record("a block came out of an empty table") },
+                    end: { _ in
+                        Issue.record("a run came out of an empty table")
+                        return true
+                    })
                 #expect(source.runCount == 0)
             }
         }
+    }
+}
+
+extension BlockSource {
+    /// The blocks that one worker after the other gives, in order.
+    func allBlocks() throws -> [[UInt8]] {
+        var runs: [Int: [[UInt8]]] = [:], run: [[UInt8]] = []
+        for worker in 0..<workerCount {
+            try self.run(
+                worker: worker, take: { _, block in run.append(Array(block.bytes)) },
+                end: { number in
+                    #expect(runs.updateValue(run, forKey: number) == nil)
+                    run = []
+                    return true
+                })
+        }
+        #expect(runCount == runs.count)
+        return runs.sorted { $0.key < $1.key }.flatMap(\.value)
     }
 }
