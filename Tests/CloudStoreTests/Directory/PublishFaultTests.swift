@@ -215,6 +215,26 @@ import Testing
         #expect(try await verifyWhole(test) == token)
     }
 
+    /// The parts of a large file are read back side by side.
+    @Test(arguments: [0, 40, 120]) func aLargeFileOfWhichOnePieceIsWrittenWrongIsFound(number: Int) async throws {
+        let (test, token) = try await start()
+        let writes = Mutex<[Int]>([])
+        let faulty = FaultyFileSystem { call in
+            guard call.name == "write" else { return nil }
+            return writes.withLock { indices in
+                if indices.last != call.index { indices.append(call.index) }
+                return indices.count == number + 1 ? .garbled : nil
+            }
+        }
+        let cloud = try DirectoryCloud(path: test.scratch.path, expecting: nil, calls: faulty, nonces: .system)
+        let writer = try await cloud.newAsset(for: "item", number: token.number + 1, kind: .snapshot, in: .standard)
+        let piece = [UInt8](repeating: 7, count: 3 << 20)
+        for _ in 0..<7 { try piece.withUnsafeBytes { try writer.write($0) } }
+        let error = #expect(throws: CloudError.self) { _ = try writer.finish(rawByteCount: 1) }
+        #expect(error?.reason == "what was read back is not what was written")
+        #expect(try test.scratch.tree().filter { $0.hasPrefix("\(zone)/assets/item/") }.isEmpty)
+    }
+
     @Test func errorsSayWhatTheSystemSaid() async throws {
         let (test, token) = try await start()
         for (number, code) in [

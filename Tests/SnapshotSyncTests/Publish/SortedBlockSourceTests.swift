@@ -137,6 +137,41 @@ import Testing
         try expectSameBlocks(readers: readers, limits)
     }
 
+    /// A record's bytes lie in the file from its first byte on.
+    @Test(arguments: [40, 4096, 100_000]) func aFileThatGivesAnotherByteBackLeadsToTheKeyOrder(offset: Int) throws {
+        try makeTable()
+        let path = scratch.path("runs")
+        var limits = limits
+        limits.makeFile = { _ in
+            if !FileManager.default.fileExists(atPath: path) { _ = FileManager.default.createFile(atPath: path, contents: nil) }
+            return try ScratchFile(device: path)
+        }
+        try withSources(readers: 2, limits) { sources in
+            let sorted = try #require(sources.sorted)
+            #expect(sorted.workerCount == 1)
+            var run: [[UInt8]] = [], blocks: [[UInt8]] = []
+            var isAltered = false
+            try sorted.run(
+                worker: 0, take: { _, block in run.append(Array(block.bytes)) },
+                end: { _ in
+                    // The rows are in the file now, and one range after the other is read.
+                    if !isAltered {
+                        let file = try #require(FileHandle(forUpdatingAtPath: path))
+                        try file.seek(toOffset: UInt64(offset))
+                        let byte = try #require(try file.read(upToCount: 1)).first ?? 0
+                        try file.seek(toOffset: UInt64(offset))
+                        try file.write(contentsOf: Data([byte ^ 1]))
+                        isAltered = true
+                    }
+                    blocks += run
+                    run = []
+                    return true
+                })
+            #expect(isAltered)
+            #expect(blocks == (try sources.ordered.allBlocks()))
+        }
+    }
+
     @Test(arguments: [1, 3]) func rangesThatAreTooLargeForMemoryAreReadInKeyOrder(readers: Int) throws {
         try makeTable()
         var limits = limits
