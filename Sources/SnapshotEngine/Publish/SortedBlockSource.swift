@@ -134,11 +134,16 @@ final class SortedBlockSource: BlockSource, @unchecked Sendable {
     private func run(
         _ worker: Int, _ readers: Readers, _ take: @escaping (Int, RawBlock) throws -> Void, _ end: (Int) throws -> Bool
     ) throws {
+        let memory = SortMemory(runBytes: runBytes)
+        try spill(worker, readers, memory)
+        try noting { try waitForScans() }
+        try noting { try sort(readers, memory, take, end) }
+    }
+
+    /// Lets the other workers know of an error.
+    private func noting(_ body: () throws -> Void) throws {
         do {
-            let memory = SortMemory(runBytes: runBytes)
-            try spill(worker, readers, memory)
-            try waitForScans()
-            try sort(readers, memory, take, end)
+            try body()
         } catch {
             condition.withLock {
                 failure = failure ?? error
@@ -169,9 +174,12 @@ final class SortedBlockSource: BlockSource, @unchecked Sendable {
                 condition.withLock { isUnsorted = true }
             }
         }
-        while let scan = try nextScanned() { try reading { try readers.table.read(scan, into: encoder) } }
-        try encoder.finish()
-        try reading { readers.table.end() }
+        // The others must find an error before they find that nobody scans any more.
+        try noting {
+            while let scan = try nextScanned() { try reading { try readers.table.read(scan, into: encoder) } }
+            try encoder.finish()
+            try reading { readers.table.end() }
+        }
         condition.withLock { spilledCount += encoder.count }
     }
 

@@ -193,6 +193,23 @@ import Testing
         }
     }
 
+    /// Whichever worker meets the row, and whenever: no worker takes the rows that are missing then for a damaged table.
+    @Test(arguments: 0..<20) func twoWorkersAtOnceTellTheSameBadRow(number: Int) throws {
+        try makeTable("wal", "UPDATE things SET tags = 'no JSON' WHERE count = \(2999 - number)")
+        try withSources(readers: 3, limits) { sources in
+            let sorted = try #require(sources.sorted)
+            BlockingThreads.run(
+                2,
+                { worker in
+                    let error = #expect(throws: FormatError.self) {
+                        try sorted.run(worker: worker, take: { _, _ in Issue.record("a block came") }, end: { _ in true })
+                    }
+                    #expect(error?.code == .badRow)
+                }
+            ) {}
+        }
+    }
+
     @Test func anIndexWithFewerKeysThanRowsIsToldOf() throws {
         try makeTable()
         // The row is in the table and not in its index.
