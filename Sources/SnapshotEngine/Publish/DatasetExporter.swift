@@ -237,9 +237,9 @@ package struct DatasetExporter: Sendable {
             let sorted = try SortedBlockSource(
                 session, reader, schema: schema, shape: shape, blockEntities: blockEntities, meanBlockBytes: blockBytes, cutKey: cutKey)
             if let sorted { return sorted }
-        }
-        if session.readerCount > 1, shape.hasRangeableKey, try reader.transaction.rows.hasRows(schema, moreThan: 5000) {
-            return RangeBlockSource(session: session, cursor: try reader.keys(of: schema), schema: schema, blockEntities: blockEntities, cutKey: cutKey)
+            if session.readerCount > 1 {
+                return RangeBlockSource(session: session, cursor: try reader.keys(of: schema), schema: schema, blockEntities: blockEntities, cutKey: cutKey)
+            }
         }
         return RowBlockSource(rows: try reader.rows(of: schema), schema: schema, blockEntities: blockEntities, cutKey: cutKey, workerCount: WorkerThreads.count)
     }

@@ -196,6 +196,8 @@ final class SortedBlockSource: BlockSource, @unchecked Sendable {
         try condition.withLock {
             while failure == nil, scannerCount > 0 || (nextScan < scans.count && !isUnsorted) { condition.wait() }
             if let failure { throw failure }
+            // A full disk: the asset needs the space.
+            if isUnsorted { runs.close() }
             guard isUnsorted || spilledCount == keyCount else {
                 throw LocalStoreError(
                     .damaged, at: place, "its index has \(keyCount) keys, and the table \(spilledCount) rows",
