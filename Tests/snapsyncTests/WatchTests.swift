@@ -145,13 +145,16 @@ import Testing
     @Test func linesForProgramsAreObjects() async throws {
         let scene = try Scene.phoneAndWatch()
         let writer = try await scene.watch("--db phone.db --poll 1h --json"), reader = try await scene.watch("--db watch.db --poll 1h --json")
-        try scene.database("phone.db").run("UPDATE buckets SET name = 'x'")
-        try await reader.prints("\"event\":\"imported\"")
+        // On a busy machine, the first change may still be that of the run with which a watch starts.
+        for version in 2...3 {
+            try scene.database("phone.db").run("UPDATE buckets SET name = 'name \(version)'")
+            try await reader.prints("\"version\":\(version)")
+        }
         let published = try Scene.lines(writer.end().text), imported = try Scene.lines(reader.end().text)
-        #expect(published.map { $0["event"] as? String } == ["started", "exported"])
-        #expect(imported.map { $0["event"] as? String } == ["started", "imported"])
+        #expect(published.map { $0["event"] as? String } == ["started", "exported", "exported"])
+        #expect(imported.map { $0["event"] as? String } == ["started", "imported", "imported"])
         #expect(published.last?["cause"] as? String == "database" && imported.last?["cause"] as? String == "cloud")
-        #expect(published.last?["version"] as? Int == 2 && imported.last?["datasets"] as? [String] == ["buckets"])
+        #expect(published.last?["version"] as? Int == 3 && imported.last?["datasets"] as? [String] == ["buckets"])
     }
 
     @Test func databaseThatWasNotSetUpEndsTheWatchAtOnce() throws {
