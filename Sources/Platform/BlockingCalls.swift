@@ -15,11 +15,15 @@ package final class BlockingCalls: Sendable {
     /// How many calls wait for a free thread.
     package var waitingCount: Int { turns.waitingCount }
 
-    /// Runs `body` on a thread that may block. When this returns, the thread holds nothing of what `body` captures or returns.
+    /// Runs `body` on a thread that may block: the one of the calling task, if it is of that kind. When this returns, the thread holds nothing of what `body` captures or returns.
     ///
     /// - Throws: what `body` throws; `CancellationError` if the task is cancelled while the call waits.
     package func run<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
         try await turns.take()
+        if BlockingExecutor.isCurrent {
+            defer { turns.give() }
+            return try body()
+        }
         let work = OneTimeWork { [turns] in
             defer { turns.give() }
             return try body()

@@ -15,16 +15,33 @@ package enum BlockingThreads {
         var queueCount = 0
         /// The queues whose work has ended.
         var idle: [DispatchQueue] = []
+        /// The program's first thread, if it is one of these threads and has no work.
+        var idleMain: MainThread?
     }
 
     private static let state = Mutex(State())
 
     /// Runs `body` on a thread of its own.
     package static func run(_ body: @escaping @Sendable () -> Void) {
+        if let main = state.withLock({ $0.idleMain.take() }) { return main.give(body) }
         guard let queue = queue() else { return Thread.detachNewThread(body) }
         queue.async {
             body()
             state.withLock { $0.idle.append(queue) }
+        }
+    }
+
+    /// Makes the calling thread one of these threads until the program exits, and runs `body` as a task on them.
+    ///
+    /// A command's first thread has nothing else to do. With it, a run that waits for nothing needs no other thread: neither their stacks nor
+    /// the change from one to the other. Nothing serves Dispatch's main queue then.
+    package static func runMain(_ body: @escaping @Sendable () async -> Void) -> Never {
+        let main = MainThread()
+        state.withLock { $0.idleMain = main }
+        Task(executorPreference: BlockingExecutor.shared, operation: body)
+        while true {
+            main.work()
+            state.withLock { $0.idleMain = main }
         }
     }
 
@@ -59,6 +76,37 @@ package enum BlockingThreads {
             state.queueCount += 1
             return DispatchQueue(label: "snapsync.blocking")
         }
+    }
+}
+
+/// The program's first thread, which waits for one piece of work after the other.
+private final class MainThread: Sendable {
+    private let hasWork = DispatchSemaphore(value: 0)
+    private let next = Mutex<(@Sendable () -> Void)?>(nil)
+
+    /// Gives it work. It must have none.
+    func give(_ body: @escaping @Sendable () -> Void) {
+        next.withLock { $0 = body }
+        hasWork.signal()
+    }
+
+    /// Waits for the next piece of work and does it.
+    func work() {
+        hasWork.wait()
+        next.withLock { $0.take() }?()
+    }
+}
+
+/// Executor whose threads may block.
+package final class BlockingExecutor: TaskExecutor {
+    package static let shared = BlockingExecutor()
+
+    /// Whether the calling task runs here.
+    static var isCurrent: Bool { withUnsafeCurrentTask { $0?.unownedTaskExecutor == shared.asUnownedTaskExecutor() } }
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        BlockingThreads.run { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }
 

@@ -18,13 +18,3 @@ package enum WorkerThreads {
         try await withTaskExecutorPreference(BlockingExecutor.shared, operation: body)
     }
 }
-
-/// Executor whose threads may block.
-private final class BlockingExecutor: TaskExecutor {
-    static let shared = BlockingExecutor()
-
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        BlockingThreads.run { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
-    }
-}

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Dispatch
 import Logging
 import Platform
 import SnapshotSync
@@ -71,11 +70,10 @@ struct Snapsync: AsyncParsableCommand {
         if ProgramArguments.words == ["--version"] { return print(version) }
         System.shareHeap()
         SyncEngine.keepClosedConnections()
-        Task {
+        BlockingThreads.runMain {
             await start()
             exit()
         }
-        dispatchMain()
     }
 
     private static func start() async {
