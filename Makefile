@@ -24,17 +24,22 @@ RUNS ?= 1000000
 # ICU, which comes with Foundation, 3 MB of 34 are taken (Scripts/icu_data.py).
 #
 # Swift's own linker, lld, takes half of gold's time and writes the addresses that a start adjusts in two bits each instead of 24 bytes: 40 page
-# faults of 1,130 less, and 3 MB. glibc reads that since 2.36.
+# faults of 1,130 less, and 3 MB. glibc reads that since 2.36. It leaves out the tables for unwinding the stack, which nothing in the program uses,
+# and places the functions of small runs together (Scripts/start_order.py). For that, and to leave out what nothing calls, each function of an
+# installed program is a section of its own.
 LIBRARIES = $(CURDIR)/.build-static/libraries
 ICU_DATA = $(shell cat "$(LIBRARIES)/icu_data.options" 2>/dev/null)
 LLD = $(shell if [ -x "$$(dirname "$$(readlink -f "$$(command -v $(SWIFT))")")/ld.lld" ]; then echo -Xswiftc -use-ld=lld; fi)
 RELR = $(shell getconf GNU_LIBC_VERSION 2>/dev/null | awk '{split($$2, v, "."); if (v[1] > 2 || v[2] >= 36) print "-Xlinker -z -Xlinker pack-relative-relocs"}')
 PLAIN = -Xlinker --no-export-dynamic -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors $(LLD)
-LINK ?= $(PLAIN) $(if $(LLD),$(RELR) $(ICU_DATA)) -Xswiftc -L$(LIBRARIES)
+PLACED = $(addprefix -Xlinker ,$(CURDIR)/Scripts/no_unwind_tables.ld --no-eh-frame-hdr --symbol-ordering-file=$(ORDER) --no-warn-symbol-ordering)
+ORDER = $(CURDIR)/Scripts/start_order.txt
+LINK ?= $(PLAIN) $(if $(LLD),$(RELR) $(ICU_DATA) $(PLACED)) -Xswiftc -L$(LIBRARIES)
+SECTIONS = -Xswiftc -Xfrontend -Xswiftc -function-sections
 # Libraries are not looked for beside the program: whoever may write there could exchange them, and each start asked in vain.
-STATIC = -c release --static-swift-stdlib --disable-local-rpath --scratch-path .build-static $(LINK)
+STATIC = -c release --static-swift-stdlib --disable-local-rpath --scratch-path .build-static $(SECTIONS) $(LINK)
 
-.PHONY: libraries help setup build demo man test test-page test-transports test-ceph torture oracle fuzz faults sanitize coverage bench install deb dist test-deb docs clean
+.PHONY: libraries start-order help setup build demo man test test-page test-transports test-ceph torture oracle fuzz faults sanitize coverage bench install deb dist test-deb docs clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -116,13 +121,17 @@ coverage: setup ## line coverage of the library by its tests, every module and t
 	@Scripts/coverage.sh
 
 bench: setup libraries ## ours, as installed, and its competitors in turn; prints ratios and goals (ONLY=datasets, small, sealed or cloud: one part; ONLY=scale: many peers, readers, zones and versions, simulated; ONLY=bucket; ONLY=readers: 2,000 readers)
-	@LINK="$(LINK)" Benchmarks/run.sh
+	@LINK="$(SECTIONS) $(LINK)" Benchmarks/run.sh
 
 # The C++ library in a directory that has the archive alone; without the archive, the program uses the shared library. And the part of ICU's data.
 libraries:
 	@mkdir -p "$(LIBRARIES)"
 	@archive="$$(clang -print-file-name=libstdc++.a)"; if [ -f "$$archive" ]; then ln -sf "$$archive" "$(LIBRARIES)/"; fi
 	@Scripts/icu_data.py "$(SWIFT)" "$(LIBRARIES)"
+
+start-order: setup libraries ## write Scripts/start_order.txt anew: the functions that the linker places together; takes a minute and valgrind
+	$(SWIFT) build $(STATIC) --product snapsync
+	@Scripts/start_order.py "$$($(SWIFT) build $(STATIC) --show-bin-path)/snapsync" "$(ORDER)"
 
 install: setup libraries ## install snapsync, its manual pages and completions for bash, zsh and fish into PREFIX (default /usr/local)
 	$(SWIFT) build $(STATIC) --product snapsync
