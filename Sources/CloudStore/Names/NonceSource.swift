@@ -25,7 +25,6 @@ package struct NonceSource: Sendable {
         var raw = bytes(16)
         raw[6] = raw[6] & 0x0F | 0x40
         raw[8] = raw[8] & 0x3F | 0x80
-        let digits = Array(ContentHash.hex(raw))
-        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
+        return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { ContentHash.hex(raw[$0]) }.joined(separator: "-")
     }
 }

@@ -68,8 +68,7 @@ extension ChangeLog {
             guard let id = try trackingID(schema) else { continue }
             let hasEntries = try hasEntries(of: id)
             if hasEntries { try track(schema, id: id, upTo: last) }
-            try classify(schema, id: id)
-            try forgetMisfits(schema, id: id)
+            try review(schema, id: id)
             if hasEntries { consolidated.append(id) }
         }
         // Where only other datasets have entries, nothing but the last entry of no dataset is there to be removed.
@@ -83,8 +82,7 @@ extension ChangeLog {
         guard let id = try trackingID(schema), try hasEntries(of: id) else { return }
         try transaction.tracking.addColumns()
         try track(schema, id: id, upTo: sequence)
-        try classify(schema, id: id)
-        try forgetMisfits(schema, id: id)
+        try review(schema, id: id)
         try removeEntries(of: [id], upTo: sequence)
     }
 
@@ -187,6 +185,13 @@ extension ChangeLog {
     }
 
     static func next(_ microseconds: Int64) -> Int64 { Instant(microseconds: microseconds).advanced(byMicroseconds: 1).microseconds }
+
+    /// Compares the tracked changes with the rows as they are now.
+    private func review(_ schema: DatasetSchema, id: Int64) throws {
+        guard try KeyedStatement(db, "SELECT 1 FROM snapsync_changes WHERE dataset = ? LIMIT 1").bind(.integer(id)).integer() != nil else { return }
+        try classify(schema, id: id)
+        try forgetMisfits(schema, id: id)
+    }
 
     /// Deletes tracked deletions whose keys no version can contain, because the key is of another type or too long: a tombstone could not name
     /// such a key. While such a row exists its change stays tracked, and the export reports the row.

@@ -91,7 +91,9 @@ package struct ChangeTracking: TransactionPart {
     /// Adds the columns that tables of an earlier version lack, except the column of ``LocalMigration/limitedInstants``, which ``install(_:)``
     /// adds.
     func addColumns() throws {
-        for migration in try LocalMigration.pending(db) where migration.column != LocalMigration.limitedInstants.column { try migration.run(db) }
+        let missing = { try LocalMigration.pending(db).filter { $0.column != LocalMigration.limitedInstants.column } }
+        if try transaction.fact("all columns", { try missing().isEmpty }) { return }
+        for migration in try missing() { try migration.run(db) }
     }
 
     /// Drops the triggers and the tables.

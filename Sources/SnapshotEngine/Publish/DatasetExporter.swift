@@ -72,9 +72,12 @@ package struct DatasetExporter: Sendable {
                 return try run(changed, reader, reusable, asset)
             }
             let source = try SyncError.at(.read) { try makeSource(reader, blockEntities: blockEntities, cutKey: boxes?.cutKey) }
-            let queue = OrderedQueue<[Piece]>(window: source.waitingRuns * source.workerCount)
+            // For the rows of one block, a thread costs more than it gives. A block has at least one row.
+            let isOneBlock = try SyncError.at(.read) { try !reader.transaction.rows.hasRows(schema, moreThan: blockEntities) }
+            let queue = OrderedQueue<[Piece]>(window: isOneBlock ? blockEntities + 1 : source.waitingRuns * source.workerCount)
             let progress = try counter(reader.transaction)
-            return try BlockingThreads.run(source.workerCount, { work($0, source, queue, reusable, boxes) }) {
+            if isOneBlock { work(0, source, queue, reusable, boxes) }
+            return try BlockingThreads.run(isOneBlock ? 0 : source.workerCount, { work($0, source, queue, reusable, boxes) }) {
                 do {
                     return try assemble(queue, blockEntities, reusable, asset, reader.transaction, progress)
                 } catch {
@@ -116,20 +119,21 @@ package struct DatasetExporter: Sendable {
         let own = session.readerCount == 1 ? UnsafeTransfer(reader.ranges(of: schema)) : nil
         for case .read(let range) in changed.parts { try own?.value.prepare(for: range) }
         let workerCount = max(1, min(session.readerCount - 1, changed.parts.count))
-        let queue = OrderedQueue<[Piece]>(window: 4 * workerCount)
+        let window = 4 * workerCount
+        let queue = OrderedQueue<[Piece]>(window: window)
         queue.finish(at: changed.parts.count)
         let progress = try counter(reader.transaction)
-        return try BlockingThreads.run(
-            workerCount,
-            { worker in
-                do {
-                    if let own { return try work(changed, own.value, queue, previous, boxes) }
-                    try session.withReader(worker + 1) { try work(changed, $0.ranges(of: schema), queue, previous, boxes) }
-                } catch {
-                    queue.fail(SyncError(error, step: .encode))
-                }
+        let encode = { @Sendable worker in
+            do {
+                if let own { return try work(changed, own.value, queue, previous, boxes) }
+                try session.withReader(worker + 1) { try work(changed, $0.ranges(of: schema), queue, previous, boxes) }
+            } catch {
+                queue.fail(SyncError(error, step: .encode))
             }
-        ) {
+        }
+        let isShort = workerCount == 1 && changed.parts.count <= window
+        if isShort { encode(0) }
+        return try BlockingThreads.run(isShort ? 0 : workerCount, encode) {
             do {
                 return try assemble(queue, previous.index.blockEntities, previous, asset, reader.transaction, progress, expecting: trackedCount)
             } catch {

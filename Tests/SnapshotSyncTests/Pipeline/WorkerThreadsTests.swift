@@ -77,7 +77,22 @@ import Testing
         }
     }
 
+    /// A change of threads costs more than most calls.
+    @Test func aBlockingCallOfHostedCodeStaysOnItsThread() async throws {
+        let calls = BlockingCalls(limit: 1)
+        try await WorkerThreads.host {
+            for _ in 0..<3 {
+                let here = Self.thread()
+                #expect(try await calls.run { Self.thread() } == here)
+                await #expect(throws: Failure.self) { try await calls.run { throw Failure() } }
+            }
+        }
+        #expect(calls.waitingCount == 0)
+    }
+
     private static func wait(for gate: DispatchSemaphore) { gate.wait() }
+
+    private static func thread() -> UInt64 { UInt64(pthread_self()) }
 
     @Test func anErrorOfHostedCodeIsTheCallers() async {
         await #expect(throws: Failure.self) { try await WorkerThreads.host { throw Failure() } }
