@@ -28,8 +28,8 @@ import Testing
             """, wal: wal)
     }
 
-    private func replace(_ scene: LocalScene, by rows: [[Cell]], then: (LocalTransaction) throws -> Void = { _ in }) throws {
-        try scene.database.write(isLarge: true) { transaction in
+    private func replace(_ scene: LocalScene, by rows: [[Cell]], _ extent: WriteExtent = .large, then: (LocalTransaction) throws -> Void = { _ in }) throws {
+        try scene.database.write(extent: extent) { transaction in
             try rows.give(to: transaction.rows.replaceAll(of: schema))
             try then(transaction)
         }
@@ -39,9 +39,9 @@ import Testing
         try scene.database.read { try Int.fetchOne($0.db, sql: "PRAGMA \(name)") }
     }
 
-    @Test(arguments: [false, true]) func othersSeeAllOfItOrNothing(wal: Bool) throws {
+    @Test(arguments: [false, true], [WriteExtent.many, .large]) func othersSeeAllOfItOrNothing(wal: Bool, extent: WriteExtent) throws {
         let scene = try scene(wal: wal)
-        try replace(scene, by: new) { transaction in
+        try replace(scene, by: new, extent) { transaction in
             // SQLite has written pages already, and reads them back here.
             let count = try transaction.rows.rowCount(of: schema)
             #expect(count == 20_000)
@@ -57,11 +57,11 @@ import Testing
         #expect(try scene.rows(of: schema) == Array(new.prefix(10)))
     }
 
-    @Test(arguments: [false, true]) func aRollbackLeavesTheLogToOthers(wal: Bool) throws {
+    @Test(arguments: [false, true], [WriteExtent.many, .large]) func aRollbackLeavesTheLogToOthers(wal: Bool, extent: WriteExtent) throws {
         let scene = try scene(wal: wal)
         for number in 0..<3 {
             let before = try scene.rows(of: schema)
-            #expect(throws: Refused.self) { try replace(scene, by: new) { _ in throw Refused() } }
+            #expect(throws: Refused.self) { try replace(scene, by: new, extent) { _ in throw Refused() } }
             #expect(try scene.rows(of: schema) == before)
             // Another program writes into the same place of the log.
             try scene.app.run("UPDATE items SET name = 'changed \(number)'")

@@ -1,13 +1,23 @@
 import CSQLiteConfig
 import GRDB
 
-/// Makes one write transaction of many megabytes cheaper for SQLite.
+/// How much a write transaction may write.
+package enum WriteExtent: Sendable {
+    /// Some pages.
+    case few
+    /// A page for each of many rows.
+    case many
+    /// Many megabytes.
+    case large
+}
+
+/// Makes one write transaction of many pages cheaper for SQLite.
 ///
-/// - A larger cache keeps the inner pages of a growing index until their neighbours are split. A page that SQLite had to write to the write-ahead
-///   log and changes again makes it compute the checksums of everything after it anew.
 /// - The log is written and read in pieces (`csqlite_log_gather`).
+/// - For many megabytes, a larger cache keeps the inner pages of a growing index until their neighbours are split. A page that SQLite had to write
+///   to the write-ahead log and changes again makes it compute the checksums of everything after it anew.
 ///
-/// Memory: 2 MB more than SQLite's default cache, and 184 KiB.
+/// Memory: 184 KiB, and for many megabytes 2 MB more than SQLite's default cache.
 final class LargeTransaction {
     private static let cacheKibibytes = 4096
 
@@ -17,8 +27,12 @@ final class LargeTransaction {
     private var log: OpaquePointer?
 
     /// Call it before the transaction begins.
-    init(_ db: Database) throws {
+    init(_ db: Database, _ extent: WriteExtent) throws {
         self.db = db
+        guard extent == .large else {
+            cacheBefore = nil
+            return
+        }
         let size = try Int.fetchOne(db, sql: "PRAGMA main.cache_size") ?? 0
         // A negative size is in KiB, a positive one in pages.
         let kibibytes = try size < 0 ? -size : size * (Int.fetchOne(db, sql: "PRAGMA main.page_size") ?? 4096) / 1024

@@ -136,9 +136,9 @@ package final class LocalDatabase: Sendable {
 
     /// Runs `body` in one immediate transaction. If `body` throws, the transaction is rolled back.
     ///
-    /// - Parameter isLarge: whether `body` may write many megabytes (``LargeTransaction``).
-    package func write<T>(isLarge: Bool = false, _ body: (LocalTransaction) throws -> T) throws -> T {
-        try transaction(.immediate, isLarge: isLarge, body)
+    /// - Parameter extent: how much `body` may write (``LargeTransaction``).
+    package func write<T>(extent: WriteExtent = .few, _ body: (LocalTransaction) throws -> T) throws -> T {
+        try transaction(.immediate, extent: extent, body)
     }
 
     /// Runs `body` in one immediate transaction of a database in WAL mode. It is durable when the next transaction of ``write(_:)`` is, as both
@@ -173,7 +173,7 @@ package final class LocalDatabase: Sendable {
     }
 
     private func transaction<T>(
-        _ kind: Database.TransactionKind, isPatient: Bool = true, isLarge: Bool = false, ending: Database.TransactionCompletion = .commit,
+        _ kind: Database.TransactionKind, extent: WriteExtent = .few, isPatient: Bool = true, ending: Database.TransactionCompletion = .commit,
         _ body: (LocalTransaction) throws -> T
     ) throws -> T {
         try LocalStoreError.translating(at: path) {
@@ -183,12 +183,12 @@ package final class LocalDatabase: Sendable {
                 defer { wait.setPatient(true) }
                 var result: T?
                 var changes: [DatasetChanges] = []
-                let large = isLarge ? try LargeTransaction(db) : nil
+                let large = extent == .few ? nil : try LargeTransaction(db, extent)
                 defer { large?.end() }
                 try db.inTransaction(kind) {
                     large?.begin()
                     let transaction = LocalTransaction(
-                        db, path: path, silenced: silenced, facts: facts, isLarge: isLarge, noticeLimit: listeners.keyLimit)
+                        db, path: path, silenced: silenced, facts: facts, isLarge: extent == .large, noticeLimit: listeners.keyLimit)
                     let value = try body(transaction)
                     try transaction.overwriteFreedPages()
                     changes = try transaction.endObserving()

@@ -64,7 +64,7 @@ struct VersionReplacement {
         for commit in changes?.commits ?? [] { ledger.authors[commit.token.number] = commit.device }
         let schemas = incoming.map(\.schema)
         let isLarge = incoming.contains { ($0.snapshot?.index.recordCount ?? 0) >= Self.largeImport }
-        return try device.database.write(isLarge: isLarge) { transaction in
+        return try device.database.write(extent: isLarge ? .large : .many) { transaction in
             // The transaction must start from the state that was read before it.
             guard try transaction.state.applied() == local.applied, try transaction.state.view() == local.view else {
                 throw device.anotherRun(.apply)
