@@ -76,8 +76,9 @@ package struct DatasetExporter: Sendable {
             let isOneBlock = try SyncError.at(.read) { try !reader.transaction.rows.hasRows(schema, moreThan: blockEntities) }
             let queue = OrderedQueue<[Piece]>(window: isOneBlock ? blockEntities + 1 : source.waitingRuns * source.workerCount)
             let progress = try counter(reader.transaction)
-            if isOneBlock { work(0, source, queue, reusable, boxes) }
-            return try BlockingThreads.run(isOneBlock ? 0 : source.workerCount, { work($0, source, queue, reusable, boxes) }) {
+            let encode = { @Sendable worker in work(worker, source, queue, reusable, boxes, isOneBlock ? .fastest : .isal) }
+            if isOneBlock { encode(0) }
+            return try BlockingThreads.run(isOneBlock ? 0 : source.workerCount, encode) {
                 do {
                     return try assemble(queue, blockEntities, reusable, asset, reader.transaction, progress)
                 } catch {
@@ -89,9 +90,11 @@ package struct DatasetExporter: Sendable {
     }
 
     // One worker: encodes, compares with the last snapshot, compresses.
-    private func work(_ worker: Int, _ source: any BlockSource, _ queue: OrderedQueue<[Piece]>, _ previous: PreviousSnapshot?, _ boxes: DatasetBoxes?) {
+    private func work(
+        _ worker: Int, _ source: any BlockSource, _ queue: OrderedQueue<[Piece]>, _ previous: PreviousSnapshot?, _ boxes: DatasetBoxes?, _ engine: DeflateEngine
+    ) {
         do {
-            let compressor = try MemberCompressor(level: level, boxes: boxes)
+            let compressor = try MemberCompressor(level: level, engine: engine, boxes: boxes)
             var pieces: [Piece] = []
             try source.run(
                 worker: worker, take: { number, block in pieces.append(try piece(of: block, isFirst: number == 0 && pieces.isEmpty, compressor, previous)) },

@@ -8,6 +8,8 @@ internal import CZlib
 package enum DeflateEngine: Sendable {
     /// ISA-L for level 1 and pieces that are large enough, if the system has it; else zlib.
     case fastest
+    /// The same for pieces of any size: for many, among which some are large enough.
+    case isal
     case zlib
 
     /// The smallest piece for ISA-L, in bytes; zlib handles smaller ones.
@@ -16,7 +18,14 @@ package enum DeflateEngine: Sendable {
     /// Whether the system has ISA-L. Source: docs/performance.md.
     package static let hasIsal = snapsync_isal_load() == 1
 
-    static func prefersIsal(_ length: Int) -> Bool { length >= isalBytes && length <= Int(UInt32.max) && hasIsal }
+    /// Whether a piece of this length, of level 1, is for ISA-L.
+    func takesIsal(_ length: Int) -> Bool {
+        switch self {
+        case .fastest: length >= Self.isalBytes && length <= Int(UInt32.max) && Self.hasIsal
+        case .isal: length <= Int(UInt32.max) && Self.hasIsal
+        case .zlib: false
+        }
+    }
 }
 
 extension GzipMember {
@@ -25,7 +34,7 @@ extension GzipMember {
     /// - Parameter isOfMany: whether there are so many pieces that ISA-L is worth loading for small ones, too.
     static func crc(_ bytes: UnsafeRawBufferPointer, after crc: UInt32 = 0, isOfMany: Bool = false) -> UInt32 {
         let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        guard isOfMany ? DeflateEngine.hasIsal : DeflateEngine.prefersIsal(bytes.count) else {
+        guard isOfMany ? DeflateEngine.hasIsal : DeflateEngine.fastest.takesIsal(bytes.count) else {
             return UInt32(truncatingIfNeeded: crc32_z(UInt(crc), base, bytes.count))
         }
         return snapsync_isal_crc(crc, base, UInt64(bytes.count))

@@ -21,7 +21,7 @@ final class Deflater {
     /// - Returns: the stream's length in bytes.
     /// - Throws: ``FormatError`` with `.compression` if memory is short.
     func deflate(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>, room: Int) throws -> Int {
-        guard engine == .fastest, level == 1, DeflateEngine.prefersIsal(first.count + second.count) else {
+        guard level == 1, engine.takesIsal(first.count + second.count) else {
             let zlib = try self.zlib ?? ZlibDeflater(level: level)
             self.zlib = zlib
             return try zlib.deflate(first, second, to: target, room: room)

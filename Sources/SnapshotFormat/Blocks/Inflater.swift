@@ -17,7 +17,8 @@ final class Inflater {
     ///
     /// - Throws: ``FormatError`` with `.compression` if memory is short.
     func inflate(_ input: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>, length: Int) throws -> InflateOutcome {
-        guard engine == .fastest, DeflateEngine.prefersIsal(length) else {
+        // Once it is loaded, it is faster for small pieces, too.
+        guard (isal == nil ? engine : .isal).takesIsal(length) else {
             let zlib = try self.zlib ?? ZlibInflater()
             self.zlib = zlib
             return try zlib.inflate(input, to: target, length: length)

@@ -63,7 +63,9 @@ package final class MemberRebuilder {
     }
 
     private var methods: [Method] {
-        let all = epochs.indices.flatMap { epoch in [Method(engine: .fastest, level: 1, epoch: epoch)] + (1...9).map { Method(level: $0, epoch: epoch) } }
+        let all = epochs.indices.flatMap { epoch in
+            [.fastest, .isal].map { Method(engine: $0, level: 1, epoch: epoch) } + (1...9).map { Method(level: $0, epoch: epoch) }
+        }
         return [usual] + all.filter { $0 != usual }
     }
 
