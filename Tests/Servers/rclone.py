@@ -20,7 +20,7 @@ def main():
     os.makedirs(data, exist_ok=True)
     port = served.free_port()
     words = [rclone, "--config", os.path.join(folder, "none"), "serve", "s3", "--addr", "127.0.0.1:%d" % port, "--auth-key", "testkey,testsecret", data]
-    served.serve(folder, (words, "http://127.0.0.1:%d" % port))
+    served.serve(folder, (words, "http://127.0.0.1:%d" % port), made=("data",))
 
 
 main()

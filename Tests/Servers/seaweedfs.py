@@ -51,15 +51,17 @@ def main():
         json.dump({"identities": [admin, reader]}, file)
     master, volume, filer, s3, other = ports(5)
     words = [
-        weed, "-v=0", "server", "-dir=" + os.path.join(folder, "data"), "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
+        weed, "-v=0", "-logtostderr=true", "server", "-dir=" + os.path.join(folder, "data"), "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
         "-master.port=%d" % master, "-master.volumeSizeLimitMB=64", "-volume.port=%d" % volume, "-volume.max=1000",
         "-filer", "-filer.port=%d" % filer, "-s3", "-s3.port=%d" % s3, "-s3.port.iceberg=0", "-s3.port.lance=0", "-s3.config=" + config,
     ]
     programs = [(words, "http://127.0.0.1:%d" % s3)]
     if sys.argv[2:] == ["2"]:
-        gateway = [weed, "-v=0", "s3", "-filer=127.0.0.1:%d" % filer, "-ip.bind=127.0.0.1", "-port=%d" % other, "-port.iceberg=0", "-port.lance=0", "-config=" + config]
+        gateway = [weed, "-v=0", "-logtostderr=true", "s3", "-filer=127.0.0.1:%d" % filer, "-ip.bind=127.0.0.1", "-port=%d" % other, "-port.iceberg=0", "-port.lance=0", "-config=" + config]
         programs.append((gateway, "http://127.0.0.1:%d" % other))
-    served.serve(folder, *programs)
+    served.serve(folder, *programs, made=("data", "s3.json"))
+    # Killed, it leaves its sockets, which have fixed places.
+    served.remove("/tmp", ["seaweedfs-*-%d.sock" % (port + more) for port in (master, volume, filer, s3, other) for more in (0, 10000)])
 
 
 main()

@@ -1,5 +1,7 @@
 """Runs a server of the tests until standard input ends."""
+import glob
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -40,8 +42,19 @@ def end(processes):
             process.wait()
 
 
-def serve(folder, *programs):
-    """Starts programs, each with the endpoint where it answers, one after another; prints the endpoints; ends all with standard input. Log: FOLDER/log."""
+def remove(folder, names):
+    """Removes what a server left: those names in its folder, and the folder if nothing else is in it."""
+    for path in [path for name in names for path in glob.glob(os.path.join(folder, name))]:
+        shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else os.remove(path)
+    try:
+        os.rmdir(folder)
+    except OSError:
+        pass
+
+
+def serve(folder, *programs, made=()):
+    """Starts programs, each with the endpoint where it answers, one after another; prints the endpoints; ends all with standard input. Log: FOLDER/log.
+    Then the log and `made`, other names in the folder, are removed."""
     processes = []
     try:
         with open(os.path.join(folder, "log"), "w") as log:
@@ -53,3 +66,4 @@ def serve(folder, *programs):
         sys.stdin.read()
     finally:
         end(processes)
+    remove(folder, ("log", *made))
