@@ -25,14 +25,14 @@ RUNS ?= 1000000
 #
 # Swift's own linker, lld, takes half of gold's time and writes the addresses that a start adjusts in two bits each instead of 24 bytes: 40 page
 # faults of 1,130 less, and 3 MB. glibc reads that since 2.36. It leaves out the tables for unwinding the stack, which nothing in the program uses,
-# and places the functions of small runs together (Scripts/start_order.py). For that, and to leave out what nothing calls, each function of an
-# installed program is a section of its own.
+# with the library that reads them, and places the functions of small runs together (Scripts/start_order.py). For that, and to leave out what
+# nothing calls, each function of an installed program is a section of its own.
 LIBRARIES = $(CURDIR)/.build-static/libraries
 ICU_DATA = $(shell cat "$(LIBRARIES)/icu_data.options" 2>/dev/null)
 LLD = $(shell if [ -x "$$(dirname "$$(readlink -f "$$(command -v $(SWIFT))")")/ld.lld" ]; then echo -Xswiftc -use-ld=lld; fi)
 RELR = $(shell getconf GNU_LIBC_VERSION 2>/dev/null | awk '{split($$2, v, "."); if (v[1] > 2 || v[2] >= 36) print "-Xlinker -z -Xlinker pack-relative-relocs"}')
 PLAIN = -Xlinker --no-export-dynamic -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors $(LLD)
-PLACED = $(addprefix -Xlinker ,$(CURDIR)/Scripts/no_unwind_tables.ld --no-eh-frame-hdr --symbol-ordering-file=$(ORDER) --no-warn-symbol-ordering)
+PLACED = -Xswiftc -Xclang-linker -Xswiftc -static-libgcc $(addprefix -Xlinker ,$(CURDIR)/Scripts/no_unwind_tables.ld --no-eh-frame-hdr --symbol-ordering-file=$(ORDER) --no-warn-symbol-ordering)
 ORDER = $(CURDIR)/Scripts/start_order.txt
 LINK ?= $(PLAIN) $(if $(LLD),$(RELR) $(ICU_DATA) $(PLACED)) -Xswiftc -L$(LIBRARIES)
 SECTIONS = -Xswiftc -Xfrontend -Xswiftc -function-sections

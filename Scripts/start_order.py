@@ -77,7 +77,7 @@ def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     program, order = map(os.path.abspath, sys.argv[1:])
-    for tool in ("valgrind", "nm", "sqlite3"):
+    for tool in ("valgrind", "nm", "strip", "sqlite3"):
         if not shutil.which(tool):
             sys.exit(f"{tool} is missing: apt-get install valgrind binutils sqlite3")
     known = functions(program)
@@ -88,7 +88,10 @@ def main():
             before = file.read().split()
         print(f"{sum(name in known for name in before):,} of {len(before):,} names in {os.path.basename(order)} are in the program")
     with tempfile.TemporaryDirectory() as folder:
-        scene = Scene(program, folder)
+        # Without the tables for debuggers, which valgrind does not get through.
+        copy = os.path.join(folder, "snapsync")
+        subprocess.run(["strip", "-g", "-o", copy, program], check=True)
+        scene = Scene(copy, folder)
         scene.play()
     # Those that every run uses come first, and need the fewest pages.
     names = sorted(known & scene.names.keys(), key=lambda name: (-scene.names[name], name))
