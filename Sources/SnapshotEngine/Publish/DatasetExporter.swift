@@ -76,15 +76,26 @@ package struct DatasetExporter: Sendable {
             let isOneBlock = try SyncError.at(.read) { try !reader.transaction.rows.hasRows(schema, moreThan: blockEntities) }
             let queue = OrderedQueue<[Piece]>(window: isOneBlock ? blockEntities + 1 : source.waitingRuns * source.workerCount)
             let progress = try counter(reader.transaction)
-            let encode = { @Sendable worker in work(worker, source, queue, reusable, boxes, isOneBlock ? .fastest : .isal) }
-            if isOneBlock { encode(0) }
-            return try BlockingThreads.run(isOneBlock ? 0 : source.workerCount, encode) {
-                do {
-                    return try assemble(queue, blockEntities, reusable, asset, reader.transaction, progress)
-                } catch {
-                    queue.fail(error)
-                    throw error
-                }
+            let engine: DeflateEngine = isOneBlock ? .fastest : .isal
+            return try pass(through: queue, from: isOneBlock ? nil : source.workerCount, { work($0, source, queue, reusable, boxes, engine) }) {
+                try assemble(queue, blockEntities, reusable, asset, reader.transaction, progress)
+            }
+        }
+    }
+
+    /// Runs workers that put pieces into the queue, and meanwhile `body`, which takes them.
+    ///
+    /// - Parameter workerCount: nil runs one worker on this thread before `body`; the queue must have room for all pieces.
+    private func pass<T>(
+        through queue: OrderedQueue<[Piece]>, from workerCount: Int?, _ work: @escaping @Sendable (Int) -> Void, to body: () throws -> T
+    ) throws -> T {
+        if workerCount == nil { work(0) }
+        return try BlockingThreads.run(workerCount ?? 0, work) {
+            do {
+                return try body()
+            } catch {
+                queue.fail(error)
+                throw error
             }
         }
     }
@@ -126,6 +137,7 @@ package struct DatasetExporter: Sendable {
         let queue = OrderedQueue<[Piece]>(window: window)
         queue.finish(at: changed.parts.count)
         let progress = try counter(reader.transaction)
+        let isShort = workerCount == 1 && changed.parts.count <= window
         let encode = { @Sendable worker in
             do {
                 if let own { return try work(changed, own.value, queue, previous, boxes) }
@@ -134,15 +146,8 @@ package struct DatasetExporter: Sendable {
                 queue.fail(SyncError(error, step: .encode))
             }
         }
-        let isShort = workerCount == 1 && changed.parts.count <= window
-        if isShort { encode(0) }
-        return try BlockingThreads.run(isShort ? 0 : workerCount, encode) {
-            do {
-                return try assemble(queue, previous.index.blockEntities, previous, asset, reader.transaction, progress, expecting: trackedCount)
-            } catch {
-                queue.fail(error)
-                throw error
-            }
+        return try pass(through: queue, from: isShort ? nil : workerCount, encode) {
+            try assemble(queue, previous.index.blockEntities, previous, asset, reader.transaction, progress, expecting: trackedCount)
         }
     }
 
