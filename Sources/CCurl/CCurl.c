@@ -3,6 +3,8 @@
 #include <CLoader.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static struct {
     CURLcode (*global_init)(long);
@@ -17,10 +19,10 @@ static struct {
     CURLcode (*easy_getinfo)(CURL *, CURLINFO, ...);
 } curl;
 
-static int is_loaded;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int is_open, is_loaded;
+static pthread_once_t once_opened = PTHREAD_ONCE_INIT, once_loaded = PTHREAD_ONCE_INIT;
 
-static void load(void) {
+static void open_library(void) {
 #ifdef __APPLE__
     static const char *const names[] = {"libcurl.4.dylib", "/usr/lib/libcurl.4.dylib", 0};
 #else
@@ -39,25 +41,41 @@ static void load(void) {
         {"curl_easy_getinfo", &curl.easy_getinfo},
         {0, 0},
     };
-    is_loaded = snapsync_load(names, symbols) && curl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+    is_open = snapsync_load(names, symbols);
+}
+
+static void load(void) {
+    pthread_once(&once_opened, open_library);
+    is_loaded = is_open && curl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
 }
 
 int snapsync_curl_load(void) {
-    pthread_once(&once, load);
+    pthread_once(&once_loaded, load);
     return is_loaded;
 }
 
-static void *load_aside(void *unused) {
-    snapsync_curl_load();
+// Libcurl's own beginning is left to the first request: what OpenSSL registers there for the end of the process would run beside it, if the process
+// ends meanwhile.
+static void *open_aside(void *unused) {
+    pthread_once(&once_opened, open_library);
     return unused;
+}
+
+static pthread_t opener;
+static pid_t opener_process;
+
+// A process that ends while the dynamic linker loads a library crashes.
+static void await_opener(void) {
+    // A child that was forked has no such thread.
+    if (getpid() == opener_process) pthread_join(opener, 0);
 }
 
 void snapsync_curl_begin_loading(void) {
     static atomic_flag has_begun = ATOMIC_FLAG_INIT;
-    pthread_t thread;
     if (atomic_flag_test_and_set(&has_begun)) return;
     // Without a thread, the first request loads it.
-    if (pthread_create(&thread, 0, load_aside, 0) == 0) pthread_detach(thread);
+    if (atexit(await_opener) != 0) return;
+    if (pthread_create(&opener, 0, open_aside, 0) == 0) opener_process = getpid();
 }
 
 CURL *snapsync_curl_make(void) { return curl.easy_init(); }

@@ -10,7 +10,7 @@
 int snapsync_curl_load(void);
 
 /// Begins to load libcurl on a thread of its own and returns at once, so that what the caller does next takes place meanwhile. Does
-/// nothing if it has begun.
+/// nothing if it has begun. A process that ends meanwhile waits until it is loaded.
 void snapsync_curl_begin_loading(void);
 
 // What follows may be called only after snapsync_curl_load has returned 1.
