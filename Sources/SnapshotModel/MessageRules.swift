@@ -40,7 +40,7 @@ package enum MessageOperation: Sendable, Hashable {
 
 /// The types of the messages about a dataset.
 ///
-/// The built-in datasets use the types that earlier versions of snapsync know. All other datasets use types that name no dataset.
+/// The built-in datasets have types of their own. All other datasets use types that name no dataset.
 package enum MessageVocabulary: Sendable, Hashable {
     case notifications, buckets, rows
 

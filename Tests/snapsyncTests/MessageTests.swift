@@ -362,27 +362,4 @@ import Testing
         #expect(try scene.database("watch.db").run("SELECT count(*) FROM snapsync_changes; SELECT count(*) FROM notifications WHERE id = '\(key)'") == "0\n0\n")
         try expectSettled(scene)
     }
-
-    /// Triggers of version 0.1.0, and of the one before, for which a statement that changed nothing was a change of the whole row, are replaced, and nothing
-    /// is compared.
-    @Test(arguments: [false, true]) func triggersOfEarlierVersionsAreReplacedWithoutAWarning(isFirst: Bool) throws {
-        let scene = try Scene.phoneAndWatch()
-        let watch = scene.database("watch.db")
-        let text =
-            "SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_schema WHERE tbl_name IN ('buckets', 'notifications') AND type = 'trigger' ORDER BY name)"
-        let present = try watch.run(text)
-        let names = try watch.run("SELECT name FROM sqlite_schema WHERE tbl_name IN ('buckets', 'notifications') AND type = 'trigger'").split(separator: "\n")
-        let fixture = CommandPage.root.appendingPathComponent("Fixtures/triggers/0.1.0.sql")
-        let earlier = try String(contentsOf: fixture, encoding: .utf8).replacingOccurrences(
-            of: #"WHEN NEW."title" IS OLD."title""#,
-            with: isFirst ? #"WHEN NEW."readAt" IS NOT OLD."readAt" AND NEW."title" IS OLD."title""# : #"WHEN NEW."title" IS OLD."title""#)
-        try watch.run(names.map { "DROP TRIGGER \($0);" }.joined() + earlier)
-        #expect(try watch.run(text) != present)
-        try watch.run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE rowid = 1")
-        let report = try scene.succeed("sync --db watch.db")
-        #expect(report.contains("sent 1 message") && !report.contains("warning"), "\(report)")
-        #expect(try watch.run(text) == present)
-        try round(scene)
-        try expectSettled(scene)
-    }
 }

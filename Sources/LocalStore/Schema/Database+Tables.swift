@@ -10,12 +10,6 @@ extension Database {
             .integer() == 1
     }
 
-    /// Whether a table of the main database has a column.
-    func hasColumn(_ column: String, in table: String) throws -> Bool {
-        try KeyedStatement(self, "SELECT EXISTS (SELECT 1 FROM pragma_table_info(?) WHERE name = ? COLLATE NOCASE)").bind(.text(table), .text(column)).integer()
-            == 1
-    }
-
     /// The defaults of a table's columns, as the table declares them, by the columns' names in lower case.
     ///
     /// - Parameter required: only those of columns that are NOT NULL.

@@ -37,7 +37,7 @@ extension LocalTable {
         name: "snapsync_tracking",
         definition: """
             (
-                id INTEGER PRIMARY KEY, dataset TEXT NOT NULL UNIQUE, isComplete INTEGER NOT NULL, limited INTEGER NOT NULL DEFAULT 1)
+                id INTEGER PRIMARY KEY, dataset TEXT NOT NULL UNIQUE, isComplete INTEGER NOT NULL)
             """)
     static let importing = LocalTable(name: "snapsync_importing", definition: "(one INTEGER PRIMARY KEY)")
     static let log = LocalTable(

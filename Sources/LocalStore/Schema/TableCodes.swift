@@ -44,7 +44,7 @@ package enum TrackedState: Int64, TableCode {
 /// Whether the applied version has a tracked entity: the column `isNew` of `snapsync_changes`.
 enum TrackedOrigin: Int64, TableCode {
     case inVersion = 0
-    /// Not known. Earlier versions of the toolkit wrote this for every entity that the version may lack.
+    /// Not known.
     case unknown = 1
     case new = 2
 }

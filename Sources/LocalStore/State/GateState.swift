@@ -5,7 +5,7 @@ public import StrictText
 /// Whether the user wants this database to be synced, and since when.
 public struct SyncPreference: Hashable, Sendable {
     public let choice: SyncChoice
-    /// When it was set; nil if nothing was chosen yet, or if an earlier version of snapsync, without this setting, set the database up.
+    /// When it was set; nil if nothing was chosen yet.
     public let changedAt: Instant?
 
     public init(_ choice: SyncChoice, changedAt: Instant?) {

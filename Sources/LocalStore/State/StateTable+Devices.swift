@@ -1,7 +1,7 @@
 package import SnapshotModel
 
 extension StateTable {
-    /// How the database joined its zone; nil if an earlier version set the database up.
+    /// How the database joined its zone; nil if it has not joined one.
     package func bootstrapNote() throws -> BootstrapNote? { try plainValue("bootstrap") }
 
     /// Records how the database joined its zone.

@@ -21,7 +21,7 @@ package struct IntendedVersion: Hashable, Sendable {
     /// The sequence number of the last tracked change in the commit, by dataset name.
     package let sequences: [String: Int64]
     /// Earlier attempts to publish a commit under the same number: a store may still carry out a request whose answer was lost. Oldest first;
-    /// their own `earlier` is nil. Nil if there are none, and in a database that an earlier version of snapsync wrote.
+    /// their own `earlier` is nil. Nil if there are none.
     private var earlier: [IntendedVersion]?
 
     /// How many earlier attempts are kept. A store accepts no request whose signature is older than a quarter of an hour.

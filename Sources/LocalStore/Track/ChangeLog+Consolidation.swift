@@ -61,7 +61,6 @@ extension ChangeLog {
     ///
     /// Source: docs/sync.md, "Instants and clocks".
     package func consolidate(of schemas: [DatasetSchema]) throws {
-        try transaction.tracking.addColumns()
         let last = try lastEntry()
         var consolidated: [Int64] = []
         for schema in schemas {
@@ -80,7 +79,6 @@ extension ChangeLog {
     /// Turns the log entries of a dataset up to a sequence number into tracked changes. Later entries stay in the log.
     package func consolidate(of schema: DatasetSchema, upTo sequence: Int64) throws {
         guard let id = try trackingID(schema), try hasEntries(of: id) else { return }
-        try transaction.tracking.addColumns()
         try track(schema, id: id, upTo: sequence)
         try review(schema, id: id)
         try removeEntries(of: [id], upTo: sequence)

@@ -9,7 +9,7 @@ package struct ChangeTracking: TransactionPart {
 
     /// Whether ``install(_:)`` has nothing to do: all tables and triggers exist and are as expected.
     package func isInstalled(_ schemas: [DatasetSchema]) throws -> Bool {
-        guard try hasTables(), try !LocalMigration.isPending(db), try ImportFlag.isInstalled(db), try transaction.rowids.isQuiet(schemas) else { return false }
+        guard try hasTables(), try ImportFlag.isInstalled(db), try transaction.rowids.isQuiet(schemas) else { return false }
         return try schemas.allSatisfy { schema in
             guard let id = try trackingID(schema) else { return false }
             guard let triggers = try ChangeTriggers(db, schema, id: id) else { return true }
@@ -20,17 +20,10 @@ package struct ChangeTracking: TransactionPart {
     /// Installs or repairs the tracking of datasets. If it has to repair a dataset's triggers, it records that the dataset's tracking is
     /// incomplete.
     ///
-    /// The triggers of an earlier version of snapsync log the same keys, so they are replaced without a report.
-    ///
     /// - Returns: the names of the datasets whose triggers were missing or changed.
     package func install(_ schemas: [DatasetSchema]) throws -> [String] {
         let isWhole = try hasTables()
         for table in LocalTable.trackingTables { try table.create(in: db) }
-        try addColumns()
-        if try LocalMigration.pending(db).contains(where: { $0.column == LocalMigration.limitedInstants.column }) {
-            try LocalMigration.limitedInstants.run(db)
-            for schema in schemas { try transaction.futureInstants.limitKnown(of: schema) }
-        }
         try LocalTable.setAside.create(in: db)
         let isMarked = try ImportFlag.isInstalled(db)
         if !isMarked { try ImportFlag.install(db) }
@@ -41,16 +34,8 @@ package struct ChangeTracking: TransactionPart {
             let wanted = try ChangeTriggers(db, schema, id: id)
             let found = try installedTriggers(schema)
             if isWhole, wanted.map({ isMarked && $0.areThese(found) }) ?? found.isEmpty { continue }
-            let areEarlier =
-                try isWhole
-                && ChangeTriggers.Form.earlier.contains {
-                    // All forms but `.unmarked` rely on the entry that the import flag's triggers put into the log. Without those triggers
-                    // imports were logged as changes.
-                    try (isMarked || $0 == .unmarked) && ChangeTriggers(db, schema, id: id, form: $0)?.areThese(found) == true
-                }
             for trigger in found { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
             for trigger in wanted?.statements ?? [] { try db.execute(sql: trigger.sql) }
-            if areEarlier { continue }
             try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 0 WHERE id = ?", arguments: [id])
             mended.append(schema.name)
         }
@@ -65,14 +50,9 @@ package struct ChangeTracking: TransactionPart {
     func replaceTriggers(of before: DatasetSchema, with after: DatasetSchema) throws {
         guard let id = try trackingID(before), try ImportFlag.isInstalled(db) else { return }
         let found = try installedTriggers(before)
-        let forms = [ChangeTriggers.Form.present] + ChangeTriggers.Form.earlier
         let known = try transaction.settings.read().datasets.first { $0.name == before.name }
         let stampName = known.flatMap { schema in schema.timestampIndex.map { schema.columns[$0].column } }
-        guard
-            try forms.contains(where: {
-                try ChangeTriggers(db, before, id: id, form: $0, stampName: stampName).map { $0.areThese(found) } ?? found.isEmpty
-            })
-        else { return }
+        guard try ChangeTriggers(db, before, id: id, stampName: stampName).map({ $0.areThese(found) }) ?? found.isEmpty else { return }
         for trigger in found { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
         for trigger in try ChangeTriggers(db, after, id: id)?.statements ?? [] { try db.execute(sql: trigger.sql) }
     }
@@ -86,14 +66,6 @@ package struct ChangeTracking: TransactionPart {
         }
         try db.execute(sql: "DELETE FROM snapsync_tracking WHERE id = ?", arguments: [id])
         transaction.trackingIDs.removeAll { $0.dataset == schema.name }
-    }
-
-    /// Adds the columns that tables of an earlier version lack, except the column of ``LocalMigration/limitedInstants``, which ``install(_:)``
-    /// adds.
-    func addColumns() throws {
-        let missing = { try LocalMigration.pending(db).filter { $0.column != LocalMigration.limitedInstants.column } }
-        if try transaction.fact("all columns", { try missing().isEmpty }) { return }
-        for migration in try missing() { try migration.run(db) }
     }
 
     /// Drops the triggers and the tables.
@@ -134,7 +106,7 @@ package struct ChangeTracking: TransactionPart {
         SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name COLLATE NOCASE IN (\(LocalTable.trackingTables.map { "'\($0.name)'" }.joined(separator: ", ")))
         """
 
-    /// Whether all tracking tables exist; an earlier version had fewer of them.
+    /// Whether all tracking tables exist.
     func hasTables() throws -> Bool {
         try transaction.fact("tracking tables") { try KeyedStatement(db, Self.trackingTableCount).integer() == Int64(LocalTable.trackingTables.count) }
     }

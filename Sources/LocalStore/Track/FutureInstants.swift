@@ -9,7 +9,7 @@ package struct FutureInstants: TransactionPart {
 
     /// Whether ``correct(of:now:)`` has anything to do.
     package func exist(of schemas: [DatasetSchema], now: Instant) throws -> Bool {
-        guard try transaction.tracking.hasTables(), try transaction.fact("base", { try db.hasColumn("base", in: "snapsync_changes") }) else { return false }
+        guard try transaction.tracking.hasTables() else { return false }
         if try transaction.changeLog.hasEntry(after: now) || hasRefusableMessages(now: now) { return true }
         let late = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ? AND at > ?)")
         return try schemas.contains { schema in
@@ -103,15 +103,6 @@ package struct FutureInstants: TransactionPart {
                 INSERT OR IGNORE INTO snapsync_instants(dataset, key, at) SELECT :id, \(schema.keySQL.value(of: "t")), :latest \(late)
                 AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = :id AND c.key = \(schema.keySQL.value(of: "t"))\(isMerging ? " AND c.wins = \(MergeDecision.kept)" : ""))
                 """, arguments: lateArguments(id, latest, schema))
-    }
-
-    /// Applies the same limit once to the instants and tombstones that an earlier version of snapsync stored without it.
-    func limitKnown(of schema: DatasetSchema) throws {
-        guard let id = try trackingID(schema), let latest = try transaction.datasetStates.versionTime(of: schema) else { return }
-        for table in ["snapsync_instants", "snapsync_tombstones"] {
-            try db.execute(sql: "UPDATE \(table) SET at = ?1 WHERE dataset = ?2 AND at > ?1", arguments: [latest.microseconds, id])
-        }
-        try limitTimestamps(of: schema, to: latest, isMerging: false)
     }
 
     /// The rows `t` with timestamps after `:latest`; nil for a table without timestamps. Skips texts from before `:day`, two days earlier: no UTC

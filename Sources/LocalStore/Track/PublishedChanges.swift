@@ -15,7 +15,7 @@ package struct PublishedChanges: TransactionPart {
     /// Call it before ``ChangeLog/acknowledge(of:upTo:)``, in the same transaction. Disk space: a key and three numbers for each change.
     package func keep(of schema: DatasetSchema, upTo sequence: Int64, version: Int, at clock: Instant) throws {
         guard let id = try trackingID(schema) else { return }
-        try createTable()
+        try LocalTable.published.create(in: db)
         try db.execute(
             sql: """
                 INSERT OR REPLACE INTO snapsync_published(dataset, key, at, state, version, clock, base)
@@ -26,7 +26,7 @@ package struct PublishedChanges: TransactionPart {
     /// Records that version `version` is about to contain every row of a rewritten table: one row for the table, and one for each deletion.
     package func keep(_ rewritten: RewrittenTable, of schema: DatasetSchema, version: Int, at clock: Instant) throws {
         guard let id = try trackingID(schema) else { return }
-        try createTable()
+        try LocalTable.published.create(in: db)
         // The row for the table stands for every row that exists, including rows that earlier versions had.
         try db.execute(sql: "DELETE FROM snapsync_published WHERE dataset = ? AND state <> \(TrackedState.deleted)", arguments: [id])
         let insert = { (key: String) in
@@ -54,7 +54,7 @@ package struct PublishedChanges: TransactionPart {
         for schema in schemas {
             guard let id = try trackingID(schema) else { continue }
             let table = schema.table.sqlIdentifier, key = schema.keySQL
-            try createTable()
+            try LocalTable.published.create(in: db)
             try db.execute(
                 sql: """
                     INSERT OR IGNORE INTO snapsync_changes(dataset, key, at, seq, state, base)
@@ -94,10 +94,5 @@ package struct PublishedChanges: TransactionPart {
     static func instant(of schema: DatasetSchema) -> String {
         let stamp = schema.ownInstantSQL
         return "coalesce((SELECT at FROM snapsync_instants i WHERE i.dataset = ?1 AND i.key = \(schema.keySQL.value(of: "t"))), \(stamp))"
-    }
-
-    private func createTable() throws {
-        try LocalTable.published.create(in: db)
-        try transaction.tracking.addColumns()
     }
 }

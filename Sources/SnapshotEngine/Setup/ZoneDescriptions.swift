@@ -30,8 +30,8 @@ package struct ZoneDescriptions {
         guard unknown.isEmpty else {
             throw SyncError(
                 .refused, step: .open, at: "zone \(zone)",
-                "it does not describe \(unknown.joined(separator: ", ")), which an earlier version of the program published",
-                hint: "update snapsync on the device that publishes and sync there, or give a dataset file (--datasets)")
+                "it does not describe \(unknown.joined(separator: ", "))",
+                hint: "sync on the device that publishes, or give a dataset file (--datasets)")
         }
         datasets = builtIn + descriptions.map(\.schema)
         builtInTables = builtIn.map(\.table)

@@ -94,6 +94,29 @@ import Testing
         }
     }
 
+    @Test func replacedRowOfAPartialIndexIsLogged() throws {
+        let name = #""the ""name""""#
+        try run(
+            """
+            UPDATE "my things" SET \(name) = 'same', slot = CASE id WHEN 'a' THEN 5 WHEN 'b' THEN 15 ELSE 6 END;
+            CREATE UNIQUE INDEX large ON "my things"(\(name)) WHERE slot > 10;
+            """)
+        _ = try database.write { try $0.tracking.install([schema]) }
+        try settle()
+        try run("INSERT OR REPLACE INTO \"my things\" VALUES('d', NULL, 16, 'same')")
+        #expect(try touched() == ["b", "d"])
+    }
+
+    /// Other triggers may have logged less.
+    @Test(arguments: ["DROP TRIGGER snapsync_importing_begin", "DROP TRIGGER snapsync_things_rename", "ALTER TABLE snapsync_instants RENAME TO elsewhere"])
+    func triggersAndTablesThatDifferAreMadeAgain(change: String) throws {
+        try run(change)
+        #expect(try !database.read { try $0.tracking.isInstalled([schema]) })
+        #expect(try database.write { try $0.tracking.install([schema]) } == ["things"])
+        #expect(try database.read { try $0.tracking.isInstalled([schema]) })
+        #expect(try !changes().isComplete)
+    }
+
     @Test func importsAreNotNoted() throws {
         try database.write { transaction in
             try transaction.tracking.importing([schema]) { _ = try transaction.rows.replaceAll(of: schema) }

@@ -41,21 +41,6 @@ import Testing
         #expect(sql.components(separatedBy: "COLLATE").count == 3 && sql.contains("NEW.\"body\" IS OLD.\"body\""))
     }
 
-    /// The triggers of an earlier version log the same keys, so they are replaced and no row is compared.
-    @Test(arguments: ["0.1.0", "wide-scopes"])
-    func earlierTriggersAreReplacedWithoutAReport(version: String) throws {
-        try application.write { db in
-            for name in try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name IN ('buckets', 'notifications')") {
-                try db.execute(sql: "DROP TRIGGER \(name)")
-            }
-            let file = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../Fixtures/triggers/\(version).sql").standardizedFileURL
-            try db.execute(sql: String(contentsOf: file, encoding: .utf8))
-        }
-        #expect(try !database.read { try $0.tracking.isInstalled(DatasetSchema.builtIn) })
-        #expect(try database.write { try $0.tracking.install(DatasetSchema.builtIn) } == [])
-        #expect(try database.read { try $0.tracking.isInstalled(DatasetSchema.builtIn) })
-    }
-
     @Test func theClockIsTheMillisecondOfTheStatement() throws {
         try application.write {
             for _ in 0..<200 { try $0.execute(sql: "UPDATE notifications SET updatedAt = strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), body = random()") }
