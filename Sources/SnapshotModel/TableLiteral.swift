@@ -1,4 +1,5 @@
 package import Foundation
+import StrictText
 
 /// A value in the declaration of a table.
 package enum TableLiteral: Hashable, Sendable {
@@ -28,7 +29,7 @@ package enum TableLiteral: Hashable, Sendable {
         case .null: "NULL"
         case .integer(let number): "\(number)"
         case .real(let number): "\(number)"
-        case .text(let text): "'\(text.replacing("'", with: "''"))'"
+        case .text(let text): text.sqlText
         case .blob(let bytes): "X'\(bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())'"
         }
     }

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import SnapshotModel
+import StrictText
 import Testing
 
 @testable import LocalStore

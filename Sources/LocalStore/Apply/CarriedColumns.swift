@@ -1,5 +1,6 @@
 import GRDB
 package import SnapshotModel
+import StrictText
 
 /// Preserves the values of columns that a version does not have, because it was published before its dataset had them.
 ///

@@ -1,6 +1,7 @@
 import GRDB
 import GRDBSQLite
 package import SnapshotModel
+import StrictText
 
 /// Inserts the entities of one dataset into its table: the insert of delete-then-insert.
 ///

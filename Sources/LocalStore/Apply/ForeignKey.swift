@@ -1,4 +1,5 @@
 import GRDB
+import StrictText
 
 /// A foreign key as the database declares it.
 struct ForeignKey {

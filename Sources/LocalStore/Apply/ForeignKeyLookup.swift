@@ -1,5 +1,6 @@
 import GRDB
 package import SnapshotModel
+import StrictText
 
 /// The foreign keys of all tables, and queries for the rows that refer to existing or missing parents.
 package struct ForeignKeyLookup: TransactionPart {

@@ -1,5 +1,6 @@
 import GRDB
 import SnapshotModel
+import StrictText
 
 /// Preserves the values of columns that the dataset does not describe. They belong to this database, and an import must not change them.
 ///

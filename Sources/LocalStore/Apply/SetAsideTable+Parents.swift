@@ -1,5 +1,6 @@
 import GRDB
 package import SnapshotModel
+import StrictText
 
 extension SetAsideTable {
     /// The parents that a row refers to, that are missing from their tables, and that are set aside here.
@@ -14,7 +15,7 @@ extension SetAsideTable {
                 let part = parent.keyColumns.firstIndex(of: described)
                 let value =
                     part.map { parent.hasSimpleKey ? "s.key" : "snapsync_key_value(s.key, \($0))" }
-                    ?? "json_extract(s.entity, '$.\"\(described.name)\"')"
+                    ?? "json_extract(s.entity, \("$.\"\(described.name)\"".sqlText))"
                 // The stored key's text is folded, so compare by the collation of the parent's column.
                 let collation = described.collation == .binary ? "" : " COLLATE \(described.collation.rawValue)"
                 conditions.append("\(value)\(collation) = c.\(column.child.sqlIdentifier)")

@@ -1,5 +1,6 @@
 import GRDB
 package import SnapshotModel
+import StrictText
 
 /// Rows in a temporary table, to be inserted one by one into a dataset's table whose other rows may hold their UNIQUE values.
 ///

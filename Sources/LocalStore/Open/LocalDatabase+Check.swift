@@ -1,4 +1,5 @@
 import GRDB
+import StrictText
 
 extension LocalDatabase {
     /// What SQLite finds wrong with the file: pages, indexes, NOT NULL. Reads the whole file; returns at most 10 findings.

@@ -1,6 +1,7 @@
 import GRDB
 import GRDBSQLite
 package import SnapshotModel
+import StrictText
 
 /// A range of consecutive keys: from `first` up to but excluding `next`.
 package struct KeyRange: Sendable {

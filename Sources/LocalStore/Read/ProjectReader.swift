@@ -1,5 +1,6 @@
 import GRDB
 package import SnapshotModel
+import StrictText
 
 /// Reads one project and its items from the tables that the caller names, in one transaction.
 ///

@@ -1,6 +1,7 @@
 import GRDB
 import GRDBSQLite
 import SnapshotModel
+import StrictText
 
 /// A prepared SELECT of a dataset's columns that passes each row to a sink.
 ///

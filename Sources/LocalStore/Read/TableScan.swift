@@ -1,6 +1,7 @@
 import GRDB
 import GRDBSQLite
 package import SnapshotModel
+import StrictText
 
 /// Passes the rows of a table to a sink in the order of their rowids, which is the order of the table's pages.
 ///

@@ -1,4 +1,5 @@
 import SnapshotModel
+import StrictText
 
 extension DatasetSchema {
     /// SQL for the instant of row `t`'s own timestamp; `NULL` for a dataset without a timestamp.

@@ -1,4 +1,5 @@
 import GRDB
+import StrictText
 
 /// When pages are overwritten that a deletion frees and `secure_delete` asks to overwrite.
 enum PageOverwriting {

@@ -1,6 +1,7 @@
 import GRDB
 import GRDBSQLite
 package import SnapshotModel
+import StrictText
 
 /// Inserts, updates and deletes rows of the datasets' tables.
 ///

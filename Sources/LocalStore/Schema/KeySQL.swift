@@ -1,4 +1,5 @@
 import SnapshotModel
+import StrictText
 
 /// The SQL of a dataset's key: conditions that find rows by key, and expressions for the key of a row.
 ///

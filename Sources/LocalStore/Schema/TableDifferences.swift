@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 package import SnapshotModel
+import StrictText
 
 /// How a dataset's table differs from its description, after an application has changed the table.
 package struct TableDifferences: Sendable {

@@ -1,5 +1,6 @@
 import GRDB
 package import SnapshotModel
+import StrictText
 
 // Tables whose new keys SQLite generates: the key is INTEGER PRIMARY KEY.
 extension TableInspector {

@@ -1,5 +1,6 @@
 import GRDB
 package import SnapshotModel
+import StrictText
 
 // The structure of a dataset's table: read from this database, or created here from a zone's description.
 extension TableInspector {

@@ -1,5 +1,6 @@
 import GRDB
 package import SnapshotModel
+import StrictText
 
 /// Keeps the keys of new rows in this device's range by moving the counters in `sqlite_sequence`.
 ///

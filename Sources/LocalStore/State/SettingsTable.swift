@@ -1,5 +1,6 @@
 import GRDB
 package import SnapshotModel
+import StrictText
 
 /// The origin of a database's dataset descriptions.
 package enum DescriptionSource: String, Sendable {
@@ -25,7 +26,7 @@ package struct SettingsTable: TransactionPart {
         guard try db.hasTable("snapsync_settings") else {
             throw LocalStoreError(
                 .notInitialized, at: path, "this database is not set up for syncing",
-                hint: "run: snapsync init --db \(path) --cloud DIR --role writer|reader|peer")
+                hint: "run: snapsync init --db \(path.shellWord) --cloud DIR --role writer|reader|peer")
         }
         func value(_ key: String) throws -> String {
             guard let value = try table.text(of: key) else { throw damaged("snapsync_settings", "the setting '\(key)' is missing") }

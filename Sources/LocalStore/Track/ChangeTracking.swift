@@ -1,5 +1,6 @@
 import GRDB
 package import SnapshotModel
+import StrictText
 
 /// Change tracking: its tables, its triggers, and whether the triggers have logged every change.
 ///

@@ -1,5 +1,6 @@
 import GRDB
 import SnapshotModel
+import StrictText
 
 /// The triggers that log which entities of a dataset any program touches.
 ///

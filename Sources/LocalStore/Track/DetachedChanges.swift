@@ -1,5 +1,6 @@
 import GRDB
 package import SnapshotModel
+import StrictText
 
 /// The unpublished edits of a database that was detached: the table `snapsync_detached`.
 ///

@@ -1,4 +1,5 @@
 import GRDB
+import StrictText
 
 /// The flag by which the triggers know that an import is under way, whose changes they do not log: log entry number 0, which belongs to no
 /// dataset.

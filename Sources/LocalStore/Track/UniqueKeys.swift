@@ -1,5 +1,6 @@
 import GRDB
 import SnapshotModel
+import StrictText
 
 /// A UNIQUE constraint of a table other than the dataset's key: columns, or expressions of an index.
 ///

@@ -124,7 +124,7 @@ final class ReplayRun {
     }
 
     /// The trigger that raises a message with RAISE.
-    private func speaker(of message: String) -> String? { texts.first { $0.sql.contains("'\(message.replacing("'", with: "''"))'") }?.name }
+    private func speaker(of message: String) -> String? { texts.first { $0.sql.utf8.contains(message.sqlText.utf8) }?.name }
 
     /// The trigger that SQLite could not compile: one that uses the last name in the message.
     private func culprit(_ message: String, _ table: String) -> String? {

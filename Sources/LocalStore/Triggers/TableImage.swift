@@ -1,5 +1,6 @@
 import GRDB
 import SnapshotModel
+import StrictText
 
 /// The rows of one table before and after an import, of those rows that the import touched.
 ///

@@ -1,6 +1,7 @@
 import GRDB
 import GRDBSQLite
 import SnapshotModel
+import StrictText
 
 /// Runs an application's triggers for the net changes of an import, independent of how the import makes them.
 ///

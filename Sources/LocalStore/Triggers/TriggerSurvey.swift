@@ -2,6 +2,7 @@ import CSQLiteConfig
 import GRDB
 import GRDBSQLite
 package import SnapshotModel
+import StrictText
 
 /// What SQLite reports about an application's triggers before they run: which tables they write, and what they need that is missing.
 ///

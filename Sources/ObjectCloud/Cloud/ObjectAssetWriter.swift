@@ -2,6 +2,7 @@ import CloudStore
 import CommitLog
 import Crypto
 import Foundation
+import StrictText
 
 /// Writes one asset to a bucket: a small one with one PUT, a large one with a multipart upload.
 ///
@@ -206,6 +207,12 @@ final class ObjectAssetWriter: AssetWriter {
     }
 
     private static func escaped(_ text: String) -> String {
-        text.replacingOccurrences(of: "&", with: "&amp;").replacingOccurrences(of: "<", with: "&lt;").replacingOccurrences(of: "\"", with: "&quot;")
+        text.escaping { byte in
+            switch byte {
+            case UInt8(ascii: "&"): "&amp;"
+            case UInt8(ascii: "<"): "&lt;"
+            default: nil
+            }
+        }
     }
 }

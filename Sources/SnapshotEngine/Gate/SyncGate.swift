@@ -82,11 +82,11 @@ public struct SyncGate: Sendable {
     private func choiceReason(_ choice: SyncChoice) -> GateReason? {
         switch choice {
         case .on: nil
-        case .off: GateReason(.preferenceOff, "sync is turned off", hint: "turn it on with: snapsync enable --db \(database.path)")
+        case .off: GateReason(.preferenceOff, "sync is turned off", hint: "turn it on with: snapsync enable --db \(database.path.shellWord)")
         case .undecided:
             GateReason(
                 .preferenceUndecided, "nobody has decided yet whether to sync",
-                hint: "decide with: snapsync enable --db \(database.path), or: snapsync disable --db \(database.path)")
+                hint: "decide with: snapsync enable --db \(database.path.shellWord), or: snapsync disable --db \(database.path.shellWord)")
         }
     }
 

@@ -52,7 +52,7 @@ struct DeviceIdentity {
                 .refused, step: .announce, at: "zone \(device.zone)",
                 "\(reason): this database is a copy of another one, or a backup that was put back, and in a signed zone a copy needs keys of its own",
                 hint:
-                    "if this database goes on in the other one's place: snapsync init --take-over --db \(device.database.path); else detach it and set it up under another name"
+                    "if this database goes on in the other one's place: snapsync init --take-over --db \(device.database.path.shellWord); else detach it and set it up under another name"
             )
         }
         let name = String(device.settings.device.prefix(59)) + "-" + device.nonces.hex(4)
@@ -110,7 +110,7 @@ extension SyncContext {
             .refused, step: .announce, at: "zone \(zone)",
             "\(reason): this database is a copy of another one, or a backup that was put back; it is the device \(identity.device.settings.device) from now on, and nothing was published",
             hint:
-                "decide which database publishes: this one with snapsync init --take-over --db \(database.path), then snapsync import; or leave it to the other one"
+                "decide which database publishes: this one with snapsync init --take-over --db \(database.path.shellWord), then snapsync import; or leave it to the other one"
         )
     }
 

@@ -1,6 +1,7 @@
 import CloudStore
 import LocalStore
 import SnapshotVersions
+import StrictText
 
 /// Refuses a database's first publication before its first import, unless the database made the zone.
 ///
@@ -16,7 +17,7 @@ enum FirstPublishGuard {
             .refused, step: .announce, at: "zone \(device.zone)",
             "it has no version yet, and this database did not make it: what others published may still be on its way",
             hint:
-                "if a sync tool is bringing files, wait and run snapsync import; if this database is the first: snapsync init --take-over --db \(device.database.path)"
+                "if a sync tool is bringing files, wait and run snapsync import; if this database is the first: snapsync init --take-over --db \(device.database.path.shellWord)"
         )
     }
 }

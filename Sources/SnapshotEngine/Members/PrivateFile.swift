@@ -1,5 +1,6 @@
 import CloudStore
 import Foundation
+import StrictText
 
 /// A small file with a secret. Other users have no access to it, unless systemd passes it to the service.
 struct PrivateFile {
@@ -37,7 +38,7 @@ struct PrivateFile {
         guard isCredential || facts.st_mode & 0o077 == 0 else {
             throw error(
                 "other users may read the \(kind), or write it (mode \(String(facts.st_mode & 0o777, radix: 8)))",
-                "chmod 600 \(path); if somebody may have read it, remove this member and let the device join with new keys")
+                "chmod 600 \(path.shellWord); if somebody may have read it, remove this member and let the device join with new keys")
         }
         do { return Array(try file.readToEnd() ?? Data()) } catch {
             throw self.error("the \(kind) cannot be read: \(error.localizedDescription)", "check the disk that it lies on")

@@ -10,7 +10,7 @@ package enum MissingTables {
     /// - Parameter outcome: what the run has not done, for the error; nil if nothing is being done.
     package static func refusal(_ found: [TableDifferences], _ settings: SyncSettings, at path: String, _ outcome: String? = nil) -> SyncError? {
         guard let one = found.first(where: \.isBreaking) else { return nil }
-        let update = "snapsync describe --update --db \(DatabaseDescriber.shellWord(path))"
+        let update = "snapsync describe --update --db \(path.shellWord)"
         let reason: String, hint: String
         if let table = one.table, one.isRenamed {
             (reason, hint) = ("the table is named \(table) now", "to take the new name over: \(update)")

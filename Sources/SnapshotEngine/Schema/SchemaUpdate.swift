@@ -84,7 +84,7 @@ struct SchemaUpdate {
         one.newColumns.filter { !left.contains($0) }.compactMap { column in
             if !one.unfillableColumns.contains(column) { return Self.tooMany(column, in: one.schema) }
             return "\(one.schema.name): the new column \(column) does not travel, because it is NOT NULL and has no default; to let it travel: "
-                + "snapsync describe --update --db \(DatabaseDescriber.shellWord(device.database.path))"
+                + "snapsync describe --update --db \(device.database.path.shellWord)"
         }
     }
 
@@ -191,7 +191,7 @@ struct SchemaUpdate {
                     .refused, step: .fetch, at: "version \(commit.token.number) of zone \(device.zone)",
                     "the device \(commit.device) has taken \(list) out of the dataset \(schema.name), and this device still publishes it",
                     hint:
-                        "to take it out here, too (the table keeps its column and values): snapsync describe --update --db \(DatabaseDescriber.shellWord(device.database.path))"
+                        "to take it out here, too (the table keeps its column and values): snapsync describe --update --db \(device.database.path.shellWord)"
                 )
             }
             guard let after = try? schema.with(columns: schema.columns.filter { names.contains($0.name) || missing.contains($0.name) }) else { continue }

@@ -117,7 +117,7 @@ enum DatabaseDescriber {
             throw SyncError(
                 .refused, step: .open, at: database.path, "\(Format.count(count, "table")) cannot travel",
                 hint:
-                    "change \(Format.word(count, "the table, or leave it", "the tables, or leave them")) out: --skip \(shellWord(found.unfit.map { listed($0.table) }.joined(separator: ",")))"
+                    "change \(Format.word(count, "the table, or leave it", "the tables, or leave them")) out: --skip \(found.unfit.map { listed($0.table) }.joined(separator: ",").shellWord)"
             ).with(details: found.unfit.map { DescribeReport.UnfitTable(table: $0.table, reasons: $0.reasons).sentence })
         }
         guard !found.datasets.isEmpty else {
@@ -129,29 +129,8 @@ enum DatabaseDescriber {
 
     /// Quotes a table's name for the lists of `--skip` and `--tables`.
     private static func listed(_ name: String) -> String {
-        guard name.isEmpty || name == "all" || name.contains(",") || name.contains("\"") || name.hasPrefix(" ") else { return name }
-        return "\"" + name.replacing("\"", with: "\"\"") + "\""
-    }
-
-    /// Quotes a word for a shell.
-    static func shellWord(_ text: String) -> String {
-        guard text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
-            // Only this form, of bash and zsh, can write control characters as escapes.
-            let escaped = text.unicodeScalars.map { scalar in
-                switch scalar {
-                case "'", "\\": "\\\(scalar)"
-                case "\n": "\\n"
-                case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-                    "\\x" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
-                default: String(scalar)
-                }
-            }
-            return "$'\(escaped.joined())'"
-        }
-        let plain = text.utf8.allSatisfy { byte in
-            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                || "_-.,".utf8.contains(byte)
-        }
-        return plain && !text.isEmpty ? text : "'" + text.replacing("'", with: "'\\''") + "'"
+        let bytes = name.utf8
+        guard bytes.isEmpty || name == "all" || bytes.contains(where: ",\"".utf8.contains) || bytes.first == UInt8(ascii: " ") else { return name }
+        return name.sqlIdentifier
     }
 }

@@ -73,7 +73,7 @@ struct DatasetChoice {
         throw SyncError(
             .refused, step: .open, at: request.database,
             "no option says which of its tables to sync, and the built-in ones (\(builtIn.sorted().joined(separator: " and "))) are not there",
-            hint: "add --tables all; snapsync describe --db \(DatabaseDescriber.shellWord(request.database)) shows what is synced then")
+            hint: "add --tables all; snapsync describe --db \(request.database.shellWord) shows what is synced then")
     }
 
     /// Returns the datasets that a file describes, or the built-in ones.

@@ -2,6 +2,7 @@ import CloudStore
 import Foundation
 import LocalStore
 import SnapshotVersions
+import StrictText
 
 /// The result of `device rename`.
 public struct DeviceRenameReport: Sendable, Encodable {
@@ -48,7 +49,7 @@ extension SyncEngine {
             if let report = try await device.cloud.at(.open).deviceReport(of: name, in: device.zone) {
                 throw SyncError(
                     .refused, step: .open, at: "zone \(device.zone)", "a \(report.role) has synced as \(name) before, at \(report.clock)",
-                    hint: "choose another name; if that device is gone for good, run first: snapsync device forget \(name) --db \(database.path)")
+                    hint: "choose another name; if that device is gone for good, run first: snapsync device forget \(name) --db \(database.path.shellWord)")
             }
             let newest = try await device.cloud.at(.open).records(in: device.zone).token?.number ?? 0
             try device.database.write(at: .open) { transaction in

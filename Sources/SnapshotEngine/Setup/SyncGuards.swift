@@ -12,11 +12,9 @@ package enum SyncGuards {
             .refused, step: .open, at: "\(database), table \(schema.table)",
             "dataset \(schema.name) does not describe the column \(column), which is NOT NULL and has no default, so an import cannot insert rows",
             hint:
-                "if nobody needs the column any more: sqlite3 \(DatabaseDescriber.shellWord(database)) \(DatabaseDescriber.shellWord("ALTER TABLE \(quoted(schema.table)) DROP COLUMN \(quoted(column))")); else give it a default, or let it be NULL; or describe it"
+                "if nobody needs the column any more: sqlite3 \(database.shellWord) \("ALTER TABLE \(schema.table.sqlIdentifier) DROP COLUMN \(column.sqlIdentifier)".shellWord); else give it a default, or let it be NULL; or describe it"
         )
     }
-
-    private static func quoted(_ name: String) -> String { "\"" + name.replacing("\"", with: "\"\"") + "\"" }
 
     /// Refuses to publish if the device's dataset file lacks fields of the zone's data: the publication would lose them.
     package static func refuseUnknownFields(_ states: [DatasetState]) throws {

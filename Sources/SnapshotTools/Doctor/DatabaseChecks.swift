@@ -32,7 +32,7 @@ enum DatabaseChecks {
             return report.damage.map {
                 .error(
                     "foreignKeys", .dataRefused, $0, means: "an import left rows without their parents",
-                    do: "run: snapsync sync --db \(database.path), then snapsync verify --local")
+                    do: "run: snapsync sync --db \(database.path.shellWord), then snapsync verify --local")
             }
                 + report.warnings.map {
                     .notice("foreignKeys", $0, means: "such rows travel as they are", do: "PRAGMA foreign_key_check names all of them")
@@ -41,7 +41,8 @@ enum DatabaseChecks {
     }
 
     private static func integrity(_ database: DatabaseFacts) -> [DoctorReport.Finding] {
-        let remedy = "make a copy of the file, then: sqlite3 \(database.path) .recover | sqlite3 NEW, and compare it with the cloud: snapsync verify --local"
+        let remedy =
+            "make a copy of the file, then: sqlite3 \(database.path.shellWord) .recover | sqlite3 NEW, and compare it with the cloud: snapsync verify --local"
         switch database.damage {
         case nil: return []
         case .failure(let error) where ["no such function", "unknown function", "no such collation"].contains(where: error.reason.contains):
@@ -77,7 +78,7 @@ enum DatabaseChecks {
         return [
             .notice(
                 "journal", "the journal mode is \(mode)", means: "programs that write wait while an export reads",
-                do: "sqlite3 \(database.path) 'PRAGMA journal_mode=WAL'")
+                do: "sqlite3 \(database.path.shellWord) 'PRAGMA journal_mode=WAL'")
         ]
     }
 
@@ -98,7 +99,7 @@ enum DatabaseChecks {
             return [
                 .notice(
                     "table", found, means: "they do not travel, and an import leaves them alone",
-                    do: "to let them travel: snapsync describe --update --db \(database.path)")
+                    do: "to let them travel: snapsync describe --update --db \(database.path.shellWord)")
             ]
         }
     }
@@ -113,7 +114,7 @@ enum DatabaseChecks {
                 "triggers", .tryAgainLater,
                 "the triggers that note changes of \(one.schema.name) are not as they should be; a migration may have rebuilt the table",
                 means: "changes are not noted now; \(loss)",
-                do: "run: snapsync sync --db \(database.path), which puts them in again")
+                do: "run: snapsync sync --db \(database.path.shellWord), which puts them in again")
         }
     }
 
@@ -160,7 +161,7 @@ enum DatabaseChecks {
         case .success(let counts):
             return counts.sorted { $0.key < $1.key }.map { reason, count in
                 let found = "\(Format.count(count, "entity", "entities")) of \(one.schema.name) \(Format.word(count, "was", "were")) set aside: "
-                let look = "look at them: sqlite3 \(database.path) \"SELECT key, reason FROM snapsync_set_aside\""
+                let look = "look at them: sqlite3 \(database.path.shellWord) \"SELECT key, reason FROM snapsync_set_aside\""
                 switch SetAsideReason(name: reason) {
                 case .parentMissing:
                     return .warning(

@@ -79,7 +79,7 @@ extension SyncEngine {
         let zone = settings.zoneID
         let local = DatabaseFacts(database, settings, depth)
         let publishes = settings.role.publishes && depth == .thorough
-        var facts = DoctorFacts(place: "--db \(database.path)", now: now())
+        var facts = DoctorFacts(place: "--db \(database.path.shellWord)", now: now())
         facts.database = local
         facts.status = await DoctorFacts.look(.read) { try await status() }
         var path = settings.cloud
@@ -119,7 +119,7 @@ extension SnapshotInspector {
 
     static func examine(cloud path: String, zone name: String) async -> Examination {
         let zone = ZoneID(name)
-        var facts = DoctorFacts(place: "--cloud \(path)", now: .now)
+        var facts = DoctorFacts(place: "--cloud \(path.shellWord)", now: .now)
         var inspector: SnapshotInspector?
         facts.zone = await DoctorFacts.look(.open) {
             let cloud = try CloudLocation.open(path)

@@ -54,8 +54,14 @@ struct PrometheusText {
     }
 
     private static func escape(_ text: String, quotes: Bool) -> String {
-        let escaped = text.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
-        return quotes ? escaped.replacing("\"", with: "\\\"") : escaped
+        text.escaping { byte in
+            switch byte {
+            case UInt8(ascii: "\\"): "\\\\"
+            case UInt8(ascii: "\n"): "\\n"
+            case UInt8(ascii: "\"") where quotes: "\\\""
+            default: nil
+            }
+        }
     }
 
     /// Prints whole numbers in full: a time in seconds must not be rounded to six digits.

@@ -16,7 +16,7 @@ struct CopyCommand: Sendable {
         // A name from a cloud may contain terminal control characters or look like an option.
         guard known.count == words.count, !known.contains(where: { $0.unicodeScalars.contains(where: VisibleText.isControl) }) else { return nil }
         self.purpose = purpose
-        line = (["snapsync"] + known).map(ShellWord.quote).joined(separator: " ")
+        line = (["snapsync"] + known).map(\.shellWord).joined(separator: " ")
     }
 
     /// The commands for a zone: checking, restoring, repairing and approving members.

@@ -86,23 +86,17 @@ struct HTML: Sendable {
     }
 
     private static func escape(_ text: String) -> String {
-        let text = VisibleText.escape(text)
-        guard text.utf8.contains(where: { special.contains($0) }) else { return text }
-        var escaped = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            case "'": escaped += "&#39;"
-            default: escaped.unicodeScalars.append(scalar)
+        VisibleText.escape(text).escaping { byte in
+            switch byte {
+            case UInt8(ascii: "&"): "&amp;"
+            case UInt8(ascii: "<"): "&lt;"
+            case UInt8(ascii: ">"): "&gt;"
+            case UInt8(ascii: "\""): "&quot;"
+            case UInt8(ascii: "'"): "&#39;"
+            default: nil
             }
         }
-        return escaped
     }
-
-    private static let special = Array("&<>\"'".utf8)
 
     /// Concatenates fragments; plain strings among them are escaped.
     @resultBuilder

@@ -4,6 +4,7 @@ import LocalStore
 public import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions
+import StrictText
 
 /// The result of accepting an older state of the zone.
 public struct RollbackReport: Sendable, Encodable {
@@ -35,7 +36,7 @@ struct RollbackAcceptance: Sendable {
             throw SyncError(
                 .refused, step: .fetch, at: "zone \(device.zone)", "its newest version is \(newest.number), not \(number); nothing was changed",
                 hint:
-                    "look at it with: snapsync history --cloud \(device.settings.cloud); if it is the one that is meant, say --accept-rollback \(newest.number)"
+                    "look at it with: snapsync history --cloud \(device.settings.cloud.shellWord); if it is the one that is meant, say --accept-rollback \(newest.number)"
             ).asSlip
         }
         let common = try await lastInCommon()
@@ -69,7 +70,7 @@ struct RollbackAcceptance: Sendable {
         func refuse(_ reason: String) -> SyncError {
             SyncError(
                 .refused, step: .fetch, at: "zone \(device.zone)", "\(reason), so there is nothing to accept",
-                hint: "run: snapsync sync --db \(device.database.path)"
+                hint: "run: snapsync sync --db \(device.database.path.shellWord)"
             ).asSlip
         }
         guard let applied = try device.database.read(at: .read, { try $0.state.applied() }) else {

@@ -1,5 +1,6 @@
 import SnapshotEngine
 import SnapshotVersions
+import StrictText
 
 /// The configuration of a scheduler that syncs one database at an interval.
 ///
@@ -46,9 +47,10 @@ struct SchedulePlan: Sendable {
     private func checkLine(_ options: [String]) -> String { line(at: CronTime(weeklyBySeed: seed), Self.check, options) }
 
     private func line(at time: CronTime, _ command: String, _ options: [String]) -> String {
-        let words = ([program] + command.split(separator: " ").map(String.init) + ["--db", database] + options).map(ShellWord.quote)
+        let words = ([program] + command.split(separator: " ").map(String.init) + ["--db", database] + options).map(\.shellWord)
         // Cron treats an unescaped percent sign as a line feed, even in quotes.
-        return "\(time.fields) \((time.pause > 0 ? "sleep \(time.pause); " : "") + words.joined(separator: " "))".replacing("%", with: "\\%")
+        return "\(time.fields) \((time.pause > 0 ? "sleep \(time.pause); " : "") + words.joined(separator: " "))"
+            .escaping { $0 == UInt8(ascii: "%") ? "\\%" : nil }
     }
 
     /// The command that checks a restore of the newest version.

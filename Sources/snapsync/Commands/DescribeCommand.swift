@@ -74,7 +74,7 @@ extension DescriptionUpdateReport {
     fileprivate var lines: [String] {
         let others = otherTables.isEmpty ? [] : ["not synced: \(otherTables.joined(separator: ", ")) (--tables lets them travel)"]
         guard !changes.isEmpty else { return ["\(database): the descriptions are up to date"] + others }
-        return changes.map(\.sentence) + others + (willPublish ? ["the next sync publishes it: snapsync sync --db \(database)"] : [])
+        return changes.map(\.sentence) + others + (willPublish ? ["the next sync publishes it: snapsync sync --db \(database.shellWord)"] : [])
     }
 }
 

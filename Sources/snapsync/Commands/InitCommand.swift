@@ -317,7 +317,9 @@ struct InitCommand: AsyncParsableCommand {
     /// The triggers one by one, or a summary if there are many.
     private func triggerLines(_ report: SetupReport) -> [String] {
         guard report.triggers.count > 20 else { return report.triggers.map(\.sentence) }
-        return TriggerReport.summary(report.triggers) + ["snapsync doctor --all --db \(report.database) names each trigger and the tables that it writes"]
+        return TriggerReport.summary(report.triggers) + [
+            "snapsync doctor --all --db \(report.database.shellWord) names each trigger and the tables that it writes"
+        ]
     }
 
     private func lines(_ report: SetupReport) -> [String] {
@@ -328,8 +330,9 @@ struct InitCommand: AsyncParsableCommand {
             lines.append("  last write wins goes by these columns; choose others with --timestamp TABLE=COLUMN, or TABLE=none")
         }
         switch SyncChoice(rawValue: report.preference) {
-        case .off: lines.append("  sync is off\(disabled ? "" : ", as the preference file says"); turn it on with: snapsync enable --db \(report.database)")
-        case .undecided: lines.append("  nobody has decided yet whether to sync; turn it on with: snapsync enable --db \(report.database)")
+        case .off:
+            lines.append("  sync is off\(disabled ? "" : ", as the preference file says"); turn it on with: snapsync enable --db \(report.database.shellWord)")
+        case .undecided: lines.append("  nobody has decided yet whether to sync; turn it on with: snapsync enable --db \(report.database.shellWord)")
         default: break
         }
         if report.cloudMade { lines.append("  made the cloud \(report.cloudUUID)") }
@@ -341,7 +344,7 @@ struct InitCommand: AsyncParsableCommand {
         if let signature = report.signature { lines += signature.lines(report.zone, device: report.device, database: report.database) }
         if report.journalMode != "wal" {
             lines.append(
-                "  the journal mode is \(report.journalMode); with WAL, programs can write while an export reads: sqlite3 \(report.database) 'PRAGMA journal_mode=WAL'"
+                "  the journal mode is \(report.journalMode); with WAL, programs can write while an export reads: sqlite3 \(report.database.shellWord) 'PRAGMA journal_mode=WAL'"
             )
         }
         if report.changesTaken > 0 {

@@ -65,7 +65,7 @@ struct NagiosResult {
 
     /// The output line. A bar separates text from performance data, so bars in the text are replaced.
     var line: String {
-        let words = (findings + [summary].filter { !$0.isEmpty }).joined(separator: "; ").replacing("|", with: "/")
+        let words = (findings + [summary].filter { !$0.isEmpty }).joined(separator: "; ").escaping { $0 == UInt8(ascii: "|") ? "/" : nil }
         return "SNAPSYNC \(state.word) - \(words)" + (figures.isEmpty ? "" : " | \(figures)")
     }
 }

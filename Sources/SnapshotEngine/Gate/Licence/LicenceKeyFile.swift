@@ -38,7 +38,7 @@ public enum LicenceKeyFile {
         guard mode & 0o077 == 0 else {
             throw SyncError(
                 .permissionDenied, step: .open, at: path, "other users may read the key file, or write it (mode \(String(mode, radix: 8)))",
-                hint: "chmod 600 \(path); if somebody may have read it, make a new key and issue all licences again")
+                hint: "chmod 600 \(path.shellWord); if somebody may have read it, make a new key and issue all licences again")
         }
         // Do not pass on the decoder's message: it may quote the key.
         guard bytes.count <= 4096, let document = try? StrictJSON.decode(Document.self, from: bytes), document.formatVersion == 1,

@@ -1,0 +1,44 @@
+/// Text from elsewhere as a part of another language. Each language has one function, and all of them look at bytes.
+///
+/// A `Character` is the wrong unit: a quotation mark and the combining mark behind it are one `Character`, so a search for the quotation mark
+/// misses it, while SQLite and the shell see it and end the quotes there.
+extension String {
+    /// The text as a quoted identifier of SQL: `a"b` becomes `"a""b"`.
+    ///
+    /// GRDB's `quotedDatabaseIdentifier` does not double quotation marks.
+    package var sqlIdentifier: String { "\"" + escaping { $0 == UInt8(ascii: "\"") ? "\"\"" : nil } + "\"" }
+
+    /// The text as a literal of SQL: `it's` becomes `'it''s'`.
+    package var sqlText: String { "'" + escaping { $0 == UInt8(ascii: "'") ? "''" : nil } + "'" }
+
+    /// The text as a word of a shell's command line, in quotes if it needs them.
+    ///
+    /// Control characters are written as escapes in `$'…'`, which bash, zsh and POSIX.1-2024 read. A shell that does not know that form takes the
+    /// word for another one, but not for more than a word, because no apostrophe stands inside.
+    package var shellWord: String {
+        if utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+            return "$'"
+                + escaping { byte in
+                    guard byte < 0x20 || byte == 0x7F || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\\") else { return nil }
+                    let digits = String(byte, radix: 8)
+                    return "\\" + String(repeating: "0", count: 3 - digits.utf8.count) + digits
+                } + "'"
+        }
+        let isPlain = utf8.allSatisfy { byte in
+            (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10 || "_-./,:@+".utf8.contains(byte)
+        }
+        return isPlain && !isEmpty ? self : "'" + escaping { $0 == UInt8(ascii: "'") ? "'\\''" : nil } + "'"
+    }
+
+    /// The text with other text in the place of some bytes.
+    ///
+    /// - Parameter escape: what stands for an ASCII byte; nil if the byte itself does. Bytes of other characters must stay.
+    package func escaping(_ escape: (UInt8) -> String?) -> String {
+        guard utf8.contains(where: { escape($0) != nil }) else { return self }
+        var bytes: [UInt8] = []
+        for byte in utf8 {
+            if let text = escape(byte) { bytes += text.utf8 } else { bytes.append(byte) }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
