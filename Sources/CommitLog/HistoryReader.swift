@@ -15,9 +15,11 @@ package struct HistoryReader<Source: HistorySource> {
     /// Returns the commits after `token`. Without a token, returns everything that is needed to know the whole zone.
     package func changes(since token: ChangeToken?) throws -> ZoneChanges {
         guard let token else { return try firstVisit() }
-        var found: [[UInt8]] = []
+        var found: [VerifiedCommit] = []
         try source.refreshCommits()
-        try source.forEachCommit(from: token.number + 1) { found.append($0) }
+        // Verify each commit before the next one is requested. A server that answers every request with some page would otherwise be asked for
+        // ever.
+        try source.forEachCommit(from: token.number + 1) { found.append(try VerifiedCommit($0, number: token.number + 1 + found.count, of: history)) }
         // Check the token's commit after the probes, not before. If it were pruned in between, the probes would find nothing, which looks
         // like "nothing new".
         if found.isEmpty, try isTheEnd(token) { return ZoneChanges(base: [], commits: [], token: token) }

@@ -76,7 +76,12 @@ package struct ReplayedHistory {
     ///   allowed to publish as of its parent, or with `.incompatibleVersion`. The log is then unchanged.
     @discardableResult
     package mutating func append(_ bytes: [UInt8]) throws(CloudError) -> Commit {
-        let next = try VerifiedCommit(bytes, number: nextNumber, of: history)
+        try append(VerifiedCommit(bytes, number: nextNumber, of: history))
+    }
+
+    /// Checks that a commit with the number ``nextNumber`` follows from its parent, and applies it. Throws as ``append(_:)-[UInt8]`` does.
+    @discardableResult
+    mutating func append(_ next: VerifiedCommit) throws(CloudError) -> Commit {
         try verifyLink(to: next)
         members = try verifiedMembers(after: next)
         if next.zoneEvent != nil {
