@@ -25,9 +25,6 @@
             if let start = bytes.baseAddress { _ = memset_s(start, bytes.count, 0, bytes.count) }
         }
 
-        /// The path of the running program's file; nil because no path always leads to it.
-        package static let programPath: String? = nil
-
         /// The threads of a program share one heap here.
         package static func shareHeap() {}
 

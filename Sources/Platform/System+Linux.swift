@@ -35,9 +35,6 @@
             if let start = bytes.baseAddress { explicit_bzero(start, bytes.count) }
         }
 
-        /// The path of the running program's file.
-        package static let programPath: String? = "/proc/self/exe"
-
         /// Gives all threads one heap, as a program does that ends soon. Glibc gives each thread its own, which grows by a page and a system call at a
         /// time. Call it before the second thread begins.
         package static func shareHeap() { clinux_share_heap() }

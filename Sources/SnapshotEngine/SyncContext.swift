@@ -64,17 +64,12 @@ package struct SyncContext: Sendable {
     ///
     /// - Returns: one sentence for each dataset whose tracking had to be repaired.
     package func keepTracking() throws -> [String] {
-        let (isTracking, stamp) = try database.read(at: .read) { transaction in
-            let stamp = try transaction.trackingStamp.present(settings.datasets)
-            if let stamp, try transaction.state.trackingChecked() == stamp { return (true, String?.none) }
+        let isTracking = try database.read(at: .read) { transaction in
             // Only the user can repair a table that is missing or does not fit. Fail before anything is changed.
             for schema in settings.datasets { _ = try transaction.tables.check(of: schema) }
-            return (try transaction.tracking.isInstalled(settings.datasets), stamp)
+            return try transaction.tracking.isInstalled(settings.datasets)
         }
-        if isTracking {
-            if let stamp { database.confirmedStamp.confirm(stamp) }
-            return []
-        }
+        if isTracking { return [] }
         return try database.write(at: .read) { try $0.tracking.install(settings.datasets) }.map {
             "the tracking of \($0) was not as it should be (a migration may have rebuilt the table) and was put in again; all rows were compared"
         }

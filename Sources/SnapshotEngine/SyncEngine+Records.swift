@@ -26,7 +26,6 @@ extension SyncContext {
         let run = runUpToHere()
         try transaction.state.setLastSuccess(run.at)
         try transaction.state.setLastRun(kind, run)
-        if let stamp = database.confirmedStamp.take() { try transaction.state.setTrackingChecked(stamp) }
     }
 
     /// Records that a run of this kind succeeded with nothing to do. Avoids writing to the database if possible.

@@ -22,8 +22,6 @@ package final class LocalDatabase: Sendable {
     /// Nil if the connection is the toolkit's own.
     private let lent: LentConnection?
     private let silenced = SilencedTables()
-    let facts = SchemaFacts()
-    package let confirmedStamp = ConfirmedStamp()
     /// A connection of the last ``ReadSession``, kept for the next one of a watch.
     let spareReader = SpareReader()
     /// The listeners that are notified of rows that the toolkit's transactions changed.
@@ -188,7 +186,7 @@ package final class LocalDatabase: Sendable {
                 try db.inTransaction(kind) {
                     large?.begin()
                     let transaction = LocalTransaction(
-                        db, path: path, silenced: silenced, facts: facts, isLarge: extent == .large, noticeLimit: listeners.keyLimit)
+                        db, path: path, silenced: silenced, isLarge: extent == .large, noticeLimit: listeners.keyLimit)
                     let value = try body(transaction)
                     try transaction.overwriteFreedPages()
                     changes = try transaction.endObserving()

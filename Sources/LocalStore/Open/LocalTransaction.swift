@@ -11,8 +11,8 @@ package import SnapshotModel
 package final class LocalTransaction {
     let db: Database
     package let path: String
-    /// Cache of the tracking numbers of datasets; a list, because the first dictionary of a type costs more than looking through a few names.
-    var trackingIDs: [(dataset: String, id: Int64)] = []
+    /// Cache of the tracking numbers of datasets, by name.
+    var trackingIDs: [String: Int64] = [:]
     /// Cache of the foreign keys of all tables.
     var knownForeignKeys: [ForeignKey]?
     /// How many bytes the conflict journal holds; nil until this transaction records an entry.
@@ -28,11 +28,6 @@ package final class LocalTransaction {
     /// How many pages were free before this transaction freed some without overwriting them; nil if it has not.
     var freePagesBefore: Int?
     let silenced: SilencedTables
-    let facts: SchemaFacts
-    /// The schema's version when the transaction began, which no rollback takes back; nil if it cannot be read.
-    private var schemaVersionBefore: Int64?
-    /// How many rows the connection had changed when the transaction began.
-    let changesBefore: Int
     /// What an import could not do as the application declares it, by triggers and foreign keys, one sentence each.
     package internal(set) var triggerNotices: [String] = []
     /// How many keys of a dataset the listeners want; nil if there are no listeners.
@@ -42,29 +37,14 @@ package final class LocalTransaction {
     private var observed: [DatasetSchema] = []
 
     init(
-        _ db: Database, path: String, silenced: SilencedTables = SilencedTables(), facts: SchemaFacts = SchemaFacts(), isLarge: Bool = false,
+        _ db: Database, path: String, silenced: SilencedTables = SilencedTables(), isLarge: Bool = false,
         noticeLimit: Int? = nil
     ) {
         self.db = db
         self.isLarge = isLarge
         self.path = path
         self.silenced = silenced
-        self.facts = facts
-        changesBefore = db.totalChangesCount
         self.noticeLimit = noticeLimit
-        schemaVersionBefore = try? tables.schemaVersion()
-    }
-
-    /// The answer to a question about the schema, from an earlier transaction or from `find`.
-    ///
-    /// - Parameter name: names the question, with everything that the answer depends on besides the schema.
-    func fact(_ name: String, _ find: () throws -> Bool) throws -> Bool {
-        let version = try tables.schemaVersion()
-        guard version == schemaVersionBefore else { return try find() }
-        if let known = facts.value(name, in: version) { return known == 1 }
-        let isTrue = try find()
-        facts.record(name, isTrue ? 1 : 0, in: version)
-        return isTrue
     }
 
     /// Starts observing which rows of the datasets this transaction changes, if there are listeners. An application's own edits are not observed.
@@ -102,8 +82,6 @@ package final class LocalTransaction {
     package var references: ForeignKeyLookup { ForeignKeyLookup(transaction: self) }
     /// The tables and triggers of the change tracking.
     package var tracking: ChangeTracking { ChangeTracking(transaction: self) }
-    /// Whether the tracking was checked before.
-    package var trackingStamp: TrackingStamp { TrackingStamp(transaction: self) }
     /// Whether VACUUM has renumbered rows.
     package var rowids: RowidWatch { RowidWatch(transaction: self) }
     /// The log entries of the triggers, and the tracked changes.

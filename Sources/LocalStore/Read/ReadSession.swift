@@ -16,7 +16,6 @@ package final class ReadSession: Sendable {
     package let rewritten: [String: RewrittenTable]
     private let queues: [DatabaseQueue]
     private let path: String
-    private let facts: SchemaFacts
     private let spare: SpareReader
     /// Whether the connections are the session's own; else the one that it has is the database's main connection.
     private let isOwn: Bool
@@ -33,7 +32,6 @@ package final class ReadSession: Sendable {
         _ database: LocalDatabase, readers: Int, consolidating schemas: [DatasetSchema] = [], except rewritten: [String: RewrittenTable] = [:]
     ) throws {
         path = database.path
-        facts = database.facts
         spare = database.spareReader
         readerCount = try readers > 1 && database.usesWAL() ? readers : 1
         if readerCount == 1 {
@@ -68,7 +66,7 @@ package final class ReadSession: Sendable {
             let isBegun = Result {
                 try LocalStoreError.translating(at: database.path) {
                     try begin([queue])
-                    return try queue.inDatabase { try isSettled(LocalTransaction($0, path: database.path, facts: database.facts), schemas, &left) }
+                    return try queue.inDatabase { try isSettled(LocalTransaction($0, path: database.path), schemas, &left) }
                 }
             }
             if case .success(true) = isBegun { return (queue, main != nil) }
@@ -107,7 +105,6 @@ package final class ReadSession: Sendable {
     package init(alongside database: LocalDatabase, readers: Int) throws {
         let path = database.path
         self.path = path
-        facts = database.facts
         rewritten = [:]
         spare = database.spareReader
         readerCount = max(1, readers)
@@ -139,7 +136,7 @@ package final class ReadSession: Sendable {
     /// Calls `body` with reader `number`. Each reader may be used by one thread at a time.
     package func withReader<T>(_ number: Int, _ body: (DatasetReader) throws -> T) throws -> T {
         try LocalStoreError.translating(at: path) {
-            try queues[number].inDatabase { db in try body(DatasetReader(db, path: path, facts: facts)) }
+            try queues[number].inDatabase { db in try body(DatasetReader(db, path: path)) }
         }
     }
 
@@ -165,8 +162,8 @@ package final class DatasetReader {
     /// The state as a transaction: settings, applied version, schema.
     package let transaction: LocalTransaction
 
-    init(_ db: Database, path: String, facts: SchemaFacts) {
-        transaction = LocalTransaction(db, path: path, facts: facts)
+    init(_ db: Database, path: String) {
+        transaction = LocalTransaction(db, path: path)
     }
 
     /// Iterates over the dataset's keys. Only for tables whose ``TableShape/hasRangeableKey`` is true.

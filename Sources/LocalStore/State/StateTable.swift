@@ -51,12 +51,6 @@ package struct StateTable: TransactionPart {
     /// Records that the present tables were compared with the descriptions.
     package func setTablesSeen() throws { try table.setText(String(transaction.tables.schemaVersion()), of: "tablesSeen") }
 
-    /// The stamp of the last check of the tracking (``TrackingStamp``); nil before the first.
-    package func trackingChecked() throws -> String? { try table.text(of: "trackingChecked") }
-
-    /// Records a check of the tracking.
-    package func setTrackingChecked(_ stamp: String) throws { try table.setText(stamp, of: "trackingChecked") }
-
     /// The columns of a dataset that the applied version has and the rows do not have yet. The next import fills them.
     package func unseenColumns(of schema: DatasetSchema) throws -> [String] { try value("unseenColumns:\(schema.name)") ?? [] }
 

@@ -9,47 +9,16 @@ extension ChangeLog {
         try schemas.contains { schema in try trackingID(schema).map { try hasEntries(of: $0) } ?? false }
     }
 
-    /// Whether log entries of a dataset wait.
-    ///
-    /// The log has no index but its numbers: where it is known to have none up to one of them, it is read from there.
+    /// Whether log entries of a dataset wait. The log has no index but its numbers, so that may read all of it.
     private func hasEntries(of id: Int64) throws -> Bool {
-        let last = try lastEntry(), version = try transaction.tables.schemaVersion()
-        let known = transaction.facts.value(Self.absence(of: id), in: version) ?? -1
-        let start = known <= last ? known : -1
-        if start == last { return false }
-        let isFound: Bool
-        if transaction.facts.value(Self.uniformity, in: version) == last {
-            isFound = try KeyedStatement(db, "SELECT dataset FROM snapsync_log WHERE seq = ?").bind(.integer(last)).integer() == id
-        } else {
-            let later = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ? AND seq > ?)")
-            isFound = try later.bind(.integer(id), .integer(start)).integer() == 1
-        }
-        // What this transaction has removed may come back with a rollback.
-        if !isFound, db.totalChangesCount == transaction.changesBefore { transaction.facts.record(Self.absence(of: id), last, in: version) }
-        return isFound
+        try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ?)").bind(.integer(id)).integer() == 1
     }
 
-    private static func absence(of id: Int64) -> String { "no entry of \(id)" }
-
-    /// Whether an entry has a clock later than `now`.
-    ///
-    /// That reads the whole log. Where a statement has written a large table, all of it is about one dataset: then no other one need be looked for.
+    /// Whether an entry has a clock later than `now`. Reads the whole log.
     func hasEntry(after now: Instant) throws -> Bool {
-        let isLate = "clock > ?1 AND kind <> \(LogEntryKind.overwritten)"
-        let newest = "(SELECT dataset FROM snapsync_log ORDER BY seq DESC LIMIT 1)"
-        let others = try KeyedStatement(
-            db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset > 0 AND (dataset <> \(newest) OR \(isLate)))")
-        if try others.bind(.integer(now.microseconds / 1000)).integer() == 0 {
-            if db.totalChangesCount == transaction.changesBefore {
-                transaction.facts.record(Self.uniformity, try lastEntry(), in: try transaction.tables.schemaVersion())
-            }
-            return false
-        }
-        let late = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset > 0 AND \(isLate))")
-        return try late.bind(.integer(now.microseconds / 1000)).integer() == 1
+        let late = "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset > 0 AND clock > ? AND kind <> \(LogEntryKind.overwritten))"
+        return try KeyedStatement(db, late).bind(.integer(now.microseconds / 1000)).integer() == 1
     }
-
-    private static let uniformity = "entries of one dataset"
 
     /// Turns log entries into tracked changes and fixes each change's instant. Later runs do not compute it again.
     ///

@@ -102,15 +102,8 @@ extension ChangeLog {
     /// Whether every change of a dataset since the applied version is tracked. Does not read the changes.
     package func isComplete(of schema: DatasetSchema) throws -> Bool {
         // Triggers cannot follow some tables. Runs compare all rows of such a table, and track the differences like other changes.
-        guard try transaction.tracking.hasTables(), let id = try trackingID(schema), try canBeFollowed(schema) else { return false }
+        guard try transaction.tracking.hasTables(), let id = try trackingID(schema), try UniqueKey.others(db, schema) != nil else { return false }
         return try KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() ?? 0 != 0
-    }
-
-    private func canBeFollowed(_ schema: DatasetSchema) throws -> Bool {
-        // The key's columns say which indexes are others.
-        var name = "followed\u{0}" + schema.table
-        for key in schema.keyColumns { name += "\u{0}" + key.column }
-        return try transaction.fact(name) { try UniqueKey.others(db, schema) != nil }
     }
 
     /// Whether any entity of a dataset was changed since the applied version, in the log or in the tracked changes. Stops at the first one found.

@@ -66,12 +66,12 @@ package struct ChangeTracking: TransactionPart {
             try db.execute(sql: "DELETE FROM \(table.name) WHERE dataset = ?", arguments: [id])
         }
         try db.execute(sql: "DELETE FROM snapsync_tracking WHERE id = ?", arguments: [id])
-        transaction.trackingIDs.removeAll { $0.dataset == schema.name }
+        transaction.trackingIDs[schema.name] = nil
     }
 
     /// Drops the triggers and the tables.
     package func remove() throws {
-        transaction.trackingIDs = []
+        transaction.trackingIDs = [:]
         for name in try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'snapsync\\_%' ESCAPE '\\'") {
             try db.execute(sql: "DROP TRIGGER \(name.sqlIdentifier)")
         }
@@ -109,16 +109,16 @@ package struct ChangeTracking: TransactionPart {
 
     /// Whether all tracking tables exist.
     func hasTables() throws -> Bool {
-        try transaction.fact("tracking tables") { try KeyedStatement(db, Self.trackingTableCount).integer() == Int64(LocalTable.trackingTables.count) }
+        try KeyedStatement(db, Self.trackingTableCount).integer() == Int64(LocalTable.trackingTables.count)
     }
 
     /// The number that stands for a dataset in the tracking tables; nil if the dataset is not tracked.
     func id(of schema: DatasetSchema) throws -> Int64? {
-        if let known = transaction.trackingIDs.first(where: { $0.dataset == schema.name }) { return known.id }
+        if let known = transaction.trackingIDs[schema.name] { return known }
         guard try hasTables(), let id = try KeyedStatement(db, "SELECT id FROM snapsync_tracking WHERE dataset = ?").bind(.text(schema.name)).integer() else {
             return nil
         }
-        transaction.trackingIDs.append((schema.name, id))
+        transaction.trackingIDs[schema.name] = id
         return id
     }
 
