@@ -6,51 +6,32 @@
     package import Darwin
 #endif
 
-/// A file's size, times and inode.
+/// A file's inode, and when its content last changed.
 package struct FileTimes: Sendable {
-    /// A file's time, since 1970.
-    package struct Time: Sendable {
-        package let seconds: Int
-        package let nanoseconds: Int
-
-        package init(seconds: Int, nanoseconds: Int) {
-            (self.seconds, self.nanoseconds) = (seconds, nanoseconds)
-        }
-
-        init(_ time: timespec) { self.init(seconds: Int(time.tv_sec), nanoseconds: Int(time.tv_nsec)) }
-
-        /// When the content of the file with this status last changed.
-        package init(modificationOf status: stat) { self.init(System.modification(status)) }
-
-        var specification: timespec { timespec(tv_sec: .init(seconds), tv_nsec: .init(nanoseconds)) }
-
-        /// In microseconds, rounded down.
-        package var microseconds: Int64 { Int64(seconds) * 1_000_000 + Int64(nanoseconds) / 1000 }
-    }
-
-    /// The file's size in bytes.
-    package let byteCount: Int
     /// The file's inode: a renamed file keeps it, and a copy has another.
     package let fileNumber: UInt64
-    /// When the content last changed.
-    package let modified: Time
-    /// When the content was last read.
-    package let accessed: Time
+    /// When the content last changed, in microseconds since 1970, rounded down.
+    package let modified: Int64
+
+    package init(_ status: stat) {
+        fileNumber = UInt64(status.st_ino)
+        let time = System.modification(status)
+        modified = Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+    }
 
     /// Reads the file's status, following links; nil if that fails.
     package init?(ofFile path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
-        byteCount = Int(status.st_size)
-        fileNumber = UInt64(status.st_ino)
-        modified = Time(System.modification(status))
-        accessed = Time(System.access(status))
+        self.init(status)
     }
 
-    /// Sets a file's times without following links.
+    /// Sets when a file's content last changed and was last read, in microseconds since 1970, without following links.
     ///
-    /// - Returns: whether they were set.
-    package static func set(modified: Time, accessed: Time, ofFile path: String) -> Bool {
-        utimensat(AT_FDCWD, path, [accessed.specification, modified.specification], AT_SYMLINK_NOFOLLOW) == 0
+    /// - Returns: whether the times were set.
+    package static func set(_ microseconds: Int64, ofFile path: String) -> Bool {
+        let (seconds, rest) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
+        let time = timespec(tv_sec: .init(seconds), tv_nsec: .init(rest * 1000))
+        return rest >= 0 && utimensat(AT_FDCWD, path, [time, time], AT_SYMLINK_NOFOLLOW) == 0
     }
 }

@@ -16,7 +16,6 @@
         static func fileSizeLimit(_ limit: inout rlimit) -> Int32 { getrlimit(RLIMIT_FSIZE, &limit) }
 
         static func modification(_ status: stat) -> timespec { status.st_mtimespec }
-        static func access(_ status: stat) -> timespec { status.st_atimespec }
 
         /// Takes or releases the lock of an open file description on a whole file, without waiting.
         static func setLock(_ descriptor: Int32, isHeld: Bool) -> Int32 { flock(descriptor, isHeld ? LOCK_EX | LOCK_NB : LOCK_UN) }

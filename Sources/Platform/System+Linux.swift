@@ -18,7 +18,6 @@
         static func fileSizeLimit(_ limit: inout rlimit) -> Int32 { getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) }
 
         static func modification(_ status: stat) -> timespec { status.st_mtim }
-        static func access(_ status: stat) -> timespec { status.st_atim }
 
         /// Takes or releases the lock of an open file description on a whole file, without waiting. Unlike POSIX locks, this lock is not released
         /// when another descriptor of the same file is closed.

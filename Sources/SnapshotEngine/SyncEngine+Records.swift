@@ -30,12 +30,14 @@ extension SyncContext {
 
     /// Records that a run of this kind succeeded with nothing to do. Avoids writing to the database if possible.
     func recordIdleSuccess(_ kind: RunKind) throws {
-        let idle = try database.read { transaction -> NoOpRunMarker? in
-            // The first success, and a success after a failure, change the database's state and must be written to it.
-            guard kind == RunKind(of: settings.role), try transaction.state.lastFailure() == nil, try transaction.state.lastRun(kind) != nil else { return nil }
-            return try transaction.state.applied().map { NoOpRunMarker(database: database.path, version: $0, kind: kind) }
+        // The first success, and a success after a failure, change the database's state and must be written to it.
+        let isKnown = try database.read { transaction in
+            try kind == RunKind(of: settings.role) && transaction.state.lastFailure() == nil && transaction.state.lastRun(kind) != nil
         }
-        if let idle, idle.write(runUpToHere()) { return }
+        if isKnown {
+            let run = runUpToHere()
+            if RunLock.setLastIdleRun(run.at.advanced(byMicroseconds: -run.microseconds), of: database.path) { return }
+        }
         try database.write { try recordSuccess(kind, in: $0) }
     }
 

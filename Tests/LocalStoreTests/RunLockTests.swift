@@ -1,5 +1,6 @@
 import Foundation
 import LocalStore
+import StrictText
 import TestSupport
 import Testing
 
@@ -52,6 +53,18 @@ import Testing
         }
         #expect(!copies.isEmpty)
         _ = try RunLock(database: path)
+    }
+
+    @Test func fileTellsWhenTheLastIdleRunBegan() throws {
+        let scratch = try ScratchDirectory()
+        let path = scratch.path("app.db"), began = Instant(microseconds: 1_790_000_000_123_456)
+        #expect(RunLock.lastIdleRun(of: path) == nil && !RunLock.setLastIdleRun(began, of: path), "there is no lock file")
+        _ = try RunLock(database: path)
+        #expect(RunLock.lastIdleRun(of: path) == Instant(microseconds: 0), "a new file tells of no run")
+        #expect(RunLock.setLastIdleRun(began, of: path) && RunLock.lastIdleRun(of: path) == began)
+        _ = try RunLock(database: path)
+        #expect(RunLock.lastIdleRun(of: path) == began)
+        #expect(!RunLock.setLastIdleRun(Instant(microseconds: -5), of: path))
     }
 
     @Test func aFolderThatIsNotThereIsNoLock() throws {

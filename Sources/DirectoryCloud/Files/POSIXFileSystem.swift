@@ -86,7 +86,7 @@ package struct POSIXFileSystem: FileSystemCalls {
         let info = try facts(descriptor)
         return FileStatus(
             isRegular: info.st_mode & S_IFMT == S_IFREG, byteCount: Int(info.st_size),
-            modified: Instant(microseconds: FileTimes.Time(modificationOf: info).microseconds))
+            modified: Instant(microseconds: FileTimes(info).modified))
     }
 
     package func stamp(ofDirectory descriptor: Int32) throws(SystemFault) -> FolderStamp? { nil }

@@ -19,12 +19,12 @@ package struct DetachedDevice: Hashable, Sendable, Codable {
 
     /// Describes the device of a database that is about to be detached.
     package init(_ settings: SyncSettings, nonces: ReportNonces?, database: String) throws {
-        guard let times = FileTimes(ofFile: database) else {
+        guard let file = FileTimes(ofFile: database) else {
             throw LocalStoreError(.notFound, at: database, "there is no such database", hint: "check the path given with --db")
         }
         (cloudUUID, zone, device) = (settings.cloudUUID, settings.zone, settings.device)
         self.nonces = nonces
-        fileNumber = times.fileNumber
+        fileNumber = file.fileNumber
     }
 
     /// Whether `detach` of this very database wrote the file. False beside a copy of the database.

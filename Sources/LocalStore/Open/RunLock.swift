@@ -1,8 +1,10 @@
 import Platform
+package import StrictText
 
 /// Prevents two runs on one database at the same time. This only saves work: correctness never depends on it.
 ///
-/// It is a lock on `FILE.snapsync-lock`, which the kernel releases when the process ends in any way.
+/// It is a lock on `FILE.snapsync-lock`, which the kernel releases when the process ends in any way. The file is empty. Its modification time is
+/// when the last successful run that had nothing to do began, so that such a run need not write to the database.
 package final class RunLock: Sendable {
     private let lock: FileLock
 
@@ -16,9 +18,11 @@ package final class RunLock: Sendable {
     ///
     /// - Throws: ``LocalStoreError`` with `.running` if another run holds it.
     package init(database: String) throws {
-        let path = Self.path(for: database)
+        let path = Self.path(for: database), isNew = FileTimes(ofFile: path) == nil
         do throws(FileLock.Failure) {
             lock = try FileLock(path)
+            // A new file tells of no run.
+            if isNew { _ = FileTimes.set(0, ofFile: path) }
         } catch {
             switch error {
             case .held:
@@ -34,4 +38,10 @@ package final class RunLock: Sendable {
             }
         }
     }
+
+    /// When the last successful run that had nothing to do began; nil if there is no lock file.
+    package static func lastIdleRun(of database: String) -> Instant? { FileTimes(ofFile: path(for: database)).map { Instant(microseconds: $0.modified) } }
+
+    /// Records when a successful run began that had nothing to do. Returns whether that was possible: only the file's owner may set its time.
+    package static func setLastIdleRun(_ began: Instant, of database: String) -> Bool { FileTimes.set(began.microseconds, ofFile: path(for: database)) }
 }

@@ -29,12 +29,10 @@ extension StateTable {
     /// Records a successful run.
     package func setLastRun(_ kind: RunKind, _ run: RunRecord) throws { try setPlainValue(kind.rawValue, run) }
 
-    /// The role's last regular run that had nothing to do, from its marker on the lock file; nil if the database has a later run.
-    package func lastIdleRun(of role: SyncRole) throws -> (at: Instant, microseconds: Int64?)? {
-        let kind = RunKind(of: role)
-        guard let version = try applied(), let idle = NoOpRunMarker(database: path, version: version, kind: kind).read() else { return nil }
-        if let noted = try lastRun(kind), noted.at >= idle.at { return nil }
-        return idle
+    /// When the role's last regular run that had nothing to do began, by the time of the lock file; nil if the database has a later run.
+    package func lastIdleRun(of role: SyncRole) throws -> Instant? {
+        guard let recorded = try lastRun(RunKind(of: role)), let began = RunLock.lastIdleRun(of: path), began > recorded.at else { return nil }
+        return began
     }
 
     /// When the last automatic removal of versions was attempted; nil before the first.

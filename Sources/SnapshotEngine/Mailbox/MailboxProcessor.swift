@@ -47,10 +47,12 @@ struct MailboxProcessor: Sendable {
     /// wrong, the next listing is at most an hour away: a message is then seen later, but not lost.
     private func isAsBefore(_ look: MailboxListingCache) async throws -> Bool {
         let now = device.now()
-        let last = try device.database.read(at: .read) { (idle: try $0.state.lastIdleRun(of: device.settings.role), noted: try $0.state.lastRun(.export)) }
-        guard let run = last.idle ?? last.noted.map({ ($0.at, $0.microseconds) }), let took = run.microseconds,
-            run.at.advanced(byMicroseconds: -took) >= look.since.advanced(byMicroseconds: Self.settling),
-            run.at <= now, run.at.microseconds / Self.rest == now.microseconds / Self.rest,
+        let last = try device.database.read(at: .read) { transaction in
+            try transaction.state.lastIdleRun(of: device.settings.role)
+                ?? transaction.state.lastRun(.export).map { $0.at.advanced(byMicroseconds: -$0.microseconds) }
+        }
+        guard let began = last, began >= look.since.advanced(byMicroseconds: Self.settling),
+            began <= now, began.microseconds / Self.rest == now.microseconds / Self.rest,
             let mark = try? StrictJSON.decode(MailboxMark.self, from: look.mark)
         else { return false }
         return try await device.cloud.at(.fetch).isMailboxUnchanged(since: mark, in: device.zone)

@@ -46,7 +46,7 @@ struct LocalStatus: Sendable {
     init(_ database: LocalDatabase, now: Instant) throws {
         self.now = now
         journalMode = try database.journalMode()
-        let noted: (success: Instant?, unsentSince: Instant?, export: RunRecord?, import: RunRecord?), idle: (at: Instant, microseconds: Int64?)?
+        let noted: (success: Instant?, unsentSince: Instant?, export: RunRecord?, import: RunRecord?), idle: Instant?
         (settings, operators, applied, view, noted, idle, lastFailure, states, changes, undo, lastRetention, lastRestoreCheck, conflicts) = try database.read {
             transaction in
             let settings = try transaction.settings.read(), isTracking = try transaction.tracking.isInstalled(settings.datasets)
@@ -68,8 +68,8 @@ struct LocalStatus: Sendable {
         let next: String?
         (freshness, earlierZones, next) = try database.read { (try $0.state.freshness(), try $0.state.earlierZones(), try $0.state.nextZone()) }
         nextZone = try next.map { try StrictJSON.decode(ZoneSuccessor.self, from: Data($0.utf8)).zone }
-        // A run with nothing to do writes its record to a file beside the database.
-        let imported = [noted.success, idle?.at].compactMap { $0 }.max()
+        // A run with nothing to do is recorded by the time of a file beside the database.
+        let imported = [noted.success, idle].compactMap { $0 }.max()
         // A reader must also send its changes. While sending fails, the last success is not later than the first failure.
         unsentSince = settings.role == .reader ? noted.unsentSince : nil
         let unsent = unsentSince
@@ -79,9 +79,9 @@ struct LocalStatus: Sendable {
         lastImport = own == .import ? Self.later(noted.import, idle) : noted.import
     }
 
-    private static func later(_ noted: RunRecord?, _ idle: (at: Instant, microseconds: Int64?)?) -> RunRecord? {
-        guard let idle else { return noted }
-        return RunRecord(at: idle.at, microseconds: idle.microseconds ?? noted?.microseconds ?? 0)
+    /// How long an idle run took is not recorded.
+    private static func later(_ noted: RunRecord?, _ idle: Instant?) -> RunRecord? {
+        idle.map { RunRecord(at: $0, microseconds: noted?.microseconds ?? 0) } ?? noted
     }
 
     /// The time since the last success, in seconds; nil if there was none.
