@@ -69,7 +69,6 @@ struct Snapsync: AsyncParsableCommand {
         // Without a thread, and without the parser, which looks at all commands first.
         if ProgramArguments.words == ["--version"] { return print(version) }
         System.shareHeap()
-        SyncEngine.keepClosedConnections()
         BlockingThreads.runMain {
             await start()
             exit()

@@ -3,7 +3,6 @@ package import GRDB
 import GRDBSQLite
 import Platform
 package import SnapshotModel
-import Synchronization
 
 /// One SQLite file: the user's tables and, beside them, the toolkit's own, whose names begin with `snapsync_`.
 ///
@@ -17,13 +16,9 @@ package final class LocalDatabase: Sendable {
     /// The file's path as it was given.
     package let path: String
     private let main: any DatabaseWriter
-    /// What a session of one reader has done with the main connection.
-    private let loan = Mutex(Loan())
     /// Nil if the connection is the toolkit's own.
     private let lent: LentConnection?
     private let silenced = SilencedTables()
-    /// A connection of the last ``ReadSession``, kept for the next one of a watch.
-    let spareReader = SpareReader()
     /// The listeners that are notified of rows that the toolkit's transactions changed.
     package let listeners = ChangeListeners()
     /// Registers what the application needs on the connections that the toolkit opens; nil if it needs nothing.
@@ -75,12 +70,6 @@ package final class LocalDatabase: Sendable {
         try LocalStoreError.translating(at: path) { try connection.writeWithoutTransaction { try Self.look(into: $0, at: path) } }
     }
 
-    // The last connection that is closed empties the write-ahead log; the one that has written it needs an fsync of the folder less for that.
-    deinit {
-        spareReader.close()
-        if lent == nil { ClosedConnections.close(main) }
-    }
-
     private static func open(_ path: String, _ wait: LockWait, _ setup: ConnectionSetup?) throws -> DatabaseQueue {
         try LocalStoreError.translating(at: path) {
             let queue = try DatabaseQueue(path: path, configuration: configuration(label: "writer", wait, setup))
@@ -113,7 +102,7 @@ package final class LocalDatabase: Sendable {
             try db.addKeyFunctions()
             // What is recorded here must be on disk before the cloud has the commit. With a rollback journal that also takes an fsync of the
             // folder; without it the journal may reappear after a power cut and undo the record.
-            try db.run(pragma: "synchronous = EXTRA")
+            try db.execute(sql: "PRAGMA synchronous = EXTRA")
             // GRDB's authorizer notes each column of each statement for observers, which takes a tenth of a small run. These connections have no
             // observers and use none of GRDB's knowledge of the schema.
             sqlite3_set_authorizer(db.sqliteConnection, nil, nil)
@@ -150,7 +139,7 @@ package final class LocalDatabase: Sendable {
     }
 
     private func setSynchronous(_ level: String) throws {
-        try LocalStoreError.translating(at: path) { try connection().writeWithoutTransaction { try $0.run(pragma: "synchronous = \(level)") } }
+        try LocalStoreError.translating(at: path) { try main.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = \(level)") } }
     }
 
     /// Runs `body` in one immediate transaction, or throws at once if another connection is writing.
@@ -202,57 +191,7 @@ package final class LocalDatabase: Sendable {
     }
 
     private func withConnection<T>(_ body: (Database) throws -> T) throws -> T {
-        while true {
-            let connection = try connection()
-            let result: Result<T, any Error>? = connection.writeWithoutTransaction { db in
-                // While this thread waited for the connection, a session may have borrowed it, or returned the other one.
-                guard isInUse(connection) else { return nil }
-                return Result { try lent.map { try $0.borrow(db) { try body(db) } } ?? body(db) }
-            }
-            if let result { return try result.get() }
-        }
-    }
-}
-
-extension LocalDatabase {
-    private struct Loan {
-        var isOut = false
-        /// Opened if something else reads or writes meanwhile.
-        var substitute: DatabaseQueue?
-    }
-
-    /// The connection of the next transaction.
-    private func connection() throws -> any DatabaseWriter {
-        try loan.withLock { loan in
-            guard loan.isOut else { return main }
-            let substitute = try loan.substitute ?? spareReader.take() ?? DatabaseQueue(path: path, configuration: configuration(label: "substitute"))
-            loan.substitute = substitute
-            return substitute
-        }
-    }
-
-    private func isInUse(_ connection: any DatabaseWriter) -> Bool { loan.withLock { $0.isOut ? connection === $0.substitute : connection === main } }
-
-    /// Gives a session of one reader the main connection, which has the pages in its cache that the session is about to read: in an export of a few
-    /// rows, opening a connection and reading them again is a tenth of the run. Meanwhile, another connection does what else is to be done.
-    ///
-    /// - Returns: nil if the connection is an application's, or lent already.
-    func lendConnection() -> DatabaseQueue? {
-        guard lent == nil, let queue = main as? DatabaseQueue else { return nil }
-        return loan.withLock { loan in
-            if loan.isOut { return nil }
-            loan.isOut = true
-            return queue
-        }
-    }
-
-    /// Takes the main connection back. Its transaction must have ended.
-    func takeConnectionBack() {
-        let substitute = loan.withLock { loan in
-            loan.isOut = false
-            return loan.substitute.take()
-        }
-        if let substitute { spareReader.keep(substitute) }
+        try main.writeWithoutTransaction { db in try lent.map { try $0.borrow(db) { try body(db) } } ?? body(db) }
     }
 
     /// The journal mode, in lower case: `wal`, `delete`, …
@@ -263,14 +202,13 @@ extension LocalDatabase {
     /// Switches a newly created database to WAL, so that readers and an import do not wait for each other.
     package func useWAL() throws {
         try LocalStoreError.translating(at: path) {
-            try connection().writeWithoutTransaction { _ = try String.fetchOne($0, sql: "PRAGMA journal_mode = WAL") }
+            try main.writeWithoutTransaction { _ = try String.fetchOne($0, sql: "PRAGMA journal_mode = WAL") }
         }
     }
 
     /// Closes the database and removes its file, the files that SQLite keeps beside it, and the lock file.
     package func remove() {
         let lock = RunLock.path(for: path)
-        spareReader.close()
         try? main.close()
         for ending in ["", "-wal", "-shm", "-journal"] { try? FileManager.default.removeItem(atPath: path + ending) }
         try? FileManager.default.removeItem(atPath: lock)

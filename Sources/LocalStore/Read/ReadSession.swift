@@ -1,6 +1,5 @@
 import GRDB
 package import SnapshotModel
-import Synchronization
 
 /// Several connections that read one and the same state of the database.
 ///
@@ -16,11 +15,6 @@ package final class ReadSession: Sendable {
     package let rewritten: [String: RewrittenTable]
     private let queues: [DatabaseQueue]
     private let path: String
-    private let spare: SpareReader
-    /// Whether the connections are the session's own; else the one that it has is the database's main connection.
-    private let isOwn: Bool
-    /// The database whose main connection the reader is, until the session ends.
-    private let lender = Mutex<LocalDatabase?>(nil)
 
     /// Opens up to `readers` connections on one state in which every log entry of these datasets is consolidated.
     ///
@@ -32,61 +26,38 @@ package final class ReadSession: Sendable {
         _ database: LocalDatabase, readers: Int, consolidating schemas: [DatasetSchema] = [], except rewritten: [String: RewrittenTable] = [:]
     ) throws {
         path = database.path
-        spare = database.spareReader
         readerCount = try readers > 1 && database.usesWAL() ? readers : 1
-        if readerCount == 1 {
-            let (queue, isMain, left) = try Self.beginAlone(database, consolidating: schemas, except: rewritten)
-            queues = [queue]
-            isOwn = !isMain
-            self.rewritten = left
-            if isMain { lender.withLock { $0 = database } }
-        } else {
-            queues = try Self.open(readerCount, database)
-            isOwn = true
-            self.rewritten = try Self.beginTogether(queues, database, consolidating: schemas, except: rewritten)
-        }
-    }
-
-    private static func beginTogether(
-        _ queues: [DatabaseQueue], _ database: LocalDatabase, consolidating schemas: [DatasetSchema], except rewritten: [String: RewrittenTable]
-    ) throws -> [String: RewrittenTable] {
-        // No other connection can commit while the lock is held, so all readers begin on the same state.
-        try settle(database, schemas, rewritten) { left -> Void? in
-            try database.holdingWriteLock { transaction in try isSettled(transaction, schemas, &left) ? begin(queues) : nil }
-        }.left
-    }
-
-    /// Begins on the main connection if it can be had, else on another one.
-    private static func beginAlone(
-        _ database: LocalDatabase, consolidating schemas: [DatasetSchema], except rewritten: [String: RewrittenTable]
-    ) throws -> (queue: DatabaseQueue, isMain: Bool, left: [String: RewrittenTable]) {
-        let (found, left) = try settle(database, schemas, rewritten) { left -> (DatabaseQueue, isMain: Bool)? in
-            let main = database.lendConnection()
-            let queue = try main ?? open(1, database)[0]
-            let isBegun = Result {
-                try LocalStoreError.translating(at: database.path) {
-                    try begin([queue])
-                    return try queue.inDatabase { try isSettled(LocalTransaction($0, path: database.path), schemas, &left) }
+        let queues = try Self.open(readerCount, database)
+        self.queues = queues
+        let isAlone = readerCount == 1
+        self.rewritten = try Self.settle(database, schemas, rewritten) { left in
+            // No other connection can commit while the lock is held, so all readers begin on the same state.
+            guard isAlone else {
+                return try database.holdingWriteLock { transaction in
+                    guard try Self.isSettled(transaction, schemas, &left) else { return false }
+                    try Self.begin(queues)
+                    return true
                 }
             }
-            if case .success(true) = isBegun { return (queue, main != nil) }
-            end([queue])
-            if main != nil { database.takeConnectionBack() } else { database.spareReader.keep(queue) }
-            _ = try isBegun.get()
-            return nil
+            return try LocalStoreError.translating(at: database.path) {
+                try Self.begin(queues)
+                let isSettled = try queues[0].inDatabase { try Self.isSettled(LocalTransaction($0, path: database.path), schemas, &left) }
+                if !isSettled { Self.end(queues) }
+                return isSettled
+            }
         }
-        return (found.0, found.isMain, left)
     }
 
     /// Consolidates the log until `begin` finds that nothing is left to be consolidated.
     ///
     /// Consolidation is a commit of its own. If a program writes between it and the next look, there is more to consolidate.
-    private static func settle<T>(
-        _ database: LocalDatabase, _ schemas: [DatasetSchema], _ rewritten: [String: RewrittenTable], _ begin: (inout [String: RewrittenTable]) throws -> T?
-    ) throws -> (begun: T, left: [String: RewrittenTable]) {
+    private static func settle(
+        _ database: LocalDatabase, _ schemas: [DatasetSchema], _ rewritten: [String: RewrittenTable],
+        _ begin: (inout [String: RewrittenTable]) throws -> Bool
+    ) throws -> [String: RewrittenTable] {
         var left = rewritten
         for _ in 0...100 {
-            if let begun = try begin(&left) { return (begun, left) }
+            if try begin(&left) { return left }
             // An export records in another transaction what it is about to publish.
             let consolidate = { (transaction: LocalTransaction) in try transaction.changeLog.consolidate(of: schemas.filter { left[$0.name] == nil }) }
             if try database.usesWAL() { try database.writeAheadOfAnother(consolidate) } else { try database.write(consolidate) }
@@ -103,23 +74,16 @@ package final class ReadSession: Sendable {
     /// Opens up to `readers` connections while the caller is inside a transaction of `database`: a write that has not changed anything yet, or a
     /// read, whose state these connections may be ahead of.
     package init(alongside database: LocalDatabase, readers: Int) throws {
-        let path = database.path
-        self.path = path
+        path = database.path
         rewritten = [:]
-        spare = database.spareReader
         readerCount = max(1, readers)
-        isOwn = true
         queues = try Self.open(readerCount, database)
         try Self.begin(queues)
     }
 
     private static func open(_ count: Int, _ database: LocalDatabase) throws -> [DatabaseQueue] {
-        let path = database.path
-        return try LocalStoreError.translating(at: path) {
-            try (0..<count).map { number in
-                let kept = number == 0 ? database.spareReader.take() : nil
-                return try kept ?? DatabaseQueue(path: path, configuration: database.configuration(label: "reader \(number)"))
-            }
+        try LocalStoreError.translating(at: database.path) {
+            try (0..<count).map { try DatabaseQueue(path: database.path, configuration: database.configuration(label: "reader \($0)")) }
         }
     }
 
@@ -141,19 +105,10 @@ package final class ReadSession: Sendable {
     }
 
     /// Ends the readers' transactions.
-    package func end() {
-        let database = lender.withLock { $0.take() }
-        if isOwn || database != nil { Self.end(queues) }
-        database?.takeConnectionBack()
-    }
+    package func end() { Self.end(queues) }
 
     private static func end(_ queues: [DatabaseQueue]) {
         for queue in queues { try? queue.inDatabase { db in if db.isInsideTransaction { try db.execute(sql: "ROLLBACK") } } }
-    }
-
-    deinit {
-        end()
-        if isOwn { spare.keep(queues[0]) }
     }
 }
 

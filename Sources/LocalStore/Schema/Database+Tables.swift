@@ -2,6 +2,9 @@ import GRDB
 import SnapshotModel
 
 extension Database {
+    /// The journal mode of the file, in lower case: `wal`, `delete`, …
+    func journalMode() throws -> String { try String.fetchOne(self, sql: "PRAGMA main.journal_mode")?.lowercased() ?? "" }
+
     /// Whether a table of that name exists, as this transaction sees the database.
     ///
     /// GRDB's `tableExists` caches its answer until this connection changes the schema, but other programs change it too.

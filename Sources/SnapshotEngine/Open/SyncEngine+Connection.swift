@@ -55,7 +55,4 @@ extension SyncEngine {
     private static func open(_ database: any DatabaseWriter, _ setup: ConnectionSetup?, _ logger: Logger) throws -> LocalDatabase {
         try SyncError.at(.open) { try LocalDatabase(lent: database, setup: setup, waiting: waiting(for: database.path, logger)) }
     }
-
-    /// Releases the objects of closed connections only at the process's end, which comes soon. Faster (``ClosedConnections``).
-    package static func keepClosedConnections() { ClosedConnections.keep() }
 }
