@@ -44,7 +44,7 @@ let package = Package(
         .target(name: "CLinux"),
         // Loads shared libraries when they are first needed.
         .target(name: "CLoader"),
-        // What needs SQLite's C interface: a call that is variadic, and the methods of SQLite's open files.
+        // A call of SQLite's that is variadic.
         .target(name: "CSQLiteConfig"),
 
         // The C library's calls that several modules need: files, locks, clocks. Besides DirectoryCloud nothing else imports the C library.

@@ -117,16 +117,10 @@ package final class LocalDatabase: Sendable {
     }
 
     /// Runs `body` in one transaction, which sees one state of the database.
-    package func read<T>(_ body: (LocalTransaction) throws -> T) throws -> T {
-        try transaction(.deferred, body)
-    }
+    package func read<T>(_ body: (LocalTransaction) throws -> T) throws -> T { try transaction(.deferred, body) }
 
     /// Runs `body` in one immediate transaction. If `body` throws, the transaction is rolled back.
-    ///
-    /// - Parameter extent: how much `body` may write (``LargeTransaction``).
-    package func write<T>(extent: WriteExtent = .few, _ body: (LocalTransaction) throws -> T) throws -> T {
-        try transaction(.immediate, extent: extent, body)
-    }
+    package func write<T>(_ body: (LocalTransaction) throws -> T) throws -> T { try transaction(.immediate, body) }
 
     /// Runs `body` in one immediate transaction of a database in WAL mode. It is durable when the next transaction of ``write(_:)`` is, as both
     /// are in the same log; so it needs no fsync of its own.
@@ -160,7 +154,7 @@ package final class LocalDatabase: Sendable {
     }
 
     private func transaction<T>(
-        _ kind: Database.TransactionKind, extent: WriteExtent = .few, isPatient: Bool = true, ending: Database.TransactionCompletion = .commit,
+        _ kind: Database.TransactionKind, isPatient: Bool = true, ending: Database.TransactionCompletion = .commit,
         _ body: (LocalTransaction) throws -> T
     ) throws -> T {
         try LocalStoreError.translating(at: path) {
@@ -170,14 +164,9 @@ package final class LocalDatabase: Sendable {
                 defer { wait.setPatient(true) }
                 var result: T?
                 var changes: [DatasetChanges] = []
-                let large = extent == .few ? nil : try LargeTransaction(db, extent)
-                defer { large?.end() }
                 try db.inTransaction(kind) {
-                    large?.begin()
-                    let transaction = LocalTransaction(
-                        db, path: path, silenced: silenced, isLarge: extent == .large, noticeLimit: listeners.keyLimit)
+                    let transaction = LocalTransaction(db, path: path, silenced: silenced, noticeLimit: listeners.keyLimit)
                     let value = try body(transaction)
-                    try transaction.overwriteFreedPages()
                     changes = try transaction.endObserving()
                     if lent != nil { try transaction.tellObservers(of: changes) }
                     result = value

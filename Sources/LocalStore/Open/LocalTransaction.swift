@@ -23,10 +23,6 @@ package final class LocalTransaction {
     var notesDefaults = false
     /// Whether an import takes rows that break a CHECK constraint of this database's tables.
     package var ignoresChecks = false
-    /// Whether the transaction may write many megabytes (``LargeTransaction``).
-    let isLarge: Bool
-    /// How many pages were free before this transaction freed some without overwriting them; nil if it has not.
-    var freePagesBefore: Int?
     let silenced: SilencedTables
     /// What an import could not do as the application declares it, by triggers and foreign keys, one sentence each.
     package internal(set) var triggerNotices: [String] = []
@@ -36,12 +32,8 @@ package final class LocalTransaction {
     /// The datasets whose rows this transaction may have changed.
     private var observed: [DatasetSchema] = []
 
-    init(
-        _ db: Database, path: String, silenced: SilencedTables = SilencedTables(), isLarge: Bool = false,
-        noticeLimit: Int? = nil
-    ) {
+    init(_ db: Database, path: String, silenced: SilencedTables = SilencedTables(), noticeLimit: Int? = nil) {
         self.db = db
-        self.isLarge = isLarge
         self.path = path
         self.silenced = silenced
         self.noticeLimit = noticeLimit

@@ -12,7 +12,7 @@ package struct RowAccess: TransactionPart {
     /// Deletes every entity of a dataset and returns an applier for the new ones.
     package func replaceAll(of schema: DatasetSchema) throws -> EntityApplier {
         try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
-            try transaction.deleteAll(from: schema.table, overwriting: .late)
+            try db.execute(sql: "DELETE FROM main.\(schema.table.sqlIdentifier)")
             return try EntityApplier(transaction, schema)
         }
     }

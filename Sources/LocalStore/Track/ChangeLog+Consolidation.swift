@@ -58,7 +58,8 @@ extension ChangeLog {
         let those = "dataset IN (\((ids + [ReservedDataset.none.rawValue]).map(String.init).joined(separator: ", ")))"
         let last = try lastEntry()
         if try last == sequence && hasNoOthers(than: ids) {
-            try transaction.deleteAll(from: LocalTable.log.name)
+            // Without a condition, SQLite frees the pages without reading the rows.
+            try db.execute(sql: "DELETE FROM snapsync_log")
         } else {
             try db.execute(sql: "DELETE FROM snapsync_log WHERE \(those) AND seq <= ?", arguments: [sequence])
         }

@@ -196,7 +196,8 @@ package struct TombstonesAndInstants: TransactionPart {
         let key = schema.keySQL, arguments: StatementArguments = ["id": id, "at": instant.microseconds, "seq": sequence]
         let others = "SELECT EXISTS (SELECT 1 FROM snapsync_instants WHERE dataset < ?1) OR EXISTS (SELECT 1 FROM snapsync_instants WHERE dataset > ?1)"
         if try KeyedStatement(db, others).bind(.integer(id)).integer() == 0 {
-            try transaction.deleteAll(from: LocalTable.instants.name)
+            // Without a condition, SQLite frees the pages without reading the rows.
+            try db.execute(sql: "DELETE FROM snapsync_instants")
         } else {
             try db.execute(sql: "DELETE FROM snapsync_instants WHERE dataset = ?", arguments: [id])
         }

@@ -22,9 +22,6 @@ struct VersionReplacement {
     /// What the database shows instead of the newest version; nil for the newest.
     let view: String?
 
-    /// The number of rows of a dataset from which an import may write more pages than SQLite's cache holds.
-    private static let largeImport = 5000
-
     /// The datasets that were replaced, and the sentences for the report.
     struct Replaced: Sendable {
         let datasets: [IncomingDataset.Outcome]
@@ -63,8 +60,7 @@ struct VersionReplacement {
         let changes = local.upstream?.changes
         for commit in changes?.commits ?? [] { ledger.authors[commit.token.number] = commit.device }
         let schemas = incoming.map(\.schema)
-        let isLarge = incoming.contains { ($0.snapshot?.index.recordCount ?? 0) >= Self.largeImport }
-        return try device.database.write(extent: isLarge ? .large : .many) { transaction in
+        return try device.database.write { transaction in
             // The transaction must start from the state that was read before it.
             guard try transaction.state.applied() == local.applied, try transaction.state.view() == local.view else {
                 throw device.anotherRun(.apply)
