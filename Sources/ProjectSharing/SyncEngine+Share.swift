@@ -43,7 +43,7 @@ extension SyncEngine {
 
 extension ProjectSharing {
     /// The default name of a device: the machine's name, adapted to be a valid file name.
-    package static var machineName: String { SyncSetup.machineName() }
+    package static var machineName: String { DeviceName.machineName() }
 }
 
 extension ProjectDraft {

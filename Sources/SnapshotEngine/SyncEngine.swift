@@ -7,6 +7,7 @@ import SnapshotFormat
 public import SnapshotModel
 import SnapshotVersions
 public import StrictText
+import Synchronization
 
 /// Syncs one SQLite database with a cloud directory or another backend, according to the settings in the database.
 ///
@@ -110,7 +111,7 @@ public final class SyncEngine: Sendable {
     }
 
     private static func open(_ path: String, _ setup: ConnectionSetup?, _ logger: Logger) throws -> LocalDatabase {
-        try SyncError.at(.open) { try LocalDatabase(path: path, setup: setup, waiting: waiting(for: path, logger)) }
+        try SyncError.at(.open) { try LocalDatabase(path: path, setup: setup, waiting: LocalDatabase.waiting(for: path, logger)) }
     }
 
     /// An engine on an open database.
@@ -136,11 +137,6 @@ public final class SyncEngine: Sendable {
         self.requests = requests
     }
 
-    /// Returns a handler that logs that another program's lock delays this program.
-    package static func waiting(for database: String, _ logger: Logger = Logger(label: "snapsync")) -> @Sendable () -> Void {
-        { logger.notice("another program holds the lock of \(database); waiting for it, up to 10 s") }
-    }
-
     /// Sets a database up for syncing: stores the settings in the database, and creates or joins the zone in the cloud.
     public static func setUp(_ request: SetupRequest) async throws -> SetupReport {
         try await WorkerThreads.host { try await SyncSetup.run(request) }
@@ -151,6 +147,17 @@ public final class SyncEngine: Sendable {
     /// - Throws: ``SyncError``; with `.refused` for a request that only a directory can fulfil (``SetupRequest/sharing``).
     public static func setUp(_ request: SetupRequest, in cloud: any CloudDatabase) async throws -> SetupReport {
         try await WorkerThreads.host { try await SyncSetup.run(request, in: cloud) }
+    }
+
+    /// Describes the tables of a database as datasets. Changes nothing; each table is read once.
+    ///
+    /// - Parameters:
+    ///   - tables: the tables to describe, and the user's decisions about them.
+    ///   - connectionSetup: registers the application's functions and collations.
+    /// - Throws: ``SyncError`` with `.refused` if a named table or column does not exist.
+    public static func describe(_ database: String, tables: TableChoice = TableChoice(), connectionSetup: ConnectionSetup? = nil) throws -> DescribeReport {
+        let local = try SyncError.at(.open) { try LocalDatabase(path: database, setup: connectionSetup, waiting: LocalDatabase.waiting(for: database)) }
+        return DescribeReport(try DatabaseDescriber.describe(local, tables), database: database)
     }
 
     /// Removes from the database everything that ``setUp(_:)`` and later runs added to it.
@@ -170,6 +177,14 @@ public final class SyncEngine: Sendable {
                 }
                 return DetachReport(database: database.path, zone: settings.zone, cloud: settings.cloud, device: settings.device, keptChanges: kept)
             }
+        }
+    }
+
+    /// Sets the largest size of an asset, in bytes, for all later runs.
+    public func setAssetLimit(_ byteCount: Int) throws {
+        try database.write(at: .open) { transaction in
+            _ = try transaction.settings.read()
+            try transaction.settings.setAssetLimit(byteCount)
         }
     }
 
@@ -316,6 +331,14 @@ public final class SyncEngine: Sendable {
         return device
     }
 
+    /// Runs `body` and stores the requests that it sent in its report.
+    package func countingRequests<Report: RequestCounting>(_ body: () async throws -> Report) async throws -> Report {
+        let before = requests.usage
+        var report = try await body()
+        report.requests = requests.usage.since(before)
+        return report
+    }
+
     /// Runs one transfer under the database's lock and records its outcome for `status`.
     ///
     /// If the zone continues elsewhere, the device follows it. If the zone was deleted, the device applies its ``zoneDeletionPolicy()``.
@@ -354,27 +377,17 @@ public final class SyncEngine: Sendable {
     }
 }
 
-/// What `detach` did.
-public struct DetachReport: Sendable, Encodable {
-    public let database: String
-    public let zone: String
-    public let cloud: String
-    /// The device's name; the next `init` of the database uses it again.
-    public let device: String
-    /// The number of unpublished edits. They stay in the database for the next `init` with the same zone.
-    public let keptChanges: Int
-}
+/// Notices about zones to which a database was moved, until a run reports them.
+final class ZoneMoveNotices: Sendable {
+    private let texts = Mutex<[String]>([])
 
-/// What `sync` did.
-public struct SyncReport: Sendable, Encodable {
-    public let role: String
-    /// What was published; nil at a reader.
-    public let exported: ExportReport?
-    /// What was imported; nil at a writer, and at a peer for which nothing was new.
-    public let imported: ImportReport?
-    /// The messages with its own changes that a reader sent to the publisher; nil if there were none to send.
-    public internal(set) var messages: SendReport?
-    public package(set) var requests: RequestUsage?
-}
+    func add(_ text: String) { texts.withLock { $0.append(text) } }
 
-extension SyncReport: RequestCounting {}
+    /// Returns the notices that were not reported yet, and removes them.
+    func take() -> [String] {
+        texts.withLock { texts in
+            defer { texts = [] }
+            return texts
+        }
+    }
+}

@@ -18,7 +18,7 @@ public enum SampleFiller {
     public static func fill(database path: String, notifications: Int, buckets: Int, seed: UInt64) async throws -> SampleReport {
         try await WorkerThreads.host {
             try SyncError.at(.apply) {
-                let database = try LocalDatabase(path: path, creating: true, waiting: SyncEngine.waiting(for: path))
+                let database = try LocalDatabase(path: path, creating: true, waiting: LocalDatabase.waiting(for: path))
                 let data = SampleData(notifications: notifications, buckets: buckets, seed: seed)
                 try database.write { transaction in
                     _ = try transaction.tables.createBuiltIn()
@@ -43,7 +43,7 @@ public enum SampleFiller {
     public static func markRead(database path: String, count: Int, seed: UInt64, at instant: Instant = .now) async throws -> MarkReport {
         try await WorkerThreads.host {
             try SyncError.at(.apply) {
-                let database = try LocalDatabase(path: path, waiting: SyncEngine.waiting(for: path))
+                let database = try LocalDatabase(path: path, waiting: LocalDatabase.waiting(for: path))
                 let marked = try database.write { transaction in
                     _ = try transaction.tables.check(of: .notifications)
                     return try transaction.rows.markNotificationsRead(count: count, seed: seed, at: instant)

@@ -31,44 +31,6 @@ package struct FreshnessRecord: Sendable {
     var record: CloudRecord { CloudRecord(type: Self.recordType, name: Self.recordName, fields: [Self.field: .integer(Int64(interval))]) }
 }
 
-/// The result of `member freshness`.
-public struct FreshnessReport: Sendable, Encodable {
-    public let zone: String
-    /// The longest time between two versions from now on, in seconds; nil if there is no promise any more.
-    public let interval: Int?
-    /// The version that carries the change.
-    public let version: Int
-}
-
-extension SyncEngine {
-    /// Promises that the signed zone gets a new version at least once a day, or withdraws the promise. Every publisher keeps the promise when it
-    /// syncs; readers warn after three days without a version.
-    ///
-    /// - Throws: ``SyncError`` with `.refused` if the zone is not signed, or this device does not publish in it.
-    public func setFreshness(_ isPromised: Bool) async throws -> FreshnessReport {
-        try await gate.enter()
-        return try await locked {
-            let context = try device()
-            _ = try signed(context.signedZone)
-            let promise = isPromised ? FreshnessRecord(interval: FreshnessRecord.standardInterval) : nil
-            let token = try await MetadataPublisher(device: context).publish { state in
-                let known = state.record(FreshnessRecord.recordName)
-                guard promise == nil || known.flatMap(FreshnessRecord.init) == nil else { return MetadataPublisher.Changes() }
-                return MetadataPublisher.Changes(
-                    saving: [promise?.record].compactMap(\.self), deleting: promise == nil && known != nil ? [FreshnessRecord.recordName] : [])
-            }
-            guard token.number > 0 else {
-                throw SyncError(
-                    .nothingThere, step: .announce, at: "zone \(context.zone)", "nothing has been published yet", hint: "run snapsync sync first")
-            }
-            try database.write(at: .announce) { transaction in
-                try transaction.state.setFreshness(promise.map { FreshnessNote(interval: $0.interval, newest: context.now()) })
-            }
-            return FreshnessReport(zone: context.zone.name, interval: promise?.interval, version: token.number)
-        }
-    }
-}
-
 extension SyncContext {
     /// Records the zone's promise and the age of its newest version, as new commits say them.
     func noteFreshness(_ changes: ZoneChanges) throws {

@@ -53,6 +53,6 @@ extension SyncEngine {
     }
 
     private static func open(_ database: any DatabaseWriter, _ setup: ConnectionSetup?, _ logger: Logger) throws -> LocalDatabase {
-        try SyncError.at(.open) { try LocalDatabase(lent: database, setup: setup, waiting: waiting(for: database.path, logger)) }
+        try SyncError.at(.open) { try LocalDatabase(lent: database, setup: setup, waiting: LocalDatabase.waiting(for: database.path, logger)) }
     }
 }

@@ -19,13 +19,3 @@ enum AssetLimits {
 
     private static let advice = "delete what is no longer needed, or spread the table over several datasets"
 }
-
-extension SyncEngine {
-    /// Sets the largest size of an asset, in bytes, for all later runs.
-    public func setAssetLimit(_ byteCount: Int) throws {
-        try database.write(at: .open) { transaction in
-            _ = try transaction.settings.read()
-            try transaction.settings.setAssetLimit(byteCount)
-        }
-    }
-}

@@ -82,3 +82,13 @@ public struct ExportedChanges: Sendable, Encodable {
     /// The number of entities that were deleted.
     public let deleted: Int
 }
+
+/// What a publisher removed automatically after publishing.
+public struct RetentionOutcome: Sendable, Encodable {
+    /// The versions that were removed.
+    public let removedVersions: [Int]
+    /// The number of removed files.
+    public let removedFiles: Int
+    /// The size of the removed files, in bytes.
+    public let bytesFreed: Int
+}

@@ -3,15 +3,7 @@ import LocalStore
 import SnapshotVersions
 import StrictText
 
-/// What a publisher removed automatically after publishing.
-public struct RetentionOutcome: Sendable, Encodable {
-    /// The versions that were removed.
-    public let removedVersions: [Int]
-    /// The number of removed files.
-    public let removedFiles: Int
-    /// The size of the removed files, in bytes.
-    public let bytesFreed: Int
-
+extension RetentionOutcome {
     init(_ report: PruneReport) {
         removedVersions = report.removedVersions
         removedFiles = report.removedFiles.count
@@ -39,6 +31,32 @@ extension SyncEngine {
             try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "say so on a device that publishes")
             try database.write(at: .open) { try $0.settings.setRetention(policy.flatMap { RetentionSetting($0) }) }
         }
+    }
+
+    /// Removes old versions that the policy does not keep. For publishers only.
+    ///
+    /// - Parameter dryRun: only reports what would be removed. Changes nothing and makes no commit.
+    public func prune(_ policy: RetentionPolicy, dryRun: Bool = false) async throws -> PruneReport {
+        try await locked { try await prune(policy, by: device(), dryRun: dryRun) }
+    }
+
+    /// Does the same inside a run that holds the lock.
+    func prune(_ policy: RetentionPolicy, by device: SyncContext, dryRun: Bool) async throws -> PruneReport {
+        try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "prune on a device that publishes")
+        let now = now(), horizon = now.advanced(byMicroseconds: -policy.grace.microseconds)
+        let (token, intended, answered) = try device.database.read(at: .read) {
+            (try $0.state.applied()?.token, try $0.state.intended(), try $0.inbox.answered(before: horizon))
+        }
+        let pruner = ZonePruner(
+            cloud: device.cloud, zone: device.zone, device: device.settings.device, token: token, intended: intended, policy: policy, now: now,
+            answered: answered
+        ) { checkpoint, record in
+            try await MetadataPublisher(device: device).publish { _ in
+                let reference = try await device.cloud.at(.store).placeCheckpoint(at: checkpoint, in: device.zone)
+                return MetadataPublisher.Changes(saving: [record.record], checkpoint: reference)
+            }.number
+        }
+        return try await pruner.run(dryRun: dryRun)
     }
 
     /// After a publish, removes the versions that the settings do not keep, if the last removal was a day ago.

@@ -144,31 +144,3 @@ package struct ZonePruner: Sendable {
         try await cloud.at(.fetch).records(in: zone, at: nil, notBefore: token).pins
     }
 }
-
-extension SyncEngine {
-    /// Removes old versions that the policy does not keep. For publishers only.
-    ///
-    /// - Parameter dryRun: only reports what would be removed. Changes nothing and makes no commit.
-    public func prune(_ policy: RetentionPolicy, dryRun: Bool = false) async throws -> PruneReport {
-        try await locked { try await prune(policy, by: device(), dryRun: dryRun) }
-    }
-
-    /// Does the same inside a run that holds the lock.
-    func prune(_ policy: RetentionPolicy, by device: SyncContext, dryRun: Bool) async throws -> PruneReport {
-        try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "prune on a device that publishes")
-        let now = now(), horizon = now.advanced(byMicroseconds: -policy.grace.microseconds)
-        let (token, intended, answered) = try device.database.read(at: .read) {
-            (try $0.state.applied()?.token, try $0.state.intended(), try $0.inbox.answered(before: horizon))
-        }
-        let pruner = ZonePruner(
-            cloud: device.cloud, zone: device.zone, device: device.settings.device, token: token, intended: intended, policy: policy, now: now,
-            answered: answered
-        ) { checkpoint, record in
-            try await MetadataPublisher(device: device).publish { _ in
-                let reference = try await device.cloud.at(.store).placeCheckpoint(at: checkpoint, in: device.zone)
-                return MetadataPublisher.Changes(saving: [record.record], checkpoint: reference)
-            }.number
-        }
-        return try await pruner.run(dryRun: dryRun)
-    }
-}

@@ -56,19 +56,6 @@ public struct DatasetFileDocument: Sendable, Encodable {
     public var text: String? { datasets.isEmpty ? nil : DatasetFile.text(datasets) }
 }
 
-extension SyncEngine {
-    /// Describes the tables of a database as datasets. Changes nothing; each table is read once.
-    ///
-    /// - Parameters:
-    ///   - tables: the tables to describe, and the user's decisions about them.
-    ///   - connectionSetup: registers the application's functions and collations.
-    /// - Throws: ``SyncError`` with `.refused` if a named table or column does not exist.
-    public static func describe(_ database: String, tables: TableChoice = TableChoice(), connectionSetup: ConnectionSetup? = nil) throws -> DescribeReport {
-        let local = try SyncError.at(.open) { try LocalDatabase(path: database, setup: connectionSetup, waiting: waiting(for: database)) }
-        return DescribeReport(try DatabaseDescriber.describe(local, tables), database: database)
-    }
-}
-
 extension DescribeReport {
     init(_ found: DatabaseDescription, database: String) {
         let stamps = Dictionary(found.timestamps.map { ($0.table, $0) }, uniquingKeysWith: { first, _ in first })

@@ -4,7 +4,7 @@ import LocalStore
 import SnapshotVersions
 
 /// The name that a database gets at `init`: the requested one, else the one that it had before `detach`, else a new one.
-struct DeviceName {
+package struct DeviceName {
     let name: String
     /// The device that the database was in this zone before `detach`; nil for a copy of a detached database.
     let detached: DetachedDevice?
@@ -59,11 +59,18 @@ struct DeviceName {
         let machine = FileManager.default.contents(atPath: "/etc/machine-id").map { String(decoding: $0, as: UTF8.self) } ?? ""
         let path = URL(fileURLWithPath: request.database).standardizedFileURL.path
         let digits = ContentHash.of(Array("\(machine)\n\(path)\n\(identity.uuid)\n\(request.zone)\n".utf8)).prefix(8)
-        return SyncSetup.machineName() + "-" + digits
+        return Self.machineName() + "-" + digits
     }
 
     /// Returns the machine's name, reduced to characters for file names, and eight random digits, because a machine may have many databases.
     private static func makeName() -> String {
-        SyncSetup.machineName() + "-" + String(UInt32.random(in: 0x1000_0000...UInt32.max), radix: 16)
+        Self.machineName() + "-" + String(UInt32.random(in: 0x1000_0000...UInt32.max), radix: 16)
+    }
+
+    /// Returns the machine's name, reduced to characters for file names.
+    package static func machineName() -> String {
+        let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+        let host = String(ProcessInfo.processInfo.hostName.prefix { $0 != "." }.filter(allowed.contains).prefix(40))
+        return host.isEmpty ? "device" : host
     }
 }

@@ -24,7 +24,7 @@ package enum SyncSetup {
         let isNew = !FileManager.default.fileExists(atPath: request.database)
         let database = try SyncError.at(.open) {
             try LocalDatabase(
-                path: request.database, creating: request.createsTables, setup: request.connectionSetup, waiting: SyncEngine.waiting(for: request.database))
+                path: request.database, creating: request.createsTables, setup: request.connectionSetup, waiting: LocalDatabase.waiting(for: request.database))
         }
         let lock = try SyncError.at(.open) { try RunLock(database: request.database) }
         defer { withExtendedLifetime(lock) {} }
@@ -302,12 +302,5 @@ package enum SyncSetup {
         } catch let error as CloudError where error.code == .zoneNotFound {
             return false
         }
-    }
-
-    /// Returns the machine's name, reduced to characters for file names.
-    package static func machineName() -> String {
-        let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
-        let host = String(ProcessInfo.processInfo.hostName.prefix { $0 != "." }.filter(allowed.contains).prefix(40))
-        return host.isEmpty ? "device" : host
     }
 }

@@ -7,21 +7,6 @@ import SnapshotVersions
 import StrictText
 import Synchronization
 
-/// Notices about zones to which a database was moved, until a run reports them.
-final class ZoneMoveNotices: Sendable {
-    private let texts = Mutex<[String]>([])
-
-    func add(_ text: String) { texts.withLock { $0.append(text) } }
-
-    /// Returns the notices that were not reported yet, and removes them.
-    func take() -> [String] {
-        texts.withLock { texts in
-            defer { texts = [] }
-            return texts
-        }
-    }
-}
-
 extension SyncEngine {
     /// Runs `body`. If another zone continues the database's zone, moves the database there first.
     ///

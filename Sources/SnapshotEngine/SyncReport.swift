@@ -1,0 +1,26 @@
+public import ObjectCloud
+
+/// What `detach` did.
+public struct DetachReport: Sendable, Encodable {
+    public let database: String
+    public let zone: String
+    public let cloud: String
+    /// The device's name; the next `init` of the database uses it again.
+    public let device: String
+    /// The number of unpublished edits. They stay in the database for the next `init` with the same zone.
+    public let keptChanges: Int
+}
+
+/// What `sync` did.
+public struct SyncReport: Sendable, Encodable {
+    public let role: String
+    /// What was published; nil at a reader.
+    public let exported: ExportReport?
+    /// What was imported; nil at a writer, and at a peer for which nothing was new.
+    public let imported: ImportReport?
+    /// The messages with its own changes that a reader sent to the publisher; nil if there were none to send.
+    public internal(set) var messages: SendReport?
+    public package(set) var requests: RequestUsage?
+}
+
+extension SyncReport: RequestCounting {}
