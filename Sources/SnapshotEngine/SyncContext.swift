@@ -4,6 +4,7 @@ import Logging
 import SnapshotModel
 import SnapshotVersions
 package import StrictText
+import Synchronization
 
 /// One database, its settings, and the cloud that they name, opened and checked.
 package struct SyncContext: Sendable {
@@ -85,4 +86,22 @@ package struct SyncContext: Sendable {
             logger.warning("the device's report was not written", metadata: ["error": "\(error)"])
         }
     }
+}
+
+/// A value that is read at the first request and cached.
+final class OnceValue<Value: Sendable>: Sendable {
+    private let known = Mutex<Value?>(nil)
+
+    /// Returns the cached value, and reads it first if necessary. Two concurrent first calls may both read it.
+    func value(_ read: () async throws -> Value) async rethrows -> Value {
+        if let value = known.withLock({ $0 }) { return value }
+        let value = try await read()
+        known.withLock { $0 = value }
+        return value
+    }
+}
+
+extension SyncSettings {
+    /// The zone in which the database takes part.
+    package var zoneID: ZoneID { ZoneID(zone, scope: CloudScope(rawValue: scope) ?? .private) }
 }

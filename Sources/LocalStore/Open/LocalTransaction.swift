@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 package import SnapshotModel
 
@@ -112,6 +113,82 @@ package final class LocalTransaction {
     package var lineage: LineageTable { LineageTable(transaction: self) }
     /// The zone that `init` is about to create.
     package var zoneBeginning: ZoneBeginningTable { ZoneBeginningTable(transaction: self) }
+
+    /// Creates the toolkit's tables and writes the settings. The database must not have settings yet.
+    package func initialize(_ wanted: SyncSettings) throws {
+        guard try !settings.exists() else {
+            throw LocalStoreError(
+                .notInitialized, at: path, "this database is set up for syncing already", hint: "snapsync status shows how; snapsync detach takes it out again")
+        }
+        for table in LocalTable.settingsTables { try table.create(in: db) }
+        let datasets = String(decoding: try DatasetFile.encode(wanted.datasets), as: UTF8.self)
+        for (key, value) in [
+            ("formatVersion", "1"), ("cloud", wanted.cloud), ("cloudUUID", wanted.cloudUUID), ("scope", wanted.scope),
+            ("zone", wanted.zone), ("role", wanted.role.rawValue), ("device", wanted.device), ("datasets", datasets),
+            ("replacesOwnRows", wanted.replacesOwnRows ? "1" : "0"), ("adoptsOwnRows", wanted.adoptsOwnRows ? "1" : "0"),
+        ] {
+            try db.execute(sql: "INSERT INTO snapsync_settings VALUES(?, ?)", arguments: [key, value])
+        }
+        if let container = wanted.container { try db.execute(sql: "INSERT INTO snapsync_settings VALUES('container', ?)", arguments: [container]) }
+    }
+
+    /// Drops everything that ``initialize(_:)`` and later runs created. The user's tables stay as they are.
+    package func detach() throws {
+        try tracking.remove()
+        for table in LocalTable.settingsTables + [.published, .lineage, .conflicts] { try table.drop(in: db) }
+    }
+
+    /// Runs `body` in a savepoint. If it returns false or violates a constraint, its changes are rolled back. Returns whether they were kept.
+    package func attempting(_ body: () throws -> Bool) throws -> Bool {
+        var isKept = false
+        do {
+            try db.inSavepoint {
+                isKept = try body()
+                return isKept ? .commit : .rollback
+            }
+        } catch let error as LocalStoreError where error.code == .badRow {
+            return false
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+            return false
+        }
+        return isKept
+    }
+
+    /// Runs `body` in a savepoint. If it throws, its changes are rolled back and the transaction continues.
+    package func undoingOnError<T>(_ body: () throws -> T) throws -> T {
+        var result: T?
+        try LocalStoreError.translating(at: path) {
+            try db.inSavepoint {
+                result = try body()
+                return .commit
+            }
+        }
+        guard let result else { throw LocalStoreError(.inputOutput, at: path, "the savepoint did not run") }
+        return result
+    }
+
+    /// Runs `body`, during which other connections can begin to read the last committed state although this transaction has changed many pages.
+    ///
+    /// In the rollback-journal modes SQLite writes changed pages into the file once they outgrow its cache, and from then on no other connection
+    /// can begin to read. This call prevents that. Memory: the pages that `body` changes.
+    ///
+    /// A number is set because it takes effect at once; `ON` and `OFF` take effect only when a transaction ends.
+    package func lettingOthersRead<T>(_ body: () throws -> T) throws -> T {
+        let before = try LocalStoreError.translating(at: path) {
+            let before = try Int.fetchOne(db, sql: "PRAGMA cache_spill") ?? 1
+            try db.execute(sql: "PRAGMA cache_spill = \(Int32.max)")
+            return before
+        }
+        let result: T
+        do {
+            result = try body()
+        } catch {
+            try? db.execute(sql: "PRAGMA cache_spill = \(max(1, before))")
+            throw error
+        }
+        try LocalStoreError.translating(at: path) { try db.execute(sql: "PRAGMA cache_spill = \(max(1, before))") }
+        return result
+    }
 }
 
 /// One concern of a transaction: the functions of one table, or of a few that belong together.

@@ -1,4 +1,5 @@
 import GRDB
+import GRDBSQLite
 import SnapshotModel
 
 extension Database {
@@ -28,4 +29,13 @@ extension Database {
         let optional = Set(schema.columns.filter(\.isOptional).map { $0.column.asciiLowercased })
         return optional.isEmpty ? [:] : try defaults(of: schema.table, required: true).filter { optional.contains($0.key) }
     }
+}
+
+/// The collation that a column is declared with, in upper case; `BINARY` if none is declared.
+func columnCollation(_ db: Database, table: String, column: String) throws -> String {
+    var collation: UnsafePointer<CChar>?
+    let code = sqlite3_table_column_metadata(db.sqliteConnection, "main", table, column, nil, &collation, nil, nil, nil)
+    guard code == SQLITE_OK, let collation else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+    // SAFETY: SQLite's text is valid until the schema changes; it is copied at once.
+    return String(cString: collation).uppercased()
 }

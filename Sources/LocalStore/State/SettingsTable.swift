@@ -83,4 +83,131 @@ package struct SettingsTable: TransactionPart {
     package func setDevice(_ name: String) throws {
         try db.execute(sql: "UPDATE snapsync_settings SET value = ? WHERE key = 'device'", arguments: [name])
     }
+
+    /// Whether the user wants this database to be synced. A database that an earlier version set up counts as on, because its user ran `init`.
+    package func preference() throws -> SyncPreference {
+        guard let choice = try SyncChoice(rawValue: table.text(of: "preference") ?? SyncChoice.on.rawValue) else {
+            throw damaged("snapsync_settings", "the setting 'preference' is none of on, off and undecided")
+        }
+        return SyncPreference(choice, changedAt: try table.text(of: "preferenceChangedAt").flatMap { try? Instant(parsing: $0) })
+    }
+
+    /// Stores the preference. It is stored nowhere else.
+    package func setPreference(_ preference: SyncPreference) throws {
+        try table.setText(preference.choice.rawValue, of: "preference")
+        try table.setText(preference.changedAt?.description, of: "preferenceChangedAt")
+    }
+
+    /// The file that the preference is bound to; nil if it is not bound.
+    package func preferenceFile() throws -> PreferenceFileSetting? {
+        guard let path = try table.text(of: "preferenceFile"), let key = try table.text(of: "preferenceKey") else { return nil }
+        return PreferenceFileSetting(path: path, key: key)
+    }
+
+    /// Binds the preference to a file, or unbinds it with nil. An agreement with another file is deleted.
+    package func setPreferenceFile(_ file: PreferenceFileSetting?) throws {
+        if try file != preferenceFile() { try transaction.state.setPreferenceAgreement(nil) }
+        try table.setText(file?.path, of: "preferenceFile")
+        try table.setText(file?.key, of: "preferenceKey")
+    }
+
+    /// The file that says whether the user may sync; nil if nothing restricts that.
+    package func entitlementFile() throws -> String? { try table.text(of: "entitlementFile") }
+
+    /// The public key whose signature that file needs; nil if it needs none.
+    package func entitlementKey() throws -> String? { try table.text(of: "entitlementKey") }
+
+    /// Sets the file that says whether the user may sync, and the key whose signature it needs, or removes both. An answer from another file is
+    /// deleted.
+    package func setEntitlementFile(_ path: String?, key: String?) throws {
+        if try path != entitlementFile() || key != entitlementKey() { try transaction.state.setEntitlementRecord(nil) }
+        try table.setText(path, of: "entitlementFile")
+        try table.setText(key, of: "entitlementKey")
+    }
+
+    /// Whether this database is in memory, in place of one that could not be opened.
+    package func isInMemory() throws -> Bool {
+        guard try exists() else { return false }
+        return try table.text(of: "inMemory") != nil
+    }
+
+    /// Marks this database as one in memory, which can never be set up for syncing.
+    package func markInMemory() throws {
+        try LocalTable.settings.create(in: db)
+        try table.setText("1", of: "inMemory")
+    }
+
+    /// Reads the operator's settings, with defaults for those that are not set.
+    package func operatorSettings() throws -> OperatorSettings {
+        func number(_ key: String) throws -> Int? {
+            guard let text = try table.text(of: key) else { return nil }
+            guard let value = Int(text), value > 0 else { throw damaged("snapsync_settings", "the setting '\(key)' is not a number") }
+            return value
+        }
+        let last = try number("keepLast"), within = try number("keepWithin")
+        return OperatorSettings(
+            assetLimit: try number("assetLimit") ?? OperatorSettings.standardAssetLimit, interval: try number("interval"),
+            isReplicated: try number("replicated") != nil,
+            retention: last == nil && within == nil ? nil : RetentionSetting(keepLast: last, keepWithin: within))
+    }
+
+    /// Sets how large an asset may be, in bytes.
+    package func setAssetLimit(_ byteCount: Int) throws { try set("assetLimit", byteCount) }
+
+    /// Sets how often a scheduler runs a sync, in seconds.
+    package func setInterval(_ seconds: Int) throws { try set("interval", seconds) }
+
+    /// Records that a tool replicates the cloud's directory.
+    package func setReplicated() throws { try set("replicated", 1) }
+
+    /// Sets which versions a publisher keeps when it removes versions automatically; nil: it removes none.
+    package func setRetention(_ setting: RetentionSetting?) throws {
+        for (key, value) in [("keepLast", setting?.keepLast), ("keepWithin", setting?.keepWithin)] {
+            try table.setText(value.map(String.init), of: key)
+        }
+    }
+
+    private func set(_ key: String, _ value: Int) throws {
+        try table.setText("\(value)", of: key)
+    }
+
+    /// What to do if the zone was deleted; `keep` if the settings do not say.
+    package func zoneDeletionPolicy() throws -> ZoneDeletionPolicy {
+        guard let text = try table.text(of: "zoneDeletion") else { return .keep }
+        guard let policy = ZoneDeletionPolicy(rawValue: text) else { throw damaged("snapsync_settings", "the setting 'zoneDeletion' is not known") }
+        return policy
+    }
+
+    /// Sets what to do if the zone was deleted.
+    package func setZoneDeletionPolicy(_ policy: ZoneDeletionPolicy) throws {
+        try table.setText(policy.rawValue, of: "zoneDeletion")
+    }
+}
+
+/// What an operator decided about a database, besides what `init` requires.
+package struct OperatorSettings: Hashable, Sendable {
+    /// The default limit of an asset's size, in bytes: CloudKit's limit.
+    package static let standardAssetLimit = 250_000_000
+
+    /// The largest size of an asset, in bytes.
+    package let assetLimit: Int
+    /// How often a scheduler runs a sync, in seconds; nil if there is no schedule.
+    package let interval: Int?
+    /// Whether the operator told `init` that a tool replicates the cloud's folder.
+    package let isReplicated: Bool
+    /// Which versions a publisher keeps when it removes versions automatically; nil if it removes none.
+    package let retention: RetentionSetting?
+}
+
+/// Which versions a publisher keeps when it removes versions automatically, besides the newest and the pinned ones.
+package struct RetentionSetting: Hashable, Sendable {
+    /// How many states of the data to keep; nil for no such rule.
+    package let keepLast: Int?
+    /// The greatest age of versions to keep, in seconds; nil for no such rule.
+    package let keepWithin: Int?
+
+    package init(keepLast: Int?, keepWithin: Int?) {
+        self.keepLast = keepLast
+        self.keepWithin = keepWithin
+    }
 }

@@ -1,6 +1,6 @@
 import Foundation
 package import SnapshotModel
-import StrictText
+package import StrictText
 
 /// What the runs record: the table `snapsync_state`, with one JSON value under each key.
 package struct StateTable: TransactionPart {
@@ -112,4 +112,195 @@ package struct StateTable: TransactionPart {
 
     /// Like ``setValue(_:_:)``, without the cost of Codable: for values that every export or import writes.
     func setPlainValue<T: JSONNodeEncodable>(_ key: String, _ value: T?) throws { try table.setText(value.map { try StrictJSON.text($0) }, of: key) }
+
+    /// How the database joined its zone; nil if it has not joined one.
+    package func bootstrapNote() throws -> BootstrapNote? { try plainValue("bootstrap") }
+
+    /// Records how the database joined its zone.
+    package func setBootstrapNote(_ note: BootstrapNote) throws { try setValue("bootstrap", note) }
+
+    /// The nonces of this database's reports; nil before the first.
+    package func reportNonces() throws -> ReportNonces? { try plainValue("reportNonces") }
+
+    /// Stores the nonces. Call it before a report with the next nonce is written.
+    package func setReportNonces(_ nonces: ReportNonces?) throws { try setPlainValue("reportNonces", nonces) }
+
+    /// Up to this number, commits under the device's name are known to come from another database; 0 if none are known.
+    package func ownCommitsKnown() throws -> Int { try plainValue("ownCommitsKnown") ?? 0 }
+
+    /// Records that commits under the device's name, up to that number, come from another database.
+    package func setOwnCommitsKnown(_ number: Int) throws { try setValue("ownCommitsKnown", number) }
+
+    /// What the device knows about a signed zone, as JSON: the creator that it trusts and the members that it has verified. Nil in a zone that is
+    /// not signed.
+    package func zoneKnowledge() throws -> String? { try table.text(of: "signedZone") }
+
+    /// Stores the knowledge about a signed zone. Call it before a commit that changed it is recorded as applied.
+    package func setZoneKnowledge(_ text: String) throws { try table.setText(text, of: "signedZone") }
+
+    /// The cached facts about a zone in a remote store, as JSON; nil if there are none.
+    package func zoneMemory() throws -> String? { try table.text(of: "zoneMemory") }
+
+    /// Caches facts about a zone in a remote store, so that the next run need not fetch them.
+    package func setZoneMemory(_ text: String) throws { try table.setText(text, of: "zoneMemory") }
+
+    /// The value on which the preference and its bound store last agreed; nil before the first agreement.
+    package func preferenceAgreement() throws -> PreferenceAgreement? { try value("preferenceAgreement") }
+
+    /// Stores or deletes the agreement of the preference and its bound store.
+    package func setPreferenceAgreement(_ agreement: PreferenceAgreement?) throws { try setValue("preferenceAgreement", agreement) }
+
+    /// The last answer about the entitlement; nil before the first query.
+    package func entitlementRecord() throws -> EntitlementRecord? { try value("entitlement") }
+
+    /// Stores the answer about the entitlement.
+    package func setEntitlementRecord(_ record: EntitlementRecord?) throws { try setValue("entitlement", record) }
+
+    /// What `undo` would restore; nil if no command has replaced the data yet.
+    package func undoPoint() throws -> UndoPoint? { try value("undo") }
+
+    /// Stores what `undo` would restore. Call it in the transaction that replaces the data.
+    package func setUndoPoint(_ point: UndoPoint) throws { try setValue("undo", point) }
+
+    /// Deletes what `undo` would restore if it is a version that no longer exists.
+    package func dropUndoPoint(of version: Int) throws {
+        guard let point = try undoPoint(), point.copy == nil, point.version == version else { return }
+        try setValue("undo", nil as UndoPoint?)
+    }
+
+    /// The versions that the next commit will pin.
+    package func pendingPins() throws -> [PendingPin] { try value("pendingPins") ?? [] }
+
+    /// Stores the versions that the next commit will pin; an empty list once it has pinned them.
+    package func setPendingPins(_ pins: [PendingPin]) throws { try setValue("pendingPins", pins.isEmpty ? nil : pins) }
+
+    /// The columns of a dataset that the applied version does not have; empty if it has all, or if there is no version.
+    package func missingColumns(of schema: DatasetSchema) throws -> [String] { try value("missingColumns:\(schema.name)") ?? [] }
+
+    /// Stores which columns the applied version does not have. Call it in the transaction that applies the version.
+    package func setMissingColumns(_ names: [String], of schema: DatasetSchema) throws {
+        try setValue("missingColumns:\(schema.name)", names.isEmpty ? nil : names)
+    }
+
+    /// What the last listing of the mailbox found; nil if the mailbox must be listed.
+    package func mailboxListing() throws -> MailboxListingCache? { try plainValue("mailboxLook") }
+
+    /// Stores what a listing found; nil if the mailbox must be listed again.
+    package func setMailboxListing(_ look: MailboxListingCache?) throws { try setPlainValue("mailboxLook", look) }
+
+    /// How many messages of this device may wait in the mailbox; nil if the limit was not set here.
+    package func messageLimit() throws -> Int? {
+        try table.text(of: "messageLimit").flatMap(Int.init)
+    }
+
+    /// Sets how many messages of this device may wait in the mailbox.
+    package func setMessageLimit(_ limit: Int) throws {
+        try table.setText(String(limit), of: "messageLimit")
+    }
+
+    /// When the role's regular run last succeeded.
+    package func lastSuccess() throws -> Instant? { try plainValue("lastSuccess") }
+
+    /// Records that the role's regular run succeeded, and deletes the last failure.
+    package func setLastSuccess(_ instant: Instant) throws {
+        try setPlainValue("lastSuccess", instant)
+        try setLastFailure(nil)
+    }
+
+    /// Since when this reader's messages cannot be sent; nil if they can be sent.
+    package func unsentSince() throws -> Instant? { try plainValue("unsentSince") }
+
+    /// Records since when messages cannot be sent.
+    package func setUnsentSince(_ instant: Instant?) throws { try setPlainValue("unsentSince", instant) }
+
+    /// Why the last run failed; nil if it succeeded.
+    package func lastFailure() throws -> RunFailure? { try value("lastFailure") }
+
+    /// Stores or deletes the failure of the last run.
+    package func setLastFailure(_ failure: RunFailure?) throws { try setValue("lastFailure", failure) }
+
+    /// The last successful run of a kind; nil before the first.
+    package func lastRun(_ kind: RunKind) throws -> RunRecord? { try plainValue(kind.rawValue) }
+
+    /// Records a successful run.
+    package func setLastRun(_ kind: RunKind, _ run: RunRecord) throws { try setPlainValue(kind.rawValue, run) }
+
+    /// When the role's last regular run that had nothing to do began, by the time of the lock file; nil if the database has a later run.
+    package func lastIdleRun(of role: SyncRole) throws -> Instant? {
+        guard let recorded = try lastRun(RunKind(of: role)), let began = RunLock.lastIdleRun(of: path), began > recorded.at else { return nil }
+        return began
+    }
+
+    /// When the last automatic removal of versions was attempted; nil before the first.
+    package func lastRetention() throws -> Instant? { try plainValue("lastRetention") }
+
+    /// Records when the last automatic removal of versions was attempted.
+    package func setLastRetention(_ instant: Instant) throws { try setPlainValue("lastRetention", instant) }
+}
+
+extension StateTable {
+    /// The last trial restore; nil before the first.
+    package func lastRestoreCheck() throws -> RestoreCheckRecord? { try value("lastRestoreCheck") }
+
+    /// Records a trial restore.
+    package func setLastRestoreCheck(_ check: RestoreCheckRecord) throws { try setValue("lastRestoreCheck", check) }
+}
+
+/// The state of a device's tables when it last compared their descriptions with the zone's.
+package struct DescriptionNote: Sendable, Hashable {
+    /// The database's `schema_version`: while it is unchanged, the tables are unchanged.
+    package let schemaVersion: Int64
+    /// The SHA-256 of each dataset's description, by the dataset's name.
+    package let hashes: [String: String]
+
+    package init(schemaVersion: Int64, hashes: [String: String]) {
+        self.schemaVersion = schemaVersion
+        self.hashes = hashes
+    }
+}
+
+extension DescriptionNote: JSONNodeDecodable, JSONNodeEncodable {
+    package var node: JSONNode { .object(["schemaVersion": .integer(schemaVersion), "hashes": .object(JSONObject(hashes) { .text($0) })]) }
+
+    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
+        let members = try node.object()
+        var hashes: [String: String] = [:]
+        for member in try members.member("hashes").object() { hashes[member.name] = try member.node.text() }
+        self.init(schemaVersion: try members.member("schemaVersion").integer(), hashes: hashes)
+    }
+}
+
+/// A trial restore: of which version, and how many problems it found.
+package struct RestoreCheckRecord: Hashable, Sendable, Codable {
+    package let at: Instant
+    package let version: Int
+    package let problemCount: Int
+
+    package init(at: Instant, version: Int, problemCount: Int) {
+        self.at = at
+        self.version = version
+        self.problemCount = problemCount
+    }
+}
+
+/// What a publisher's last listing of the mailbox found. While the mailbox's mark is unchanged, the publisher need not list again.
+package struct MailboxListingCache: Hashable, Sendable, Codable {
+    /// The mailbox's mark, as a document in a format that the caller defines.
+    package let mark: String
+    /// When this device first saw that mark, by its own clock.
+    package let since: Instant
+
+    package init(mark: String, since: Instant) {
+        self.mark = mark
+        self.since = since
+    }
+}
+
+extension MailboxListingCache: JSONNodeDecodable, JSONNodeEncodable {
+    package var node: JSONNode { .object(["mark": .text(mark), "since": .instant(since)]) }
+
+    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
+        let members = try node.object()
+        self.init(mark: try members.member("mark").text(), since: try members.member("since").instant())
+    }
 }

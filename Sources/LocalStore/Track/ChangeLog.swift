@@ -50,4 +50,501 @@ package struct ChangeLog: TransactionPart {
         try db.execute(sql: "DELETE FROM snapsync_changes WHERE dataset = ?", arguments: [id])
         try transaction.tracking.setIncomplete(of: schema)
     }
+
+    // MARK: - Consolidation: runs turn log entries into tracked changes
+
+    /// Whether the log has entries of these datasets that ``consolidate(of:)`` has not processed.
+    package func hasEntries(_ schemas: [DatasetSchema]) throws -> Bool {
+        try schemas.contains { schema in try trackingID(schema).map { try hasEntries(of: $0) } ?? false }
+    }
+
+    /// Whether log entries of a dataset wait. The log has no index but its numbers, so that may read all of it.
+    private func hasEntries(of id: Int64) throws -> Bool {
+        try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ?)").bind(.integer(id)).integer() == 1
+    }
+
+    /// Whether an entry has a clock later than `now`. Reads the whole log.
+    func hasEntry(after now: Instant) throws -> Bool {
+        let late = "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset > 0 AND clock > ? AND kind <> \(LogEntryKind.overwritten))"
+        return try KeyedStatement(db, late).bind(.integer(now.microseconds / 1000)).integer() == 1
+    }
+
+    /// Turns log entries into tracked changes and fixes each change's instant. Later runs do not compute it again.
+    ///
+    /// The instant is max(min(u, clock), seen + 1 us, own + 1 us):
+    ///
+    /// - u is the row's timestamp if the statement changed it, else the clock;
+    /// - *seen* is the published instant of the entity or tombstone that the change replaced on this device;
+    /// - *own* is the instant of an unpublished change that it replaced, unless that instant is later than the clock.
+    ///
+    /// Source: docs/sync.md, "Instants and clocks".
+    package func consolidate(of schemas: [DatasetSchema]) throws {
+        let last = try lastEntry()
+        var consolidated: [Int64] = []
+        for schema in schemas {
+            guard let id = try trackingID(schema) else { continue }
+            let hasEntries = try hasEntries(of: id)
+            if hasEntries { try track(schema, id: id, upTo: last) }
+            try review(schema, id: id)
+            if hasEntries { consolidated.append(id) }
+        }
+        // Where only other datasets have entries, nothing but the last entry of no dataset is there to be removed.
+        let second = try KeyedStatement(db, "SELECT dataset FROM snapsync_log WHERE seq > 0 ORDER BY seq LIMIT 1 OFFSET 1").integer()
+        if consolidated.isEmpty, second == nil || second != ReservedDataset.none.rawValue { return }
+        try removeEntries(of: consolidated, upTo: last)
+    }
+
+    /// Turns the log entries of a dataset up to a sequence number into tracked changes. Later entries stay in the log.
+    package func consolidate(of schema: DatasetSchema, upTo sequence: Int64) throws {
+        guard let id = try trackingID(schema), try hasEntries(of: id) else { return }
+        try track(schema, id: id, upTo: sequence)
+        try review(schema, id: id)
+        try removeEntries(of: [id], upTo: sequence)
+    }
+
+    /// Deletes the log entries of datasets up to a sequence number.
+    func removeEntries(of ids: [Int64], upTo sequence: Int64) throws {
+        let those = "dataset IN (\((ids + [ReservedDataset.none.rawValue]).map(String.init).joined(separator: ", ")))"
+        let last = try lastEntry()
+        if try last == sequence && hasNoOthers(than: ids) {
+            // Without a condition, SQLite frees the pages without reading the rows.
+            try db.execute(sql: "DELETE FROM snapsync_log")
+        } else {
+            try db.execute(sql: "DELETE FROM snapsync_log WHERE \(those) AND seq <= ?", arguments: [sequence])
+        }
+        // Sequence numbers are never reused. The last one stays in the table, as an entry of no dataset.
+        if last > 0 { try db.execute(sql: "INSERT OR IGNORE INTO snapsync_log(seq, dataset, kind, clock) VALUES(?, 0, 0, 0)", arguments: [last]) }
+    }
+
+    /// Whether the log has entries of these datasets, of none, and of those that are tracked no longer alone.
+    private func hasNoOthers(than ids: [Int64]) throws -> Bool {
+        let tracked = try Int64.fetchAll(db, sql: "SELECT id FROM snapsync_tracking")
+        guard try tracked.allSatisfy({ try ids.contains($0) || !hasEntries(of: $0) }) else { return false }
+        return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE seq = 0)").integer() == 0
+    }
+
+    private func track(_ schema: DatasetSchema, id: Int64, upTo last: Int64) throws {
+        let table = schema.table.sqlIdentifier, key = schema.keySQL
+        // With rows in key order, SQLite fills the pages of `snapsync_changes` one after another. Entries of kind 3 need the log's order instead:
+        // each belongs to the next entry of the log.
+        let isOrdered =
+            try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ? AND kind = \(LogEntryKind.overwritten))")
+            .bind(.integer(id)).integer() == 1
+        // An entry of kind 1 counts only if REPLACE did remove the row, and if the row is there again only for what it says of the version. An entry
+        // of kind 3 says what the next entry of the same key replaced.
+        let notes = try KeyedStatement(
+            db,
+            """
+            SELECT seq, \(key.unlogged("key")), clock, stamp, seen, kind,
+                kind = \(LogEntryKind.mayBeReplaced) AND EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", key.unlogged("l.key"))))
+            FROM snapsync_log l WHERE dataset = ? AND seq <= ? AND key IS NOT NULL\(schema.hasSimpleKey ? "" : " AND \(key.unlogged("key")) IS NOT NULL")
+            ORDER BY \(isOrdered ? "seq" : "2, seq")
+            """)
+        let before = try InstantsBefore(transaction, schema, id: id)
+        // The first entry of a key says whether the version has the entity. If an insert follows an entry of an update, either the row was
+        // deleted before, or a trigger of the application changed the row before our trigger ran. The log does not distinguish the two.
+        let save = try KeyedStatement(
+            db,
+            """
+            INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew, isMark, base) VALUES(?1, ?2, ?3, ?4, 0, ?5, ?6, ?7)
+            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = \(TrackedState.plain), wins = \(MergeDecision.undecided), isNew = max(isNew, min(excluded.isNew, 1)),
+                isMark = min(isMark, excluded.isMark), base = CASE WHEN ?8 THEN excluded.base ELSE ifnull(max(base, excluded.base), base) END
+            """)
+        try notes.bind(.integer(id), .integer(last))
+        let unit = schema.timestampUnit
+        var replaced: (key: EntityKey?, stamp: LoggedStamp)?
+        // Of rows that are there: what the rows had that REPLACE may have removed before. An ignored insert leaves such entries, too.
+        var removed: [EntityKey: Int64?] = [:]
+        var overwritten = InsertOriginClassifier(isNoted: ChangeTriggers.notesOverwritten(schema))
+        while try notes.step() {
+            let key = notes.key(1), kind = notes.integer(5)
+            if notes.integer(6) == 1 {
+                if let key, removed.count < Self.removedLimit { removed.updateValue(Self.seen(notes.timestamp(4), unit)?.microseconds, forKey: key) }
+                continue
+            }
+            if kind == 3 {
+                overwritten.add(key)
+                replaced = LoggedStamp(notes.timestamp(4)).map { (key, $0) }
+                continue
+            }
+            var origin = overwritten.origin(of: key, kind: kind)
+            let gone = kind == 2 ? key.flatMap { removed.removeValue(forKey: $0) } : nil
+            if gone != nil { origin = .inVersion }
+            var under: LoggedStamp?
+            if let one = replaced, one.key == key { (under, replaced) = (one.stamp, nil) }
+            let clock = notes.integer(2) * 1000
+            // If REPLACE repeats the timestamp of the row that it replaces, the statement did not change the timestamp.
+            let repeats = kind == 2 && under != nil && LoggedStamp(notes.timestamp(3)) == under
+            let stamp = repeats ? clock : RowInstant.instant(of: notes.timestamp(3), unit)?.microseconds ?? clock
+            // An insert, or an update that changes the key, replaces the row that was stored under the new key, not the row that had another key
+            // before.
+            // If REPLACE removed a row of the version under this key, the insert replaces that one.
+            let found = kind == 2 ? gone.flatMap(\.self) : Self.seen(notes.timestamp(4), unit)?.microseconds
+            let old = [found, under?.instant(unit)?.microseconds].compactMap(\.self).max()
+            let known = try before.look(notes, replacing: old, clock: clock)
+            let at = max(min(stamp, clock), known.seen.map(Self.next) ?? .min, known.own.map(Self.next) ?? .min)
+            // The base comes from the key's first entry: it is the instant of the row that was stored before. A change that a rule made was nobody's:
+            // what replaces it has what is published as its base.
+            let base = known.isOfRule ? known.seen : known.isTracked ? known.sent : known.seen ?? (origin == .inVersion ? .min : nil)
+            try save.bind(
+                .integer(id), .column(1, of: notes), .integer(at), .column(0, of: notes), .integer(origin.rawValue), .integer(kind == 5 ? 1 : 0),
+                base.map { .integer($0) } ?? .null, .integer(known.isOfRule ? 1 : 0)
+            ).run()
+        }
+    }
+
+    /// How many rows that REPLACE may have removed are remembered.
+    private static let removedLimit = 65_536
+
+    /// The published instant that an entry says its change replaced. Triggers write the row's own timestamp, the toolkit writes RFC 3339 text.
+    static func seen(_ value: ColumnValue, _ unit: TimestampUnit?) -> Instant? {
+        RowInstant.instant(of: value, unit) ?? RowInstant.instant(of: value, nil)
+    }
+
+    static func next(_ microseconds: Int64) -> Int64 { Instant(microseconds: microseconds).advanced(byMicroseconds: 1).microseconds }
+
+    /// Compares the tracked changes with the rows as they are now.
+    private func review(_ schema: DatasetSchema, id: Int64) throws {
+        guard try KeyedStatement(db, "SELECT 1 FROM snapsync_changes WHERE dataset = ? LIMIT 1").bind(.integer(id)).integer() != nil else { return }
+        try classify(schema, id: id)
+        try forgetMisfits(schema, id: id)
+    }
+
+    /// Deletes tracked deletions whose keys no version can contain, because the key is of another type or too long: a tombstone could not name
+    /// such a key. While such a row exists its change stays tracked, and the export reports the row.
+    private func forgetMisfits(_ schema: DatasetSchema, id: Int64) throws {
+        let deleted = "dataset = ? AND state = \(TrackedState.deleted)"
+        guard !schema.hasSimpleKey else {
+            let fits = schema.keyShape.isText ? "typeof(key) = 'text' AND length(CAST(key AS BLOB)) <= \(KeyShape.byteLimit)" : "typeof(key) = 'integer'"
+            return try db.execute(sql: "DELETE FROM snapsync_changes WHERE \(deleted) AND NOT (\(fits))", arguments: [id])
+        }
+        let rows = try KeyedStatement(db, "SELECT key FROM snapsync_changes WHERE \(deleted)").bind(.integer(id))
+        var misfits: [[UInt8]] = []
+        while try rows.step() {
+            guard let bytes = rows.encodedKey(0), !schema.keyShape.holds(.encoded(bytes)) else { continue }
+            misfits.append(bytes)
+        }
+        for bytes in misfits {
+            try KeyedStatement(db, "DELETE FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(.integer(id), .key(.encoded(bytes))).run()
+        }
+    }
+
+    /// Marks each change as a deletion if its row is gone, else as an edit.
+    private func classify(_ schema: DatasetSchema, id: Int64) throws {
+        let table = schema.table.sqlIdentifier, key = schema.keySQL
+        let stamp = schema.ownInstantSQL
+        try db.execute(
+            sql: """
+                UPDATE snapsync_changes AS c SET state = coalesce(
+                    (SELECT CASE WHEN \(stamp) IS c.at OR c.at = \(Int64.min) THEN 0 ELSE 1 END FROM \(table) t WHERE \(key.matches("t", "c.key"))), 2) WHERE dataset = ?
+                """, arguments: [id])
+    }
+
+    // MARK: - Tracking without triggers, and the removal of tracked changes
+
+    /// How a change relates to an earlier tracked change of the same entity.
+    package enum Succession: Sendable {
+        /// It replaces the earlier change. It counts as made with knowledge of everything up to its instant.
+        case replacing
+        /// It continues the earlier change: the origin, scope and base of that stay. `base` is used if there is no earlier change: the instant of
+        /// the entity or tombstone that the change replaced, or nil if it replaced nothing.
+        case continuing(base: Instant?)
+    }
+
+    /// Tracks a change of an entity without a log entry: an edit if its row exists, else a deletion.
+    ///
+    /// - Parameters:
+    ///   - instant: the change's instant.
+    ///   - succession: how the change relates to an earlier change of the entity.
+    ///   - isKept: whether the merge that is under way must keep the change.
+    package func track(of key: EntityKey, in schema: DatasetSchema, at instant: Instant, joining succession: Succession = .replacing, isKept: Bool = false)
+        throws
+    {
+        guard let id = try trackingID(schema) else { return }
+        let base: Instant?, rest: String
+        switch succession {
+        case .replacing: (base, rest) = (instant, ", isNew = excluded.isNew, isMark = excluded.isMark, base = excluded.base")
+        case .continuing(let first): (base, rest) = (first, "")
+        }
+        try KeyedStatement(
+            db,
+            """
+            INSERT INTO snapsync_changes(dataset, key, at, seq, state, wins, base) VALUES(?1, ?2, ?3, ?4,
+                coalesce((SELECT CASE WHEN \(schema.ownInstantSQL) IS ?3 OR ?3 = \(Int64.min) THEN \(TrackedState.plain) ELSE \(TrackedState.stamped) END
+                    FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "?2"))), \(TrackedState.deleted)), ?5, ?6)
+            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = excluded.state, wins = excluded.wins\(rest)
+            """
+        ).bind(
+            .integer(id), .key(key), .instant(instant), .integer(nextSequence()), .integer((isKept ? MergeDecision.kept : .undecided).rawValue),
+            base.map { .instant($0) } ?? .null
+        ).run()
+    }
+
+    /// Tracks every row that existed before tracking began, with the row's own timestamp as its instant.
+    ///
+    /// A timestamp later than `now` counts as `now`. A row without a timestamp gets the earliest instant, so that every other change wins over
+    /// it.
+    package func adoptRows(of schema: DatasetSchema, now: Instant) throws {
+        guard let id = try trackingID(schema) else { return }
+        let own = schema.ownInstantSQL, key = schema.keySQL
+        try db.execute(
+            sql: """
+                INSERT INTO snapsync_changes(dataset, key, at, seq, state)
+                SELECT ?1, \(key.value(of: "t")), coalesce(min(\(own), ?2), \(Int64.min)), 0, CASE WHEN \(own) > ?2 THEN 1 ELSE 0 END \(untrackedRows(of: schema)) AND \(key.isNotNull("t"))
+                """, arguments: [id, now.microseconds])
+    }
+
+    func untrackedRows(of schema: DatasetSchema) -> String {
+        return
+            "FROM \(schema.table.sqlIdentifier) t WHERE NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = \(schema.keySQL.value(of: "t")))"
+    }
+
+    /// Deletes a tracked change. Call it when the version contains that change or a later one.
+    package func forget(of key: EntityKey, in schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
+        try KeyedStatement(db, "DELETE FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
+    }
+
+    /// Moves the tracked changes up to `sequence` into the applied version, which now contains them.
+    ///
+    /// Later changes stay tracked. The call also records that tracking is complete; the caller makes sure that this is true.
+    package func acknowledge(of schema: DatasetSchema, upTo sequence: Int64) throws {
+        guard let id = try trackingID(schema) else { return }
+        let those = "SELECT key FROM snapsync_changes WHERE dataset = :id AND seq <= :seq"
+        for (table, state) in [("snapsync_tombstones", "state < \(TrackedState.deleted)"), ("snapsync_instants", "state <> \(TrackedState.stamped)")] {
+            // SQLite collects all those keys before it looks up the first one. An empty table makes that work needless.
+            guard try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM \(table) WHERE dataset = ?)").bind(.integer(id)).integer() == 1 else { continue }
+            try db.execute(sql: "DELETE FROM \(table) WHERE dataset = :id AND key IN (\(those) AND \(state))", arguments: ["id": id, "seq": sequence])
+        }
+        for sql in [
+            "INSERT OR REPLACE INTO snapsync_tombstones SELECT dataset, key, at FROM snapsync_changes WHERE dataset = :id AND seq <= :seq AND state = \(TrackedState.deleted)",
+            "INSERT OR REPLACE INTO snapsync_instants SELECT dataset, key, at FROM snapsync_changes WHERE dataset = :id AND seq <= :seq AND state = \(TrackedState.stamped)",
+        ] { try db.execute(sql: sql, arguments: ["id": id, "seq": sequence]) }
+        try drop(of: schema, upTo: sequence)
+    }
+
+    /// Gives every tracked edit of a dataset the instant of the latest tracked edit.
+    ///
+    /// - Parameter includingPublished: whether all other rows with earlier instants get that instant too, as changes of this device.
+    /// - Returns: how many rows got another instant.
+    package func levelInstants(of schema: DatasetSchema, includingPublished: Bool) throws -> Int {
+        try consolidate(of: [schema])
+        guard let id = try trackingID(schema) else { return 0 }
+        let table = schema.table.sqlIdentifier, key = schema.keySQL
+        let tracked = "SELECT max(at) FROM snapsync_changes WHERE dataset = ?1 AND state < \(TrackedState.deleted)"
+        let published = "SELECT max(at) FROM snapsync_instants WHERE dataset = ?1"
+        let latest = try Int64.fetchOne(
+            db, sql: includingPublished ? "SELECT max(ifnull((\(tracked)), \(Int64.min)), ifnull((\(published)), \(Int64.min)))" : tracked, arguments: [id])
+        guard let latest, latest > .min else { return 0 }
+        let state = "CASE WHEN \(schema.ownInstantSQL) IS ?2 THEN \(TrackedState.plain) ELSE \(TrackedState.stamped) END"
+        try db.execute(
+            sql: """
+                UPDATE snapsync_changes AS c SET at = ?2, state = (SELECT \(state) FROM \(table) t WHERE \(key.matches("t", "c.key")))
+                WHERE dataset = ?1 AND state < \(TrackedState.deleted) AND at < ?2
+                """, arguments: [id, latest])
+        var count = db.changesCount
+        guard includingPublished else { return count }
+        try db.execute(
+            sql: """
+                INSERT OR IGNORE INTO snapsync_changes(dataset, key, at, seq, state, isNew, base)
+                SELECT ?1, x.key, ?2, 0, \(TrackedState.stamped), 0, x.at FROM (
+                    SELECT \(key.value(of: "t")) AS key, \(PublishedChanges.instant(of: schema)) AS at FROM \(table) t WHERE \(key.isNotNull("t"))) x
+                WHERE ifnull(x.at, \(Int64.min)) < ?2
+                """, arguments: [id, latest])
+        count += db.changesCount
+        return count
+    }
+
+    /// Deletes the tracked changes up to `sequence`. Call it when the applied version has the same entities without them.
+    package func drop(of schema: DatasetSchema, upTo sequence: Int64) throws {
+        guard let id = try trackingID(schema) else { return }
+        try db.execute(sql: "DELETE FROM snapsync_changes WHERE dataset = ? AND seq <= ?", arguments: [id, sequence])
+        // The origin of later changes was determined against the version before this one.
+        try db.execute(sql: "UPDATE snapsync_changes SET isNew = \(TrackedOrigin.unknown) WHERE dataset = ?", arguments: [id])
+        try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])
+        try transaction.rowids.setCompared(schema)
+    }
+
+    // MARK: - Queries of the tracked changes
+
+    /// Whether the instant of a tracked edit differs from the instant that the applied version gives the entity. Then a commit changes at least
+    /// the version's instants.
+    package func hasNewInstants(of schema: DatasetSchema) throws -> Bool {
+        guard let id = try trackingID(schema) else { return false }
+        let table = schema.table.sqlIdentifier, key = schema.keySQL
+        return try Bool.fetchOne(
+            db,
+            sql: """
+                SELECT EXISTS (SELECT 1 FROM snapsync_changes c JOIN \(table) t ON \(key.matches("t", "c.key"))
+                    WHERE c.dataset = ?1 AND c.state < \(TrackedState.deleted) AND c.at IS NOT \(PublishedChanges.instant(of: schema)))
+                """, arguments: [id]) ?? false
+    }
+
+    /// The instant of an entity on this device: that of its tracked change, else of the applied version, else its own timestamp. Nil if there is
+    /// no row.
+    package func instant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
+        if let change = try change(of: key, in: schema) { return change.instant }
+        if let applied = try transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) { return applied }
+        return try transaction.rows.ownInstant(of: key, in: schema)
+    }
+
+    /// Whether the table has rows without a tracked change; the log must have been consolidated.
+    package func hasUntrackedRows(of schema: DatasetSchema) throws -> Bool {
+        guard let id = try trackingID(schema) else { return try transaction.rows.hasRows(schema) }
+        return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 \(untrackedRows(of: schema)))", arguments: [id]) ?? false
+    }
+
+    /// Whether the dataset has tracked changes; the log must have been consolidated.
+    package func hasChanges(of schema: DatasetSchema) throws -> Bool {
+        guard let id = try trackingID(schema) else { return false }
+        return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?)", arguments: [id]) ?? false
+    }
+
+    /// The tracked changes whose keys lie in a range, in key order. With `onlyKept`, only those that ``MergeTable/keep(of:in:)`` marked.
+    package func changes(of schema: DatasetSchema, in range: KeyRange, onlyKept: Bool = false) throws -> [TrackedChange] {
+        guard let id = try trackingID(schema) else { return [] }
+        var conditions = ["dataset = ?1"]
+        if onlyKept { conditions.append("wins = \(MergeDecision.kept)") }
+        if range.first != nil { conditions.append("key >= ?2") }
+        if range.next != nil { conditions.append("key < ?3") }
+        let statement = try KeyedStatement(
+            db, "SELECT \(TrackedChange.columns) FROM snapsync_changes WHERE \(conditions.joined(separator: " AND ")) ORDER BY key")
+        switch (range.first, range.next) {
+        case (nil, nil): try statement.bind(.integer(id))
+        case (let first?, nil): try statement.bind(.integer(id), .key(first))
+        case (let first, let next?): try statement.bind(.integer(id), first.map { .key($0) } ?? .null, .key(next))
+        }
+        var changes: [TrackedChange] = []
+        while try statement.step() {
+            if let change = TrackedChange(statement) { changes.append(change) }
+        }
+        return changes
+    }
+
+    /// The keys in a range that were touched since the applied version, consolidated or not.
+    package func touchedKeys(of schema: DatasetSchema, in range: KeyRange) throws -> Set<EntityKey> {
+        guard let id = try trackingID(schema) else { return [] }
+        var keys = Set(try changes(of: schema, in: range).map(\.key))
+        let notes = try KeyedStatement(
+            db, "SELECT DISTINCT \(schema.keySQL.unlogged("key")) FROM snapsync_log WHERE dataset = ? AND kind <> \(LogEntryKind.overwritten)"
+        ).bind(.integer(id))
+        while try notes.step() {
+            guard let key = notes.key(0), range.contains(key) else { continue }
+            keys.insert(key)
+        }
+        return keys
+    }
+
+    /// The tracked change of one entity; nil if there is none. The log must have been consolidated.
+    package func change(of key: EntityKey, in schema: DatasetSchema) throws -> TrackedChange? {
+        guard let id = try trackingID(schema) else { return nil }
+        let statement = try KeyedStatement(db, "SELECT \(TrackedChange.columns) FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(
+            .integer(id), .key(key))
+        defer { statement.end() }
+        return try statement.step() ? TrackedChange(statement) : nil
+    }
+
+    /// The number of tracked changes; counting stops at `limit`. The log must have been consolidated.
+    package func count(of schema: DatasetSchema, upTo limit: Int) throws -> Int {
+        guard let id = try trackingID(schema) else { return 0 }
+        return try Int.fetchOne(
+            db, sql: "SELECT count(*) FROM (SELECT 1 FROM snapsync_changes WHERE dataset = ? LIMIT ?)", arguments: [id, limit]) ?? 0
+    }
+
+    /// When an entity was last changed or deleted, according to the tracked changes and the applied version. The log must have been consolidated.
+    package func knownInstant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
+        guard let id = try trackingID(schema) else { return nil }
+        return try KeyedStatement(db, Self.knownInstantQuery).bind(.integer(id), .key(key)).integer().map(Instant.init(microseconds:))
+    }
+
+    /// The latest instant of a tracked change of any dataset; nil if there is none.
+    package func latestInstant() throws -> Instant? {
+        try KeyedStatement(db, "SELECT max(at) FROM snapsync_changes").integer().map(Instant.init(microseconds:))
+    }
+
+    /// Whether every change of a dataset since the applied version is tracked. Does not read the changes.
+    package func isComplete(of schema: DatasetSchema) throws -> Bool {
+        // Triggers cannot follow some tables. Runs compare all rows of such a table, and track the differences like other changes.
+        guard try transaction.tracking.hasTables(), let id = try trackingID(schema), try UniqueKey.others(db, schema) != nil else { return false }
+        return try KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() ?? 0 != 0
+    }
+
+    /// Whether any entity of a dataset was changed since the applied version, in the log or in the tracked changes. Stops at the first one found.
+    package func isTouched(_ schema: DatasetSchema) throws -> Bool {
+        guard let id = try trackingID(schema) else { return false }
+        if try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?)").bind(.integer(id)).integer() == 1 { return true }
+        guard try hasEntries([schema]) else { return false }
+        let key = schema.keySQL
+        return try KeyedStatement(
+            db,
+            """
+            SELECT EXISTS (SELECT 1 FROM snapsync_log l
+                WHERE dataset = ?1 AND kind <> \(LogEntryKind.overwritten) AND (kind <> \(LogEntryKind.mayBeReplaced)
+                    OR NOT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) t WHERE \(key.matches("t", key.unlogged("l.key"))))))
+            """
+        ).bind(.integer(id)).integer() == 1
+    }
+
+    /// A summary of a dataset's changes, in the log and in the tracked changes.
+    package func summary(of schema: DatasetSchema) throws -> TrackedChanges {
+        guard try transaction.tracking.hasTables(), let id = try trackingID(schema) else { return TrackedChanges(isComplete: false, count: 0, lastSequence: 0) }
+        let isComplete = try isComplete(of: schema)
+        let table = schema.table.sqlIdentifier, key = schema.keySQL
+        let count =
+            try KeyedStatement(
+                db,
+                """
+                SELECT (SELECT count(*) FROM snapsync_changes WHERE dataset = ?1) + (
+                    SELECT count(DISTINCT \(key.unlogged("key"))) + ifnull(max(key IS NULL), 0) FROM snapsync_log l
+                    WHERE dataset = ?1 AND kind <> \(LogEntryKind.overwritten) AND (kind <> \(LogEntryKind.mayBeReplaced) OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", key.unlogged("l.key")))))
+                    AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = \(key.unlogged("l.key"))))
+                """
+            ).bind(.integer(id)).integer() ?? 0
+        let last = try lastEntry()
+        return TrackedChanges(isComplete: isComplete, count: Int(count), lastSequence: last)
+    }
+
+    /// Whether there is a tracked deletion that the applied version does not have with the same instant.
+    package func hasNewDeletions(of schema: DatasetSchema) throws -> Bool {
+        guard let id = try trackingID(schema) else { return false }
+        return try Bool.fetchOne(
+            db,
+            sql: """
+                SELECT EXISTS (SELECT 1 FROM snapsync_changes c WHERE dataset = ?1 AND state = \(TrackedState.deleted)
+                    AND NOT EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = ?1 AND t.key = c.key AND t.at = c.at))
+                """, arguments: [id]) ?? false
+    }
+
+    /// When the entity of dataset ?1 with key ?2 was last changed or deleted, as far as this device knows. A mark can be tracked on top of an
+    /// entity that the version changed later than the mark; hence the max.
+    static let knownInstantQuery = """
+        SELECT coalesce(
+            (SELECT max(c.at, ifnull((SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2), c.at)) FROM snapsync_changes c WHERE dataset = ?1 AND key = ?2),
+            (SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2), (SELECT at FROM snapsync_tombstones WHERE dataset = ?1 AND key = ?2))
+        """
+}
+
+/// A row's timestamp as a log entry stores it.
+enum LoggedStamp: Hashable {
+    case text([UInt8])
+    case integer(Int64)
+    case real(Double)
+
+    /// Nil for NULL.
+    init?(_ value: ColumnValue) {
+        switch value {
+        case .text(let bytes): self = .text(Array(bytes))
+        case .integer(let integer): self = .integer(integer)
+        case .real(let real): self = .real(real)
+        default: return nil
+        }
+    }
+
+    func instant(_ unit: TimestampUnit?) -> Instant? {
+        switch self {
+        case .text(let bytes): bytes.withUnsafeBytes { RowInstant.instant(of: .text($0), unit) }
+        case .integer(let integer): RowInstant.instant(of: .integer(integer), unit)
+        case .real(let real): RowInstant.instant(of: .real(real), unit)
+        }
+    }
 }

@@ -1,6 +1,8 @@
 package import CloudStore
 package import CommitLog
+import DirectoryCloud
 import LocalStore
+import ObjectCloud
 import SnapshotModel
 import SnapshotVersions
 import StrictText
@@ -115,5 +117,15 @@ struct SignedZoneCloud: CloudDatabaseDecorator {
     private final class SavedKnowledge: Sendable {
         let value: Mutex<ZoneKnowledge>
         init(_ knowledge: ZoneKnowledge) { value = Mutex(knowledge) }
+    }
+}
+
+extension CloudDatabase {
+    /// The backend as one whose zones can be signed; nil if it has no signatures.
+    package var signing: (any SigningCloud)? {
+        // A cast to a protocol reads all conformances of the program at every start, so first ask for the classes.
+        if let directory = self as? DirectoryCloud { return directory }
+        if let bucket = self as? ObjectCloud { return bucket }
+        return self as? any SigningCloud
     }
 }

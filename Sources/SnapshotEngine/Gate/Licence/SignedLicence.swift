@@ -1,7 +1,7 @@
 public import CloudStore
 public import Foundation
 import SnapshotVersions
-import StrictText
+public import StrictText
 
 /// Writes and checks the bytes of a licence file: a licence and its signature.
 ///
@@ -70,4 +70,22 @@ public enum SignedLicence {
 
     /// Returns the signed bytes: the licence after a header that names its kind, so that nothing else signed with the key can pass for a licence.
     private static func signed(_ payload: Data) -> [UInt8] { Array("snapsync-licence \(version)\n".utf8) + Array(payload) }
+}
+
+/// A vendor's signed statement that a user may sync with a product, and until when.
+public struct Licence: Hashable, Sendable, Codable {
+    /// The product, for example the application's container identifier. A licence for one product does not count for another.
+    public let product: String
+    /// The name of the holder, for display.
+    public let holder: String
+    public let issuedAt: Instant
+    /// When the licence ends; nil if it does not.
+    public let validUntil: Instant?
+
+    public init(product: String, holder: String, issuedAt: Instant = .now, validUntil: Instant? = nil) {
+        self.product = product
+        self.holder = holder
+        self.issuedAt = issuedAt
+        self.validUntil = validUntil
+    }
 }
