@@ -2,7 +2,7 @@ public import CloudStore
 import DirectoryCloud
 package import LocalStore
 public import Logging
-public import ObjectCloud
+package import ObjectCloud
 import SnapshotFormat
 public import SnapshotModel
 import SnapshotVersions

@@ -1,6 +1,6 @@
 import Foundation
 import LocalStore
-public import SnapshotModel
+package import SnapshotModel
 import SnapshotVersions
 import StrictText
 
