@@ -58,6 +58,9 @@ class Device:
             self.journal |= {(key, c, v) for c, v in entry.values.items() if values[c] != v}    # nobody here had seen that row
         changed = {None} if values is None else set(table.columns) if old is None else table.group(c for c in values if values[c] != old[c])
         earlier = [edit for _, edit in self.entries if edit.key == key]
+        if old is not None:             # a value that waits for its answer and is not shown, because it does not fit
+            self.journal |= {(key, c, e.values[c]) for e in consolidated(earlier) if e.values for c in e.changed
+                             if e.values[c] != old[c] and (c in changed or values is None or e.born != there.born)}
         known = max([e.at for e in (entry, *earlier) if e], default=-self.slot)
         at = max(clock if stamp is None else min(stamp, clock), known + self.slot)
         instants = dict.fromkeys(changed, at)
