@@ -39,7 +39,7 @@ SECTIONS = -Xswiftc -Xfrontend -Xswiftc -function-sections
 # Libraries are not looked for beside the program: whoever may write there could exchange them, and each start asked in vain.
 STATIC = -c release --static-swift-stdlib --disable-local-rpath --scratch-path .build-static $(SECTIONS) $(LINK)
 
-.PHONY: libraries start-order help setup build demo man test test-page test-transports test-ceph torture oracle fuzz faults sanitize coverage bench install deb dist test-deb docs clean
+.PHONY: libraries start-order help setup build demo man test test-page test-transports test-ceph torture oracle model fuzz faults sanitize coverage bench install deb dist test-deb docs clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -67,6 +67,7 @@ torture: export SNAPSYNC_OPTIMISED = 1
 test: setup libraries ## build and run all tests
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
 	@Scripts/seed_faults.py --check
+	@Tests/Model/model.sh sample
 	$(SWIFT) build $(QUICK) --build-tests --explicit-target-dependency-import-check=error
 	@Scripts/link_static.sh "$(SWIFT)c" "$$($(SWIFT) build $(QUICK) --show-bin-path)" $(filter-out -Xswiftc,$(LINK)) -Xlinker -no-pie
 	$(SWIFT) test --skip-build $(QUICK)
@@ -101,6 +102,11 @@ torture: setup ## thousands of random histories, eight processes that are killed
 man: ## write docs/man and docs/cli.md from what the built command says of itself; a test compares
 	$(SWIFT) build $(QUICK) --product snapsync
 	@Scripts/manual.py "$$($(SWIFT) build $(QUICK) --show-bin-path)/snapsync" docs/man docs/cli.md
+
+# Without DEPTH, a sample. DEPTH=6: all histories of six steps, more random ones, every interleaving of the log (which needs spin), and mutants.
+DEPTH ?= quick
+model: ## check the rules of merging and the log, without building (about half a minute; DEPTH=6: everything, about an hour)
+	@Tests/Model/model.sh $(DEPTH)
 
 oracle: build ## random histories against a model written from the documents (HISTORIES=2000 of each KIND=peers|writer|edits|all, SEED=, JOBS=2); prints and shrinks failures
 	@python3 Tests/Oracle/oracle.py --command "$$($(SWIFT) build -c release --show-bin-path)/snapsync" --kind $(KIND) --histories $(HISTORIES) --jobs $(JOBS) \

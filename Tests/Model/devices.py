@@ -28,7 +28,7 @@ class Device:
         self.slot = slot            # 1 to 999: by how many microseconds an edit is later than what it replaces, if the clock is not
         self.stricter = stricter or {}      # table -> Stricter: constraints that only this device's own table has
         self.head, self.version = EMPTY, 0
-        self.entries = []           # [number or None, Edit]: edits that no version has answered; a number if they were handed over
+        self.entries = []           # [number, Edit]: edits that no version has answered. None: new; 0: in a commit that lost its race
         self.number = 0
         self.journal = set()        # what lost: (key, column, value)
         self.intent = None          # (version, commit, losses): what this device was about to publish
@@ -74,7 +74,7 @@ class Device:
         else:
             born = there.born if there else at
         edit = Edit(key, seen(entry) if there or not isinstance(entry, Row) else None, instants, values, born)
-        if earlier and self.last(key)[0] is None:
+        if earlier and not self.last(key)[0]:
             previous = self.last(key)
             self.entries.remove(previous)
             if values is None and previous[1].inserts and previous[1].base is None:
@@ -115,9 +115,9 @@ class Device:
         entries, self.entries = self.entries, []
         for number, edit in entries:
             rest = None
-            if number is None and not self.publishes:
+            if not number and not self.publishes:
                 edit, rest = permitted(self.schema, edit)
-            if edit and number is None:
+            if edit and not number:
                 # By the clock: a device that is restored or set up again does not use a number twice.
                 number = self.number = max(self.number + 1, self.head.answered.get(self.name, 0) + 1, clock)
             self.entries += [[number, edit]] if edit else []
@@ -134,19 +134,20 @@ class Device:
             self.intent = None
         decided = commit.answered.get(self.name, 0)
         settled = consolidated(edit for number, edit in self.entries if number and number <= decided)
-        self.entries = [[None if self.publishes else number, edit] for number, edit in self.entries if not number or number > decided]
+        self.entries = [[0 if self.publishes and number else number, edit] for number, edit in self.entries if not number or number > decided]
         for edit in settled:
             self.journal |= self.refused(commit, edit)
             self.entries += [[None, parent] for parent in self.parents_for(commit, edit, had)]
         edits = consolidated(edit for _, edit in self.entries)
         standing, losses = self.rebase(commit, edits, had)
+        attempted = {edit.key for number, edit in self.entries if number == 0}
         waiting = self.handed_over()        # the answer decides about these; the others are edits of this version from now on
         self.journal |= losses.later | {loss for loss in losses.replaced | losses.misfits if loss[0] not in waiting}
         self.entries = [entry for entry in self.entries if entry[1].key in waiting]
         for edit in standing:
             if edit.key not in waiting:
                 there = commit.rows.get(edit.key)
-                self.entries.append([None, edit._replace(base=there.instants) if isinstance(there, Row) and not edit.inserts else edit])
+                self.entries.append([0 if edit.key in attempted else None, edit._replace(base=there.instants) if isinstance(there, Row) and not edit.inserts else edit])
         self.head, self.version = commit, version
         if self.stricter:
             self.fit_own_table({key for key in had if shown(had[key])} - self.apart)

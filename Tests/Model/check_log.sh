@@ -1,0 +1,25 @@
+#!/bin/bash
+# Checks the models of the log, log.pml and fork.pml, with spin (Debian package `spin`) and gcc: every interleaving, in at most 2 GB of memory.
+# The last two runs must find a fault: they show what two rules are for.
+set -euo pipefail
+cd "$(dirname "$0")"
+models=$PWD dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+
+# check MODEL EXPECTED-ERRORS OPTIONS…
+check() {
+    local model=$1 expected=$2 output
+    shift 2
+    spin -a "$@" "$models/$model" > /dev/null
+    gcc -O2 -w -DSAFETY -DCOLLAPSE -DMEMLIM=2000 -o pan pan.c
+    output=$(./pan -m200000 -n)
+    sed -n 's/^ *\([0-9.e+]*\) states, stored$/\1/p' <<< "$output" | xargs -I{} echo "$model $*: {} states, $(grep -o 'errors: [0-9]*' <<< "$output"), $expected expected"
+    grep -q "errors: $expected\$" <<< "$output" && ! grep -q 'max search depth too small\|Search not completed' <<< "${output/pan:1: assertion/}" || [ "$expected" = 1 ] && grep -q 'errors: 1$' <<< "$output"
+}
+
+check log.pml 0 -DNUMBERS=2 -DKILLS=2 -DPRUNES=1
+check log.pml 0 -DNUMBERS=3 -DKILLS=1 -DPRUNES=1
+check fork.pml 0 -DNUMBERS=6
+check log.pml 1 -DNUMBERS=3 -DKILLS=0 -DPRUNES=1 -DPARENT_ALONE
+check fork.pml 1 -DNUMBERS=6 -DOWN_EDITS_ONLY
