@@ -157,6 +157,39 @@ for deletes in (False, True):
     z.sync(z.b, z.a)
     assert z.row(TASK)["text"] == "another" and ((TASK, "text", "old, edited") in z.b.journal) == (not deletes)
 
+# A change of a key is a deletion and an insertion. A later edit of the old key returns the old row, held if its UNIQUE value went to the new key.
+z = Zone()
+z.delete(z.a, TASK)
+z.write(z.a, ("task", 7), text="sweep", list="home")
+name = z.a.table[HOME]["name"]
+z.a.write(HOME, None, z.now)
+z.write(z.a, OTHER, name=name)
+z.write(z.a, ("task", 7), list="other")
+z.write(z.b, TASK, done=1)
+z.write(z.b, HOME, color="blue")
+z.sync(z.a, z.b, z.a)
+assert z.row(OTHER)["name"] == "home" and z.row(HOME) == "held" and z.row(("task", 7))["list"] == "other" and z.row(TASK) == "held"
+
+# A reader that is set up again under its old name: an answer to its earlier life decides none of its new edits.
+z = Zone()
+z.write(z.reader, TASK, done=1)
+z.sync(z.a, reader=z.message(z.reader))
+again = Device("reader", SCHEMA, False)
+z.sync(again)
+z.write(again, TASK, text="wipe")
+z.sync(z.a, reader=z.message(again))
+z.sync(again)
+assert z.row(TASK)["text"] == "wipe" and not again.entries
+
+# A tombstone that was dropped: an edit from before the horizon loses, an insertion comes in.
+z = Zone()
+z.write(z.b, TASK, text="mop")
+z.write(z.b, ("task", 2), text="new", list="home")
+z.delete(z.a, TASK)
+assert z.a.publish(z.log, {}, z.now, horizon=z.now) and TASK not in z.log[-1].rows
+z.sync(z.b, z.a)
+assert z.row(TASK) is None and (TASK, "text", "mop") in z.b.journal and z.row(("task", 2))["text"] == "new"
+
 # The application inserts under the key of a held row: its row replaces the held one, which goes to the journal.
 z = Zone()
 z.write(z.a, ("list", "A"), name="work")
