@@ -16,30 +16,10 @@ JOBS ?= 2
 TARGET ?= all
 RUNS ?= 1000000
 
-# Without the names that only a plug-in asks for, which cost each start of the program. At a random address, as what reads other people's
-# files should be: a fixed one (-Xlinker -no-pie) saves half a millisecond more.
-#
-# Generic types are asked for by calls: by their names, Swift's runtime looks through the program's 10,000 conformances for each of them. And the C++
-# library is part of the program: loading it is a third of a start. The linker prefers the shared one in any directory that has both. Of the data of
-# ICU, which comes with Foundation, 3 MB of 34 are taken (Scripts/icu_data.py).
-#
-# Swift's own linker, lld, takes half of gold's time and writes the addresses that a start adjusts in two bits each instead of 24 bytes: 40 page
-# faults of 1,130 less, and 3 MB. glibc reads that since 2.36. It leaves out the tables for unwinding the stack, which nothing in the program uses,
-# with the library that reads them, and places the functions of small runs together (Scripts/start_order.py). For that, and to leave out what
-# nothing calls, each function of an installed program is a section of its own.
-LIBRARIES = $(CURDIR)/.build-static/libraries
-ICU_DATA = $(shell cat "$(LIBRARIES)/icu_data.options" 2>/dev/null)
-LLD = $(shell if [ -x "$$(dirname "$$(readlink -f "$$(command -v $(SWIFT))")")/ld.lld" ]; then echo -Xswiftc -use-ld=lld; fi)
-RELR = $(shell getconf GNU_LIBC_VERSION 2>/dev/null | awk '{split($$2, v, "."); if (v[1] > 2 || v[2] >= 36) print "-Xlinker -z -Xlinker pack-relative-relocs"}')
-PLAIN = -Xlinker --no-export-dynamic -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors $(LLD)
-PLACED = -Xswiftc -Xclang-linker -Xswiftc -static-libgcc $(addprefix -Xlinker ,$(CURDIR)/Scripts/no_unwind_tables.ld --no-eh-frame-hdr --symbol-ordering-file=$(ORDER) --no-warn-symbol-ordering)
-ORDER = $(CURDIR)/Scripts/start_order.txt
-LINK ?= $(PLAIN) $(if $(LLD),$(RELR) $(ICU_DATA) $(PLACED)) -Xswiftc -L$(LIBRARIES)
-SECTIONS = -Xswiftc -Xfrontend -Xswiftc -function-sections
-# Libraries are not looked for beside the program: whoever may write there could exchange them, and each start asked in vain.
-STATIC = -c release --static-swift-stdlib --disable-local-rpath --scratch-path .build-static $(SECTIONS) $(LINK)
+# The program looks for no library beside itself: whoever may write there could exchange it.
+STATIC = -c release --static-swift-stdlib --disable-local-rpath --scratch-path .build-static
 
-.PHONY: libraries start-order help setup build demo man test test-page test-transports test-ceph torture oracle model fuzz faults sanitize coverage bench install deb dist test-deb docs clean
+.PHONY: help setup build demo man test test-page test-transports test-ceph torture oracle model fuzz faults sanitize coverage bench install deb dist test-deb docs clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -50,11 +30,9 @@ setup: ## install the system libraries that are missing
 build: setup ## build the command, optimised
 	$(SWIFT) build -c release --product snapsync
 
-# A release without Swift's optimiser, in a directory of its own. C code is optimised, and the parser of arguments does not check each command's
-# options at every start, as it does in a debug build: that was half of what a short command of the tests cost. Tables for debuggers are a
-# sixth of the building; `DEBUG_INFO=dwarf make test` has them.
-DEBUG_INFO ?= none
-QUICK = -c release -debug-info-format $(DEBUG_INFO) -Xswiftc -Onone -Xswiftc -enable-testing --scratch-path .build-test $(PLAIN)
+# For the tests, which start the command thousands of times: without Swift's optimiser, and without the checks of a debug build, which are half of a
+# short command.
+QUICK = -c release -debug-info-format none -Xswiftc -Onone -Xswiftc -enable-testing -Xswiftc -use-ld=lld --scratch-path .build-test
 
 demo: setup ## the main job, step by step, on made-up data; builds without optimisation, in a third of the time
 	$(SWIFT) build $(QUICK) --product snapsync
@@ -64,12 +42,12 @@ demo: setup ## the main job, step by step, on made-up data; builds without optim
 OPTIMISED = --scratch-path .build-test -Xcc -O2
 torture: export SNAPSYNC_OPTIMISED = 1
 
-test: setup libraries ## build and run all tests
+test: setup ## build and run all tests
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
 	@Scripts/seed_faults.py --check
 	@Tests/Model/model.sh sample
 	$(SWIFT) build $(QUICK) --build-tests --explicit-target-dependency-import-check=error
-	@Scripts/link_static.sh "$(SWIFT)c" "$$($(SWIFT) build $(QUICK) --show-bin-path)" $(filter-out -Xswiftc,$(LINK)) -Xlinker -no-pie
+	@Scripts/link_static.sh "$(SWIFT)c" "$$($(SWIFT) build $(QUICK) --show-bin-path)"
 	$(SWIFT) test --skip-build $(QUICK)
 
 test-page: ## open the page of `snapsync report` in Chromium, which is installed if it is missing; keeps screenshots in .build/pages
@@ -126,20 +104,13 @@ sanitize: setup ## run the suites with concurrency under ThreadSanitizer (SUITES
 coverage: setup ## line coverage of the library by its tests, every module and the whole; fails below 90 %
 	@Scripts/coverage.sh
 
-bench: setup libraries ## ours, as installed, and its competitors in turn; prints ratios and goals (ONLY=datasets, small, sealed or cloud: one part; ONLY=scale: many peers, readers, zones and versions, simulated; ONLY=bucket; ONLY=readers: 2,000 readers)
-	@LINK="$(SECTIONS) $(LINK)" Benchmarks/run.sh
+ROWS ?= 1000000
+BEFORE ?=
+bench: setup ## the program that `make install` makes beside the shell's tools, and beside an earlier program (BEFORE=/path/to/snapsync, ROWS=1000000)
+	@$(MAKE) --no-print-directory install DESTDIR="$(CURDIR)/build/bench" PREFIX=/usr
+	@Benchmarks/bench.py build/bench/usr/bin/snapsync --rows $(ROWS) $(addprefix --before ,$(BEFORE))
 
-# The C++ library in a directory that has the archive alone; without the archive, the program uses the shared library. And the part of ICU's data.
-libraries:
-	@mkdir -p "$(LIBRARIES)"
-	@archive="$$(clang -print-file-name=libstdc++.a)"; if [ -f "$$archive" ]; then ln -sf "$$archive" "$(LIBRARIES)/"; fi
-	@Scripts/icu_data.py "$(SWIFT)" "$(LIBRARIES)"
-
-start-order: setup libraries ## write Scripts/start_order.txt anew: the functions that the linker places together; takes a minute and valgrind
-	$(SWIFT) build $(STATIC) --product snapsync
-	@Scripts/start_order.py "$$($(SWIFT) build $(STATIC) --show-bin-path)/snapsync" "$(ORDER)"
-
-install: setup libraries ## install snapsync, its manual pages and completions for bash, zsh and fish into PREFIX (default /usr/local)
+install: setup ## install snapsync, its manual pages and completions for bash, zsh and fish into PREFIX (default /usr/local)
 	$(SWIFT) build $(STATIC) --product snapsync
 	install -d "$(DESTDIR)$(PREFIX)/bin"
 	install -s -m 755 "$$($(SWIFT) build $(STATIC) --show-bin-path)/snapsync" "$(DESTDIR)$(PREFIX)/bin/snapsync"

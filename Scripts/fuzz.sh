@@ -49,14 +49,14 @@ for file in $shared; do sources="$sources Tests/Fuzz/$file.swift"; done
 
 # What the optimised build made: Crypto and the parts in C. FUZZ_BUILD names another build's directory.
 built=${FUZZ_BUILD:-$(swift build -c release --show-bin-path)}
-{ [ -e "$built/Modules/CryptoExtras.swiftmodule" ] && [ -e "$built/CLoader.build" ] &&
+{ [ -e "$built/Modules/CryptoExtras.swiftmodule" ] &&
     [ "$built/CLinux.build/CLinux.c.o" -nt Sources/CLinux/CLinux.c ]; } ||
     for target_of_build in SnapshotFormat DirectoryCloud; do swift build -c release --target "$target_of_build"; done
 out=.build/fuzz
 mkdir -p "$out" "$out/finds" "$out/corpus/$target"
 
 house="-swift-version 6 -enable-upcoming-feature ExistentialAny -enable-upcoming-feature InternalImportsByDefault -enable-upcoming-feature MemberImportVisibility"
-flags="-O -g -use-ld=lld -sanitize=fuzzer,address -parse-as-library -enable-testing -package-name snapshotsync -I $out -I $built/Modules -I Sources/CZlib"
+flags="-O -g -use-ld=lld -sanitize=fuzzer,address -parse-as-library -enable-testing -package-name snapshotsync -I $out -I $built/Modules -I Sources/CZlib -I Sources/CIsal"
 for map in "$built"/*.build/module.modulemap; do flags="$flags -Xcc -fmodule-map-file=$map"; done
 for folder in .build/checkouts/swift-crypto/Sources/*/include; do flags="$flags -Xcc -I$folder"; done
 
@@ -78,7 +78,7 @@ for module in $modules; do
 done
 if [ ! -e "$out/dependencies.a" ] || [ Scripts/fuzz.sh -nt "$out/dependencies.a" ] || [ "$built/CLinux.build/CLinux.c.o" -nt "$out/dependencies.a" ]; then
     rm -f "$out/dependencies.a"
-    find "$built"/Crypto.build "$built"/CryptoExtras.build "$built"/SwiftASN1.build "$built"/CryptoBoringWrapper.build "$built"/CCrypto*.build "$built"/CXKCP*.build "$built"/CLinux.build "$built"/CIsal.build "$built"/CLoader.build \
+    find "$built"/Crypto.build "$built"/CryptoExtras.build "$built"/SwiftASN1.build "$built"/CryptoBoringWrapper.build "$built"/CCrypto*.build "$built"/CXKCP*.build "$built"/CLinux.build \
         -name '*.o' -print0 2>/dev/null | xargs -0 ar rcs "$out/dependencies.a"
 fi
 stale=0
@@ -86,7 +86,7 @@ stale=0
 for file in $sources $objects; do [ ! "$file" -nt "$out/fuzz-$target" ] || stale=1; done
 if [ $stale = 1 ] || [ ! -e "$out/fuzz-$target" ]; then
     # shellcheck disable=SC2086
-    swiftc -swift-version 5 $flags -module-name "fuzz_$target" $sources $objects "$out/dependencies.a" -lz -lstdc++ -o "$out/fuzz-$target"
+    swiftc -swift-version 5 $flags -module-name "fuzz_$target" $sources $objects "$out/dependencies.a" -lz -lisal -lstdc++ -o "$out/fuzz-$target"
 fi
 python3 Tests/Fuzz/seeds.py Fixtures "$out/corpus"
 

@@ -62,7 +62,7 @@ Architecture: $architecture
 Maintainer: $maintainer
 Installed-Size: $(du -sk --exclude=DEBIAN "$stage" | cut -f1)
 Depends: $depends
-Recommends: libcurl4, libexpat1, ca-certificates, libisal2
+Recommends: ca-certificates
 Suggests: jq, sqlite3
 Section: utils
 Priority: optional

@@ -14,8 +14,7 @@ need() { # need PACKAGE TEST...: the package, and a command that succeeds where 
     "$@" >/dev/null 2>&1 || missing+=("$package")
 }
 need zlib1g-dev test -e /usr/include/zlib.h
-# Not every machine has it; then zlib does its work.
-case "$(uname -m)" in x86_64 | aarch64) need libisal-dev test -e /usr/include/isa-l.h ;; esac
+need libisal-dev test -e /usr/include/isa-l.h
 need libcurl4-openssl-dev command -v curl-config
 need libexpat1-dev test -e /usr/include/expat.h
 need libsqlite3-dev test -e /usr/include/sqlite3.h

@@ -17,8 +17,7 @@ package struct HistoryPublisher<Store: HistoryStore> {
 
     /// Makes the commit that would follow `token`. If a checkpoint is due, writes it first.
     package func prepare(_ draft: CommitDraft, after token: ChangeToken?) throws -> PreparedCommit {
-        // A recently read copy of the token's commit suffices here: ``publish(_:)`` reads it again after placing the new commit.
-        let log = try token.map { try reader.log(after: $0, takesRecent: true) } ?? ReplayedHistory(of: history)
+        let log = try token.map { try reader.log(after: $0) } ?? ReplayedHistory(of: history)
         if let deletion = log.deletion, draft.zoneEvent != .created || deletion.successor != nil { throw deletion.error(in: history.zone) }
         if log.deletion == nil, draft.zoneEvent == .created {
             throw CloudError(.invalidArguments, at: "\(history.zone)", "the zone is there already")
@@ -106,9 +105,7 @@ package struct HistoryPublisher<Store: HistoryStore> {
             return wanted
         }
         let last = log.checkpoint?.number ?? 0
-        // Writing a checkpoint takes many requests in a remote store. While other devices are publishing at the same time, it is put off.
-        let interval = store.isContended ? 8 * CheckpointDocument.interval : CheckpointDocument.interval
-        guard let token = log.token, token.number - last >= interval else { return log.checkpoint }
+        guard let token = log.token, token.number - last >= CheckpointDocument.interval else { return log.checkpoint }
         let folded = try reader.log(at: token.number)
         guard folded.token == token, let bytes = try folded.checkpointBytes(), bytes.count <= CheckpointDocument.byteLimit else {
             return log.checkpoint

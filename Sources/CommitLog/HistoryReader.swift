@@ -22,10 +22,7 @@ package struct HistoryReader<Source: HistorySource> {
         try source.forEachCommit(from: token.number + 1) { found.append(try VerifiedCommit($0, number: token.number + 1 + found.count, of: history)) }
         // Check the token's commit after the probes, not before. If it were pruned in between, the probes would find nothing, which looks
         // like "nothing new".
-        if found.isEmpty, try isTheEnd(token) { return ZoneChanges(base: [], commits: [], token: token) }
-        // A publisher may use its cached copy of the token's commit if it saw that commit as the newest less than half a day ago: no commit
-        // that young is pruned, so the probes find its successors.
-        var log = try log(after: token, bytes: source.commitBytesToPublish(after: token))
+        var log = try log(after: token)
         if !found.isEmpty { try provideMembers(to: &log) }
         let commits = try found.map { try log.append($0) }
         if !commits.isEmpty {
@@ -38,27 +35,6 @@ package struct HistoryReader<Source: HistorySource> {
         if let deletion = log.deletion { throw deletion.error(in: history.zone) }
         return ZoneChanges(base: [], commits: commits, token: log.token)
     }
-
-    /// Whether the token's commit is still there with the same bytes, has no zone event, and requires no feature beyond those of a signed
-    /// zone.
-    ///
-    /// The commit's other content was verified when the token was made from its hash. Only these two keys are checked again, because the
-    /// device may run another version of the program by now. A key could hide from the search for its bytes in an escape such as `\u0072`,
-    /// so bytes with such an escape are not accepted here.
-    private func isTheEnd(_ token: ChangeToken) throws -> Bool {
-        guard let bytes = try source.commitBytesToPublish(after: token) ?? source.knownCommitBytes(token.number), ContentHash.of(bytes) == token.hash else {
-            return false
-        }
-        if source.ends.isPlain(token, of: history) { return true }
-        guard !bytes.holds("\\u"), !bytes.holds("\"zoneEvent\""), bytes.holds("\"requires\"") == history.isSigned,
-            !history.isSigned || bytes.holds(signedRequirements)
-        else { return false }
-        source.ends.rememberPlain(token, of: history)
-        return true
-    }
-
-    /// The `requires` member of a commit that requires only the features of a signed zone. A key is in the document only once.
-    private var signedRequirements: String { "\"requires\":[\(history.requirements.map { "\"\($0)\"" }.joined(separator: ","))]" }
 
     /// Gives the members as of the log's commit to a log that started at a commit without knowing them.
     ///
@@ -111,13 +87,9 @@ package struct HistoryReader<Source: HistorySource> {
 
     /// Returns a log that continues from the token's commit, after reading that commit and comparing its hash with the token.
     ///
-    /// - Parameters:
-    ///   - takesRecent: whether a copy that was read a moment ago suffices.
-    ///   - known: the commit's bytes, if the caller has them; then the store is not read.
     /// - Throws: ``CloudError`` with `.changeTokenExpired`, `.rolledBack` or `.damaged`.
-    func log(after token: ChangeToken, takesRecent: Bool = false, bytes known: [UInt8]? = nil) throws -> ReplayedHistory {
-        let recent = known ?? (takesRecent ? source.recentCommitBytes(token.number) : nil)
-        guard let bytes = try recent ?? source.commitBytes(token.number) else { throw try absence(of: token) }
+    func log(after token: ChangeToken) throws -> ReplayedHistory {
+        guard let bytes = try source.commitBytes(token.number) else { throw try absence(of: token) }
         if let end = source.ends.end(at: token, of: history), ContentHash.of(bytes) == token.hash { return end }
         let commit = try VerifiedCommit(bytes, number: token.number, of: history, knowing: token)
         guard commit.commit.token == token else {
@@ -131,7 +103,7 @@ package struct HistoryReader<Source: HistorySource> {
     /// Whether a kept commit names the asset. Only commits from the asset's own number on can name it.
     package func isNamed(_ path: AssetPath) throws -> Bool {
         var number = path.number
-        while let bytes = try source.recentCommitBytes(number) ?? source.commitBytes(number) {
+        while let bytes = try source.commitBytes(number) {
             let commit = try VerifiedCommit(bytes, number: number, of: history).commit
             if commit.saved.contains(where: { $0.assets.contains { $0.path == path.path } }) { return true }
             number += 1
@@ -272,14 +244,5 @@ extension HistoryReader {
         CloudError(
             .rolledBack, at: history.place(ofCommit: token.number), reason,
             hint: "an older copy of the directory was put back, or it is another one; run snapsync doctor")
-    }
-}
-
-extension [UInt8] {
-    /// Whether the array contains the bytes of `text`.
-    fileprivate func holds(_ text: String) -> Bool {
-        let part = Array<UInt8>(text.utf8)
-        guard let first = part.first, count >= part.count else { return false }
-        return (0...count - part.count).contains { self[$0] == first && self[$0..<$0 + part.count].elementsEqual(part) }
     }
 }

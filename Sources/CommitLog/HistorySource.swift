@@ -11,19 +11,11 @@ package protocol HistorySource {
     /// What this device knows and trusts of a signed zone. A source that supports only unsigned zones can use the default.
     var authority: ZoneAuthority { get }
     func commitBytes(_ number: Int) throws -> [UInt8]?
-    /// The commit of a number that this device has read before. A remote source may ask whether it has changed instead of reading it again; the
-    /// default reads it.
-    func knownCommitBytes(_ number: Int) throws -> [UInt8]?
     /// The commits of these numbers. A remote source reads them in parallel; a local source can use the default.
     func commitBytes(_ numbers: ClosedRange<Int>) throws -> [[UInt8]?]
     /// How many commits to request at once from `number` on, after `found` commits were found before it. A local source can use the default,
     /// 1.
     func readWidth(at number: Int, after found: Int) -> Int
-    /// A commit that was read a moment ago, without another request; nil if it was not. A local source can use the default.
-    func recentCommitBytes(_ number: Int) -> [UInt8]?
-    /// The token's commit as last seen, for a read whose purpose is to publish after it: the publisher reads the commit again after placing
-    /// its own. nil for every other read, and from a local source.
-    func commitBytesToPublish(after token: ChangeToken) -> [UInt8]?
     func checkpointBytes(_ number: Int) throws -> [UInt8]?
     /// The numbers of the commits that are there, ascending.
     func commitNumbers() throws -> [Int]
@@ -39,12 +31,9 @@ package protocol HistorySource {
 
 extension HistorySource {
     package var authority: ZoneAuthority { ZoneAuthority() }
-    package func knownCommitBytes(_ number: Int) throws -> [UInt8]? { try commitBytes(number) }
     package func newestCommitNumber() throws -> Int? { try commitNumbers().last }
     package func commitBytes(_ numbers: ClosedRange<Int>) throws -> [[UInt8]?] { try numbers.map { try commitBytes($0) } }
     package func readWidth(at number: Int, after found: Int) -> Int { 1 }
-    package func recentCommitBytes(_ number: Int) -> [UInt8]? { nil }
-    package func commitBytesToPublish(after token: ChangeToken) -> [UInt8]? { nil }
 
     /// Passes the commits from `number` on to `body`, up to the first one that is not there.
     ///
@@ -79,8 +68,6 @@ public enum Placement: Sendable {
 
 /// A ``HistorySource`` that can be written to. The one requirement on a backend is *put if absent*.
 package protocol HistoryStore: HistorySource {
-    /// Whether other devices are publishing at the same time. A local store can use the default, false.
-    var isContended: Bool { get }
     /// Places the commit's file if its name is free. Refuses a clock that differs from the store's own by a day or more.
     func placeCommit(_ bytes: [UInt8], number: Int, clock: Instant) throws -> Placement
     /// Removes a commit that was placed just now and turned out to be invalid.
@@ -103,8 +90,6 @@ package protocol HistoryStore: HistorySource {
 }
 
 extension HistoryStore {
-    package var isContended: Bool { false }
-
     package func missingAsset(of assets: [(asset: CloudAsset, path: AssetPath)], number: Int) throws -> CloudAsset? {
         try assets.first { try !hasAsset($0.asset, at: $0.path) }?.asset
     }

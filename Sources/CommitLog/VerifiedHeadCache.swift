@@ -7,24 +7,12 @@ import Synchronization
 package final class VerifiedHeadCache: Sendable {
     private static let limit = 16
     private let ends = Mutex<[ReplayedHistory]>([])
-    private let plain = Mutex<[(token: ChangeToken, history: HistoryID)]>([])
 
     package init() {}
 
     /// The log that ends with that commit, without records; nil if it is not in the cache.
     func end(at token: ChangeToken, of history: HistoryID) -> ReplayedHistory? {
         ends.withLock { ends in ends.first { $0.token == token && $0.history == history } }
-    }
-
-    /// Whether ``rememberPlain(_:of:)`` was called for that commit.
-    func isPlain(_ token: ChangeToken, of history: HistoryID) -> Bool { plain.withLock { $0.contains { $0.token == token && $0.history == history } } }
-
-    /// Caches that a commit, whose content was verified before this process began, has nothing that this version of the program must act on.
-    func rememberPlain(_ token: ChangeToken, of history: HistoryID) {
-        plain.withLock { plain in
-            plain.insert((token, history), at: 0)
-            if plain.count > Self.limit { plain.removeLast() }
-        }
     }
 
     /// Caches the end of a log that was verified.

@@ -15,33 +15,16 @@ package enum BlockingThreads {
         var queueCount = 0
         /// The queues whose work has ended.
         var idle: [DispatchQueue] = []
-        /// The program's first thread, if it is one of these threads and has no work.
-        var idleMain: MainThread?
     }
 
     private static let state = Mutex(State())
 
     /// Runs `body` on a thread of its own.
     package static func run(_ body: @escaping @Sendable () -> Void) {
-        if let main = state.withLock({ $0.idleMain.take() }) { return main.give(body) }
         guard let queue = queue() else { return Thread.detachNewThread(body) }
         queue.async {
             body()
             state.withLock { $0.idle.append(queue) }
-        }
-    }
-
-    /// Makes the calling thread one of these threads until the program exits, and runs `body` as a task on them.
-    ///
-    /// A command's first thread has nothing else to do. With it, a run that waits for nothing needs no other thread: neither their stacks nor
-    /// the change from one to the other. Nothing serves Dispatch's main queue then.
-    package static func runMain(_ body: @escaping @Sendable () async -> Void) -> Never {
-        let main = MainThread()
-        state.withLock { $0.idleMain = main }
-        Task(executorPreference: BlockingExecutor.shared, operation: body)
-        while true {
-            main.work()
-            state.withLock { $0.idleMain = main }
         }
     }
 
@@ -79,24 +62,6 @@ package enum BlockingThreads {
     }
 }
 
-/// The program's first thread, which waits for one piece of work after the other.
-private final class MainThread: Sendable {
-    private let hasWork = DispatchSemaphore(value: 0)
-    private let next = Mutex<(@Sendable () -> Void)?>(nil)
-
-    /// Gives it work. It must have none.
-    func give(_ body: @escaping @Sendable () -> Void) {
-        next.withLock { $0 = body }
-        hasWork.signal()
-    }
-
-    /// Waits for the next piece of work and does it.
-    func work() {
-        hasWork.wait()
-        next.withLock { $0.take() }?()
-    }
-}
-
 /// Executor whose threads may block.
 package final class BlockingExecutor: TaskExecutor {
     package static let shared = BlockingExecutor()
@@ -120,8 +85,6 @@ package final class OneTimeWork<T>: @unchecked Sendable {
     private var body: (@Sendable () throws -> T)?
     private var result: Result<T, any Error>?
     /// Both threads pass it with the result, for ThreadSanitizer: the runtime does not tell it of a task that was resumed before it waited.
-    ///
-    /// A mutex around the result would be of a generic type: making its metadata takes 1.5 ms of a run that finds nothing new.
     private let handover = Mutex(false)
 
     package init(_ body: @escaping @Sendable () throws -> T) { self.body = body }

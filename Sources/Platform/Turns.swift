@@ -77,9 +77,7 @@ package final class Turns: Sendable {
         }
     }
 
-    // A function of its own: what a continuation needs of Swift's runtime costs half a million instructions once, and most runs have no task that
-    // waits.
-    @inline(never) private func passOn() {
+    private func passOn() {
         let next = state.withLock { state -> CheckedContinuation<Void, any Error>? in
             guard state.waiting.isEmpty else { return state.waiting.removeFirst().continuation }
             // The task that waited was cancelled meanwhile.

@@ -286,16 +286,14 @@ public final class SyncEngine: Sendable {
 
     /// Returns the database, its settings and the cloud that they name.
     ///
-    /// - Parameters:
-    ///   - asIfWanted: ignores the user's preference, for a user who looks before deciding on syncing. Nothing can be published then.
-    ///   - remembering: lets a distant store answer from what this database has cached of it (``RememberingCloud``).
+    /// - Parameter asIfWanted: ignores the user's preference, for a user who looks before deciding on syncing. Nothing can be published then.
     /// - Throws: ``SyncError`` with `.refused` if the gate is closed; the cloud is not touched then.
-    package func device(asIfWanted: Bool = false, remembering: Bool = false) throws -> SyncContext {
+    package func device(asIfWanted: Bool = false) throws -> SyncContext {
         try gate.verify(asIfWanted: asIfWanted)
         return try SyncError.at(.open) {
             let settings = try database.read { try $0.settings.read() }
             let limit = try database.read { try $0.settings.operatorSettings().assetLimit }
-            let (opened, signedZone) = try open(settings, remembering: remembering)
+            let (opened, signedZone) = try open(settings)
             let cloud = GatedCloudDatabase(wrapped: AssetLimitedCloud(wrapping: opened, limit: limit, datasets: settings.datasets), gate: gate)
             var device = try device(settings, cloud)
             device.signedZone = signedZone
@@ -305,27 +303,24 @@ public final class SyncEngine: Sendable {
 
     /// Opens the cloud of the settings. For a signed zone, the cloud gets what this device knows of the zone, and the database keeps what the
     /// cloud learns.
-    private func open(_ settings: SyncSettings, remembering: Bool) throws -> (cloud: any CloudDatabase, signedZone: SignedZone?) {
-        let (cloud, signedZone) = try openToLook(settings, remembering: remembering)
+    private func open(_ settings: SyncSettings) throws -> (cloud: any CloudDatabase, signedZone: SignedZone?) {
+        let (cloud, signedZone) = try openToLook(settings)
         return (signedZone.map { SignedZoneCloud(wrapping: cloud, $0, database) } ?? cloud, signedZone)
     }
 
     /// Opens the cloud of the settings as ``open(_:)`` does, but writes nothing into the database. The contents of a sealed zone can be read.
-    package func openToLook(
-        _ settings: SyncSettings, remembering: Bool = false
-    ) throws -> (cloud: any CloudDatabase, signedZone: SignedZone?) {
+    package func openToLook(_ settings: SyncSettings) throws -> (cloud: any CloudDatabase, signedZone: SignedZone?) {
         let opened = try openCloud(settings)
         let known = try database.read { try $0.state.zoneKnowledge() }
         let signedZone = try SignedZone(of: settings, knowing: known, keyStore, in: opened)
         // In a signed zone, use the cloud that holds this device's keys: several devices may share one backend.
-        let own: any CloudDatabase = signedZone?.cloud ?? opened
-        let cloud = try remembering ? RememberingCloud.wrap(own, settings, database) : own
+        let cloud: any CloudDatabase = signedZone?.cloud ?? opened
         return (signedZone?.opening(cloud) ?? cloud, signedZone)
     }
 
     /// Returns the context of ``device(asIfWanted:)`` after the descriptions were updated to the database's tables (``SchemaUpdate``).
     func updatedDevice() async throws -> SyncContext {
-        let outcome = try await SchemaUpdate(device: device(remembering: true)).automatic()
+        let outcome = try await SchemaUpdate(device: device()).automatic()
         var device = outcome.device
         device.notices = moves.take() + outcome.notices
         return device

@@ -64,33 +64,13 @@ struct Snapsync: AsyncParsableCommand {
     /// `cat` and others. So there is no version if the arguments name a command.
     private static var version: String { ProgramArguments.words.contains { !$0.hasPrefix("-") && $0 != "help" } ? "" : "0.2.0" }
 
-    // Not asynchronous itself: what it sets must hold before the first thread of a task begins.
-    static func main() {
-        // Without a thread, and without the parser, which looks at all commands first.
+    static func main() async {
+        // Without the parser, which looks at all commands first.
         if ProgramArguments.words == ["--version"] { return print(version) }
         System.shareHeap()
-        BlockingThreads.runMain {
-            await start()
-            exit()
-        }
-    }
-
-    private static func start() async {
         LoggingSystem.bootstrap { _ in StandardErrorLog() }
         let words = ProgramArguments.words
         guard !words.isEmpty || StandardStream.isAnyTerminal else { exit(withError: ValidationError("No command was given. snapsync --help lists them.")) }
-        guard let line = FastPathArguments(words) else {
-            return await parse(words)
-        }
-        do {
-            try await line.run()
-        } catch {
-            exit(withError: error)
-        }
-    }
-
-    /// Finds the command that a line names, and runs it.
-    private static func parse(_ words: [String]) async {
         if let mistyped = MistypedCommand(in: words) { mistyped.error.exit() }
         do {
             var command = try await asyncParseAsRoot(words)

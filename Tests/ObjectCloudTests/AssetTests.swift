@@ -126,8 +126,8 @@ struct ObjectAssetTests {
         let left = try await cloud.storedFiles(in: .standard).filter { $0.kind == .temporary }
         #expect(left.count == 5 && left.allSatisfy { $0.path.hasPrefix("assets/notes_data/") && $0.modified.description == "2026-11-01T00:00:00.000Z" })
         let zone = ObjectZone(
-            history: HistoryID(cloud: "c", zone: .standard), ends: VerifiedHeadCache(), store: BucketStore(client: try store.client(), cache: ZoneCache()),
-            authority: ZoneAuthority(), cache: ZoneCache())
+            history: HistoryID(cloud: "c", zone: .standard), ends: VerifiedHeadCache(), store: BucketStore(client: try store.client()),
+            authority: ZoneAuthority())
         for file in left { try zone.removeFile(file.path) }
         #expect(store.state.withLock { $0.uploads.isEmpty })
     }
@@ -223,9 +223,8 @@ struct ObjectAssetTests {
         _ = try await cloud.changes(since: token, in: .standard)
         let asked = store.requests.dropFirst(before)
         #expect(asked.map(\.method) == ["GET", "GET"] && !asked.contains { $0.url.contains("list-type") })
-        // The newest commit is asked for if it is another one by now, and then read.
         let key = try #require(store.state.withLock { $0.objects.keys.first { $0.contains("/commits/") } })
-        #expect(asked.contains { $0.url.contains(key) && $0.headers.contains { $0.name == "if-none-match" && $0.value.count == 34 } })
+        #expect(asked.contains { $0.url.contains(key) })
         store.state.withLock { $0.objects[key]![100] ^= 1 }
         let error = await #expect(throws: CloudError.self) { _ = try await cloud.changes(since: token, in: .standard) }
         #expect(error?.code == .rolledBack || error?.code == .damaged)
@@ -258,7 +257,7 @@ struct ObjectAssetTests {
         }
     }
 
-    @Test func theReportsOfADeviceAreListedOnce() async throws {
+    @Test func aDeviceKeepsOneReport() async throws {
         let store = FakeStore()
         let cloud = try await zone(store)
         let draft = CommitDraft(device: "phone", saving: [CloudRecord(type: "Note", name: "note", fields: ["text": .string("a")])], clock: .now)
@@ -267,31 +266,8 @@ struct ObjectAssetTests {
         for nonce in ["a", "b", "c"] {
             try await reading.report(DeviceReport(device: "watch", role: "reader", token: token, clock: .now, nonce: nonce), in: .standard)
         }
-        #expect(store.requests.count { $0.url.contains("list-type") && $0.url.contains("devices") } == 1)
         #expect(try await reading.deviceReport(of: "watch", in: .standard)?.nonce == "c")
         #expect(store.state.withLock { $0.objects.keys.count { $0.contains("/devices/watch/") } } == 1)
-    }
-
-    /// A publisher's commits say which version it has: its report follows once a day, or after 64 versions.
-    @Test func aPublishersReportIsNotWrittenForEachVersion() async throws {
-        let store = FakeStore()
-        let cloud = try await zone(store)
-        cloud.base.recall(ZoneMemory(cloud: try await cloud.identity().uuid, zone: .standard), of: .standard)
-        var token: ChangeToken?
-        var reports: [String] = []
-        func publish(at clock: Instant) async throws {
-            let draft = CommitDraft(device: "phone", saving: [CloudRecord(type: "Note", name: "note", fields: ["text": .string("\(clock)")])], clock: .now)
-            token = try await cloud.publish(try await cloud.prepare(draft, after: token, in: .standard))
-            try await cloud.report(DeviceReport(device: "phone", role: "writer", token: token, clock: clock, nonce: "\(clock)"), in: .standard)
-            reports = store.state.withLock { $0.objects.keys.filter { $0.contains("/devices/phone/") } }
-        }
-        let begin = Instant.now
-        for number in 0..<64 { try await publish(at: begin.advanced(byMicroseconds: Int64(number))) }
-        #expect(reports.count == 1 && reports[0].hasSuffix("/00000000000000000001.json"))
-        try await publish(at: begin.advanced(byMicroseconds: 64))
-        #expect(reports.count == 1 && reports[0].hasSuffix("/00000000000000000002.json"))
-        try await publish(at: begin.advanced(byMicroseconds: 86_400_000_100))
-        #expect(reports.count == 1 && reports[0].hasSuffix("/00000000000000000003.json"))
     }
 
     /// What a large asset has in common with another one is copied on the server, and the bytes come out the same.

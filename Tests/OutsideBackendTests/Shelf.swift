@@ -36,15 +36,6 @@ final class Shelf: ObjectStore {
         return (zip(listed, all).filter { $1.count == 1 }.map(\.0), Set(all.filter { $0.count > 1 }.map { "\($0[0])/" }).sorted())
     }
 
-    func putOrRead(
-        _ bytes: [UInt8], as path: String, readingBesides besides: [@Sendable () -> Void]
-    ) -> (placement: Placement, found: [UInt8]?) {
-        let placement = put(bytes, as: path)
-        guard width > 1, placement == .taken else { return (placement, nil) }
-        sideBySide(besides)
-        return (placement, items.withLock { $0[path]?.bytes })
-    }
-
     func put(_ bytes: [UInt8], as path: String) -> Placement {
         items.withLock { items in
             if let there = items[path] { return there.bytes == bytes ? .wasThere : .taken }

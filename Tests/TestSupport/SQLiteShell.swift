@@ -28,7 +28,6 @@ package struct SQLiteShell {
         let tracking = [
             "INSERT INTO snapsync_log ", "INSERT INTO snapsync_changes ", "INSERT INTO snapsync_tracking ", "CREATE TRIGGER snapsync_",
             "INSERT INTO snapsync_state VALUES('lastFailure',", "INSERT INTO snapsync_state VALUES('mailboxLook',",
-            "INSERT INTO snapsync_state VALUES('zoneMemory',",
             "INSERT INTO snapsync_state VALUES('tablesSeen',",
         ]
         return try run(".dump").split(separator: "\n", omittingEmptySubsequences: false)

@@ -1,7 +1,5 @@
 package import Sealing
 
-// Casts to classes: a cast to a protocol reads all conformances of the program for each type that it meets first, at every start.
-
 extension AssetReader {
     /// Opens the asset's members; nil if they are not sealed, or if this device has no keys.
     package var boxes: DatasetBoxes? { (self as? SealedAssetReader)?.boxes }

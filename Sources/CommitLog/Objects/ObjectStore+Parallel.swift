@@ -3,7 +3,6 @@ import Synchronization
 
 extension ObjectStore {
     public var width: Int { 1 }
-    public func sideBySide(_ bodies: [@Sendable () -> Void]) { Thread.sideBySide(bodies) }
 
     /// Runs bodies that each wait for requests, ``width`` at a time, and returns their results in order.
     ///
@@ -13,7 +12,7 @@ extension ObjectStore {
         guard bodies.count > 1, width > 1 else { return try bodies.map { try $0() } }
         let results = Mutex([Result<T, any Error>?](repeating: nil, count: bodies.count))
         for start in stride(from: 0, to: bodies.count, by: width) {
-            sideBySide(
+            Thread.sideBySide(
                 (start..<min(start + width, bodies.count)).map { number in
                     {
                         let result = Result { try bodies[number]() }

@@ -20,9 +20,6 @@ public protocol ObjectStore: Sendable {
 
     /// The bytes of an object; nil if there is none. Throws `limitExceeded` for one of more than `limit` bytes.
     func get(_ path: String, limit: Int) throws(CloudError) -> [UInt8]?
-    /// The bytes of an object; nil if there is none. If the object has the bytes `known`, a store may say so instead of sending them. The default
-    /// reads them.
-    func get(_ path: String, limit: Int, knowing known: [UInt8]?) throws(CloudError) -> [UInt8]?
     /// The size of an object in bytes; nil if there is none.
     func size(of path: String) throws(CloudError) -> Int?
     /// The objects whose paths begin with `prefix`, sorted by path; at most `first` of them, if given.
@@ -39,23 +36,11 @@ public protocol ObjectStore: Sendable {
     func zoneNames(in scope: CloudScope) throws(CloudError) -> Set<String>
     /// Stores an object if no object has its path. Throws `serverResponseLost` if it is unknown whether the object is stored or will be.
     func put(_ bytes: [UInt8], as path: String) throws(CloudError) -> Placement
-    /// Stores an object if no object has its path. Otherwise returns the object that is there as well, if the store has read it.
-    ///
-    /// The default does not read it.
-    ///
-    /// - Parameter besides: what the caller will read next if the path is taken. A store that reads the existing object runs these bodies in
-    ///   parallel with that read, and no body otherwise.
-    func putOrRead(
-        _ bytes: [UInt8], as path: String, readingBesides besides: [@Sendable () -> Void]
-    ) throws(CloudError) -> (placement: Placement, found: [UInt8]?)
     /// Removes objects, in the given order if the store cannot remove them in one step. An object that is gone is ignored.
     func remove(_ paths: [String]) throws(CloudError)
 
     /// How many requests one call sends in parallel. The default is 1.
     var width: Int { get }
-    /// Runs up to ``width`` bodies in parallel that each wait for requests. Returns when all have ended. The default gives each body a
-    /// thread.
-    func sideBySide(_ bodies: [@Sendable () -> Void])
 
     /// Opens an asset of a zone. It must have the size that its commit states. The default reads the whole object into memory.
     func reader(of asset: CloudAsset, in zone: ZoneID) throws(CloudError) -> any AssetReader
@@ -76,12 +61,8 @@ public struct StoredObject: Sendable {
     public let byteCount: Int
     /// When it was stored, by the store's clock.
     public let modified: Instant
-    /// A text that changes when the object does; empty if the store has none.
-    public let state: String
 
-    public init(path: String, byteCount: Int, modified: Instant, state: String = "") {
-        (self.path, self.byteCount, self.modified, self.state) = (path, byteCount, modified, state)
-    }
+    public init(path: String, byteCount: Int, modified: Instant) { (self.path, self.byteCount, self.modified) = (path, byteCount, modified) }
 }
 
 /// A multipart upload that was started but neither finished nor abandoned.
@@ -98,11 +79,6 @@ extension ObjectStore {
     public func markerPath(of scope: CloudScope) -> String { CloudMarker.fileName }
     public func reader(of asset: CloudAsset, in zone: ZoneID) throws(CloudError) -> any AssetReader { try WholeAssetReader(asset, in: zone, of: self) }
     public func writer(at path: AssetPath, in zone: ZoneID) -> any AssetWriter { WholeAssetWriter(path, in: zone, of: self) }
-    public func putOrRead(
-        _ bytes: [UInt8], as path: String, readingBesides besides: [@Sendable () -> Void]
-    ) throws(CloudError) -> (placement: Placement, found: [UInt8]?) {
-        (try put(bytes, as: path), nil)
-    }
     package func remove(_ path: String) throws(CloudError) { try remove([path]) }
 
     /// The block index of an asset, after checking its size and hash; nil if the asset has none.
@@ -117,7 +93,6 @@ extension ObjectStore {
     public func unfinishedUploads(_ prefix: String) throws(CloudError) -> [UnfinishedUpload] { [] }
     public func abandonUpload(_ id: String, of path: String) throws(CloudError) {}
 
-    public func get(_ path: String, limit: Int, knowing known: [UInt8]?) throws(CloudError) -> [UInt8]? { try get(path, limit: limit) }
     public func listPage(_ prefix: String, after path: String) throws(CloudError) -> (objects: [StoredObject], isLast: Bool)? { nil }
     public func listFolder(_ folder: String) throws(CloudError) -> (objects: [StoredObject], folders: [String])? { nil }
 

@@ -1,6 +1,7 @@
 public import CloudStore
 import Platform
 public import StrictText
+import Synchronization
 
 /// A cloud in an ``ObjectStore``, with the whole contract of a ``CloudDatabase``, including signed and sealed zones.
 ///
@@ -17,7 +18,8 @@ public final class ObjectStoreCloud: CloudDatabase {
     private let nonces: NonceSource
     private let ends = VerifiedHeadCache()
     package let authorities = ZoneAuthorities()
-    private let zones: ZoneCache
+    /// The markers that were read. They never change.
+    private let zones = Mutex<[ZoneID: ZoneInfo]>([:])
     /// A request blocks its thread until the answer arrives, so requests run on these threads.
     private let workers: BlockingCalls
 
@@ -30,11 +32,10 @@ public final class ObjectStoreCloud: CloudDatabase {
     ///   - uuid: the UUID that the cloud must have; nil accepts any.
     ///   - container: the container identifier that it must have; nil accepts any.
     ///   - found: the identity, if it was created or read just now.
-    ///   - cache: the cache of the zones, if the store uses it, too.
     ///   - words: how messages call the store's place.
     package init(
         _ store: any ObjectStore, expecting uuid: String? = nil, container: String? = nil, found: CloudIdentity? = nil, nonces: NonceSource = .system,
-        cache: ZoneCache = ZoneCache(), words: PlaceWords = PlaceWords()
+        words: PlaceWords = PlaceWords()
     ) {
         self.store = store
         let path = store.markerPath(of: .private)
@@ -44,7 +45,6 @@ public final class ObjectStoreCloud: CloudDatabase {
         let publicPath = store.markerPath(of: .public)
         publicMarker = publicPath == path ? marker : CloudMarkerReader(store, at: publicPath, expecting: nil, container: container, words: words)
         self.nonces = nonces
-        zones = cache
         workers = BlockingCalls(limit: 8)
     }
 
@@ -139,32 +139,8 @@ public final class ObjectStoreCloud: CloudDatabase {
     }
 
     public func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges {
-        try await inZone(zone, to: token == nil ? .read : .look) {
-            $0.cache.setPublishing(zone, false)
-            let changes = try HistoryReader(source: $0).changes(since: token)
-            // The token's commit is there with its hash, so the store still holds the same cloud.
-            if token != nil {
-                $0.cache.prove(zone)
-                $0.cache.found(changes.commits.count, in: zone)
-            }
-            return changes
-        }
+        try await inZone(zone, to: token == nil ? .read : .look) { try HistoryReader(source: $0).changes(since: token) }
     }
-
-    /// Returns the commits after `token`, for a device that is about to publish after them. Data that the publish needs as well is requested
-    /// in parallel.
-    ///
-    /// ``publish(_:)`` checks whether the token's commit is still there. This call checks it only if the commit was not seen for half a day.
-    /// A run that in the end publishes nothing must call ``changes(since:in:)`` before it reports that nothing is new.
-    package func changes(since token: ChangeToken, toPublishIn zone: ZoneID) async throws -> ZoneChanges {
-        try await inZone(zone, to: .look) { try $0.lookToPublish(after: token) }
-    }
-
-    /// Restores what an earlier run has stored about a zone.
-    package func recall(_ memory: ZoneMemory, of zone: ZoneID) { zones.recall(memory, of: zone, in: marker.knownUUID) }
-
-    /// What the next run should know about a zone.
-    package func memory(of zone: ZoneID) -> ZoneMemory { zones.memory(of: zone, in: marker.knownUUID) }
 
     public func records(in zone: ZoneID, at number: Int?, notBefore token: ChangeToken?) async throws -> ZoneState {
         try await inZone(zone) { try HistoryReader(source: $0).state(at: number, notBefore: token) }
@@ -190,8 +166,7 @@ public final class ObjectStoreCloud: CloudDatabase {
         let path = AssetPath(record: record, number: number, nonce: nonces.hex(8), kind: kind)
         let opened = try await inZone(zone, to: .write) { $0 }
         try opened.authority.verifySealing(in: opened.history)
-        let writer = store.writer(at: path, in: zone)
-        return opened.isContended && store.width > 1 ? LookingAssetWriter(writer, of: number, in: opened) : writer
+        return store.writer(at: path, in: zone)
     }
 
     public func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
@@ -264,11 +239,11 @@ extension ObjectStoreCloud {
     /// A zone's marker, which never changes; nil if there is no such zone.
     private func info(of zone: ZoneID) throws -> ZoneInfo? {
         try CloudNames.verify(zone)
-        if let known = zones.info(of: zone) { return known }
+        if let known = zones.withLock({ $0[zone] }) { return known }
         let place = "\(zone)/\(ZoneMarker.fileName)"
         guard let bytes = try store.get(place, limit: CloudMarker.byteLimit) else { return nil }
         let info = try ZoneMarker.info(of: zone, from: bytes, at: place)
-        zones.remember(info, bytes)
+        zones.withLock { $0[zone] = info }
         return info
     }
 
@@ -304,18 +279,14 @@ extension ObjectStoreCloud {
     private func open(_ zone: ZoneID, to access: Access) throws -> ObjectZone {
         try CloudNames.verify(zone)
         let marker = marker(of: zone)
-        if access == .write, !zones.isProven(zone) {
-            _ = try marker.identity()
-            zones.prove(zone)
-        }
+        if access == .write { _ = try marker.identity() }
         var authority = authorities.authority(of: zone), protection = authority.knownProtection
         if access != .look {
             let info = try found(zone)
             (authority, protection) = (try authorities.authority(of: info), info.protection)
         }
         return ObjectZone(
-            history: HistoryID(cloud: try marker.uuid(), zone: zone, protection: protection), ends: ends, store: store, authority: authority,
-            cache: zones)
+            history: HistoryID(cloud: try marker.uuid(), zone: zone, protection: protection), ends: ends, store: store, authority: authority)
     }
 
     private func found(_ zone: ZoneID) throws -> ZoneInfo {

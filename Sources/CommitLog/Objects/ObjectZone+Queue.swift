@@ -7,15 +7,8 @@ extension ObjectZone {
     /// delete its own.
     private static let ticketAge: Int64 = 60_000_000
 
-    /// The tickets, in the order in which their devices publish. A listing that was made a moment ago is used once.
+    /// The tickets, in the order in which their devices publish.
     func tickets() throws -> [PublishTicket] {
-        if let known = cache.takeTickets(in: history.zone) { return known }
-        let tickets = try listedTickets()
-        if !tickets.isEmpty { cache.expectTickets(in: history.zone) }
-        return tickets
-    }
-
-    func listedTickets() throws -> [PublishTicket] {
         let folder = path("\(CloudNames.waiting)/")
         let listed = try store.list(folder)
         guard !listed.isEmpty else { return [] }

@@ -9,45 +9,22 @@ package struct ObjectZone: HistoryStore {
     package let ends: VerifiedHeadCache
     let store: any ObjectStore
     package let authority: ZoneAuthority
-    let cache: ZoneCache
 
-    package init(history: HistoryID, ends: VerifiedHeadCache, store: any ObjectStore, authority: ZoneAuthority, cache: ZoneCache) {
-        (self.history, self.ends, self.store, self.authority, self.cache) = (history, ends, store, authority, cache)
+    package init(history: HistoryID, ends: VerifiedHeadCache, store: any ObjectStore, authority: ZoneAuthority) {
+        (self.history, self.ends, self.store, self.authority) = (history, ends, store, authority)
     }
 
     /// Turns a path beneath the zone into a path beneath the cloud.
     func path(_ beneath: String) -> String { "\(history.zone)/\(beneath)" }
 
-    package func commitBytes(_ number: Int) throws -> [UInt8]? { try commitBytes(number, knowing: nil) }
-
-    package func knownCommitBytes(_ number: Int) throws -> [UInt8]? { try commitBytes(number, knowing: cache.lastSeen(number, in: history.zone)) }
-
-    private func commitBytes(_ number: Int, knowing known: [UInt8]?) throws -> [UInt8]? {
-        let place = path(CloudNames.commits, number)
-        let bytes = try store.get(place, limit: CommitDocument.byteLimit, knowing: known)
-        if let bytes { cache.remember(bytes, number, at: place, in: history.zone) }
-        return bytes
-    }
+    package func commitBytes(_ number: Int) throws -> [UInt8]? { try store.get(path(CloudNames.commits, number), limit: CommitDocument.byteLimit) }
 
     package func commitBytes(_ numbers: ClosedRange<Int>) throws -> [[UInt8]?] {
-        try store.results(
-            of: numbers.map { number in
-                { [self] in
-                    if let known = cache.takeLook(at: path(CloudNames.commits, number)) { return known }
-                    return try commitBytes(number)
-                }
-            })
+        try store.results(of: numbers.map { number in { [self] in try commitBytes(number) } })
     }
 
     /// After some commits were found, twice as many are requested at once: a superfluous request costs less than another round trip.
-    package func readWidth(at number: Int, after found: Int) -> Int {
-        if found > 0 { return min(2 * found, store.width) }
-        return min(cache.hasLook(at: path(CloudNames.commits, number)) ? 2 : cache.firstWidth(in: history.zone), store.width)
-    }
-
-    package func recentCommitBytes(_ number: Int) -> [UInt8]? { cache.recentCommit(number, at: path(CloudNames.commits, number), in: history.zone) }
-
-    package func commitBytesToPublish(after token: ChangeToken) -> [UInt8]? { cache.commitToPublish(after: token, in: history.zone) }
+    package func readWidth(at number: Int, after found: Int) -> Int { min(max(1, 2 * found), store.width) }
 
     package func checkpointBytes(_ number: Int) throws -> [UInt8]? { try store.get(path(CloudNames.checkpoints, number), limit: CheckpointDocument.byteLimit) }
 
@@ -77,44 +54,9 @@ package struct ObjectZone: HistoryStore {
 
     package func checkpointNumbers() throws -> [Int] { try numbers(in: CloudNames.checkpoints) }
 
-    package var isContended: Bool { cache.isBusy(history.zone) }
-
     package func placeCommit(_ bytes: [UInt8], number: Int, clock: Instant) throws -> Placement {
         try CommitClock.verify(clock, against: store.clock)
-        let place = path(CloudNames.commits, number)
-        // The look that was made beside the assets may have found that the race is lost already.
-        if let winner = cache.foundLook(at: place), winner != bytes {
-            cache.remember(winner, number, at: place, in: history.zone)
-            cache.raced(.taken, winner, at: place, in: history.zone)
-            return .taken
-        }
-        // If the race is lost, also read the next commit and the queue, which the next attempt needs first.
-        let next = path(CloudNames.commits, number + 1)
-        let (placement, found) = try store.putOrRead(
-            bytes, as: place,
-            readingBesides: [
-                { [self] in do { cache.keepLook(try store.get(next, limit: CommitDocument.byteLimit), at: next) } catch {} },
-                { [self] in do { cache.remember(try listedTickets(), in: history.zone) } catch {} },
-            ])
-        // Cache the winner of a lost race for the next attempt, or our own commit, which is the newest one if its parent is still there.
-        if let known = placement == .taken ? found : bytes { cache.remember(known, number, at: place, in: history.zone) }
-        cache.raced(placement, found, at: place, in: history.zone)
-        if placement != .taken { cache.published(ChangeToken(number: number, hash: ContentHash.of(bytes)), in: history.zone) }
-        return placement
-    }
-
-    /// Reads whether the number of a version is taken already, the next one, and the publish queue. For a busy zone, while an asset of the version is
-    /// put in place: a race that is lost already is found two requests earlier.
-    func lookAhead(at number: Int) {
-        let places = [number, number + 1].map { path(CloudNames.commits, $0) }
-        var looks = places.map { place -> @Sendable () throws -> [UInt8]? in { [store] in try store.get(place, limit: CommitDocument.byteLimit) } }
-        looks.append { [self] in
-            cache.remember(try listedTickets(), in: history.zone)
-            return nil
-        }
-        // It is a hint: without it, the race is run.
-        guard let found = try? store.results(of: looks) else { return }
-        cache.keepLooks([places[0]: found[0], places[1]: found[1]])
+        return try store.put(bytes, as: path(CloudNames.commits, number))
     }
 
     package func removeCommit(_ number: Int) throws { try store.remove(path(CloudNames.commits, number)) }
@@ -124,18 +66,14 @@ package struct ObjectZone: HistoryStore {
     package func hasAsset(_ asset: CloudAsset, at path: AssetPath) throws -> Bool {
         var sizes = [(path: self.path(path.path), count: asset.byteCount)]
         if let index = asset.index { sizes.append((self.path(path.indexPath), index.byteCount)) }
-        let looks = sizes.filter { !cache.isPlaced($0.path, in: history.zone) }
-        return try store.results(of: looks.map { one in { [store] in try store.size(of: one.path) == one.count } }).allSatisfy { $0 }
+        return try store.results(of: sizes.map { one in { [store] in try store.size(of: one.path) == one.count } }).allSatisfy { $0 }
     }
 
     package func missingAsset(of assets: [(asset: CloudAsset, path: AssetPath)], number: Int) throws -> CloudAsset? {
         // The assets of earlier versions were checked when those versions were published, and no prune removes them.
-        let areKnown = cache.assetsAreKnown(in: history.zone)
-        let looks = assets.filter { !areKnown || $0.path.number >= number }
-        let found = try store.results(of: looks.map { one in { [self] in try hasAsset(one.asset, at: one.path) } })
-        if let missing = zip(looks, found).first(where: { !$0.1 }) { return missing.0.asset }
-        if !areKnown { cache.assetsWereSeen(in: history.zone) }
-        return nil
+        let own = assets.filter { $0.path.number >= number }
+        let found = try store.results(of: own.map { one in { [self] in try hasAsset(one.asset, at: one.path) } })
+        return zip(own, found).first { !$0.1 }?.0.asset
     }
 
     package func storedFiles() throws -> [StoredFile] {
@@ -220,11 +158,6 @@ extension ObjectZone {
 
     func mailbox(_ request: MailboxRequest) throws -> CloudMailbox {
         let all = path("\(CloudNames.messages)/")
-        // Usually nothing is waiting. One small listing then answers for the messages and for the publish queue.
-        if request.sender == nil, let overview = try cache.recentOverview(of: history.zone) ?? overview() {
-            guard overview.marker != nil else { throw CloudError(.zoneNotFound, at: "\(history.zone)", "the zone is gone", hint: CloudError.damageHint) }
-            guard overview.hasMessages else { return CloudMailbox() }
-        }
         let listed = try store.list(request.sender.map { "\(all)\($0)/" } ?? all)
         var senders: [(name: String, files: [String])] = []
         // The listing is sorted by path, so the objects of one sender are adjacent.
@@ -255,8 +188,6 @@ extension ObjectZone {
 extension ObjectZone {
     /// The largest report, in bytes.
     private static let reportByteLimit = 64 << 10
-    /// How many versions a publisher's report may be behind its commits. `status` reads this many commits to find out who made them.
-    private static let reportDistance = 64
 
     func add(_ report: DeviceReport) throws {
         try report.verify()
@@ -265,24 +196,17 @@ extension ObjectZone {
         // Another run of the same device may take the next counter at the same time. Then try again.
         var taken = 0
         for _ in 0..<8 {
-            let own = cache.ownReport(of: report.device, in: history.zone)
-            let known =
-                try cache.reports(in: folder) ?? own.map { ZoneCache.Reports(counters: [$0.counter], newest: $0.report) }
-                ?? reports(of: report.device, in: folder)
-            if let last = known.newest, !report.isNews(after: last) || isSaid(report, after: last) { return }
+            let known = try reports(of: report.device, in: folder)
+            if let last = known.newest, !report.isNews(after: last) { return }
             // A listing may lag behind and miss a counter that was taken just now.
             let last = max(known.counters.last ?? 0, taken)
             let next = last < CloudNames.largestNumber ? last + 1 : (1...).first { !known.counters.contains($0) } ?? 1
-            cache.remember(nil, in: folder)
-            cache.forgetReport(in: history.zone)
             guard try store.put(bytes, as: "\(folder)\(CloudNames.digits(next)).json") != .taken else {
                 taken = next
                 continue
             }
-            cache.remember(own: report, next, in: history.zone, isLook: own == nil)
             // A device that may not delete leaves its older reports, which no longer count.
             for old in known.counters where try !removes("\(folder)\(CloudNames.digits(old)).json") { return }
-            cache.remember(ZoneCache.Reports(counters: [next], newest: report), in: folder)
             return
         }
         throw CloudError(.inputOutput, at: folder, "other runs of this device keep reporting", hint: "run one sync at a time", isRetryable: true)
@@ -291,8 +215,6 @@ extension ObjectZone {
     /// Removes every report under a device's name.
     func removeReports(of device: String) throws {
         let folder = path("\(CloudNames.devices)/\(device)/")
-        cache.remember(nil, in: folder)
-        cache.forgetReport(in: history.zone)
         for counter in try counters(in: folder) { try store.remove("\(folder)\(CloudNames.digits(counter)).json") }
     }
 
@@ -309,24 +231,13 @@ extension ObjectZone {
 
     func newestReport(of device: String) throws -> DeviceReport? {
         let folder = path("\(CloudNames.devices)/\(device)/")
-        if let own = cache.ownReport(of: device, in: history.zone) { return own.report }
-        let found = try reports(of: device, in: folder)
-        cache.remember(found, in: folder)
-        if let newest = found.newest, let counter = found.counters.last { cache.remember(own: newest, counter, in: history.zone, isLook: true) }
-        return found.newest
+        return try reports(of: device, in: folder).newest
     }
 
-    /// Whether this device's own last commit already says what the report would say, and its last report is less than a day and
-    /// ``reportDistance`` versions old.
-    private func isSaid(_ report: DeviceReport, after last: DeviceReport) -> Bool {
-        guard let token = report.token, token == cache.lastPublished(in: history.zone), let before = last.token, report.role == last.role else { return false }
-        return token.number - before.number < Self.reportDistance
-            && abs(report.clock.microseconds - last.clock.microseconds) < CommitClock.dayInMicroseconds
-    }
-
-    private func reports(of device: String, in folder: String) throws -> ZoneCache.Reports {
+    /// The counters of a device's reports in ascending order, and the newest readable report.
+    private func reports(of device: String, in folder: String) throws -> (counters: [Int], newest: DeviceReport?) {
         let counters = try counters(in: folder)
-        return ZoneCache.Reports(counters: counters, newest: newest(of: device, counters, in: folder, ReportReader(self, knowsOwn: true)))
+        return (counters, newest(of: device, counters, in: folder, ReportReader(self, knowsOwn: true)))
     }
 
     func newestReports() throws -> [DeviceReport] {

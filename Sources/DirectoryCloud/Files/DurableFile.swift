@@ -31,7 +31,6 @@ final class DurableFile {
     private let temporary: String
     private var file: OpenDescriptor
     private var hash = ContentHash()
-    private var parts = HashedParts()
     private var byteCount = 0
     /// How many of the first bytes the system was asked to write to the disk already.
     private var begunByteCount = 0
@@ -89,7 +88,6 @@ final class DurableFile {
         }
         hash.update(bytes)
         byteCount += bytes.count
-        parts.note(hash, at: byteCount)
         // Start writing to the disk while more bytes are produced, so that fsync has less to wait for. For 200 MB this saves a quarter of a
         // second.
         if byteCount - begunByteCount >= Self.stretchByteCount {
@@ -120,7 +118,7 @@ final class DurableFile {
         file = OpenDescriptor(number, folder.calls)
         try attempt { () throws(SystemFault) in try written.close() }
         let sealed = Sealed(byteCount: byteCount, sha256: hash.hex, modified: status.modified)
-        guard try readBack() else { throw failure("what was read back is not what was written") }
+        guard try contentHash(of: file) == sealed.sha256 else { throw failure("what was read back is not what was written") }
         self.sealed = sealed
         isDead = false
         return sealed
@@ -166,14 +164,6 @@ final class DurableFile {
         guard let found else { return nil }
         guard found.status.byteCount == sealed.byteCount, try contentHash(of: found.descriptor) == sealed.sha256 else { return .taken }
         return reported.isPresence ? .wasThere : .placed
-    }
-
-    private func readBack() throws(CloudError) -> Bool {
-        guard !parts.isOne else { return try contentHash(of: file) == hash.hex }
-        let calls = folder.calls, number = file.number
-        return try attempt { () throws(SystemFault) in
-            try parts.match(hash, byteCount) { (buffer, offset) throws(SystemFault) in try calls.readAll(number, into: buffer, at: offset) }
-        }
     }
 
     private func contentHash(of descriptor: OpenDescriptor) throws(CloudError) -> String {

@@ -138,12 +138,6 @@ package struct StateTable: TransactionPart {
     /// Stores the knowledge about a signed zone. Call it before a commit that changed it is recorded as applied.
     package func setZoneKnowledge(_ text: String) throws { try table.setText(text, of: "signedZone") }
 
-    /// The cached facts about a zone in a remote store, as JSON; nil if there are none.
-    package func zoneMemory() throws -> String? { try table.text(of: "zoneMemory") }
-
-    /// Caches facts about a zone in a remote store, so that the next run need not fetch them.
-    package func setZoneMemory(_ text: String) throws { try table.setText(text, of: "zoneMemory") }
-
     /// The value on which the preference and its bound store last agreed; nil before the first agreement.
     package func preferenceAgreement() throws -> PreferenceAgreement? { try value("preferenceAgreement") }
 

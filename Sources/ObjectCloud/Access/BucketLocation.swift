@@ -45,7 +45,7 @@ package struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
         guard halves.count > 1 else { return }
         for pair in halves[1].split(separator: "&", omittingEmptySubsequences: false) {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, let value = Self.decode(String(parts[1])), !value.isEmpty else {
+            guard parts.count == 2, let value = String(parts[1]).removingPercentEncoding, !value.isEmpty else {
                 throw refusal("\(String(parts[0]).debugDescription) in the location has no value", "write NAME=VALUE, with & between them")
             }
             switch parts[0] {
@@ -128,10 +128,6 @@ package struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
         }
         return encoded
     }
-
-    /// Undoes ``encode(_:sparingSlashes:)``; nil for a percent sign without two digits. Foundation is asked only where there is one, as it takes long
-    /// to be asked for the first time.
-    private static func decode(_ text: String) -> String? { text.utf8.contains(UInt8(ascii: "%")) ? text.removingPercentEncoding : text }
 
     private static func isBucket(_ text: String) -> Bool {
         let bytes = text.utf8

@@ -60,12 +60,8 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
     }
 
     /// Opens an asset, and reads its beginning and its index in parallel.
-    ///
-    /// If the asset is small and its index is cached, nothing is read in advance: its blocks are cheaper to compress again than to fetch.
     static func open(_ asset: CloudAsset, in zone: ZoneID, of store: BucketStore) throws(CloudError) -> ObjectAssetReader {
         let reader = try ObjectAssetReader(asset, in: zone, of: store)
-        let isKnown = asset.index != nil && store.cache.index(of: reader.path.path, in: zone) != nil
-        if isKnown, !reader.isBetterCopied { return reader }
         let beginning = Mutex(Result<Void, CloudError>.success(()))
         var reads: [@Sendable () -> Void] = [
             {
@@ -74,8 +70,8 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
             }
         ]
         // Ignore an error here: the caller gets it when it asks for the index.
-        if asset.index != nil, !isKnown { reads.append { _ = try? reader.index() } }
-        store.sideBySide(reads)
+        if asset.index != nil { reads.append { _ = try? reader.index() } }
+        Thread.sideBySide(reads)
         try beginning.withLock { $0 }.get()
         return reader
     }
@@ -192,13 +188,10 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
     }
 
     func index() throws -> Data? {
-        guard let named = asset.index else { return nil }
-        let place = "\(zone)/\(path.indexPath)"
-        if let known = store.cache.index(of: path.path, in: zone), (try? named.verify(Array(known), at: place)) != nil { return known }
+        guard asset.index != nil else { return nil }
         if let known = condition.withLock({ indexBytes }) { return known }
-        guard let index = try store.index(of: asset, at: place) else { return nil }
+        guard let index = try store.index(of: asset, at: "\(zone)/\(path.indexPath)") else { return nil }
         condition.withLock { indexBytes = index }
-        store.cache.remember(index: index, of: path, in: zone)
         return index
     }
 }

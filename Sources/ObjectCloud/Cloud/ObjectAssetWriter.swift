@@ -110,8 +110,6 @@ final class ObjectAssetWriter: AssetWriter {
             if !part.isEmpty { try sendPart() }
             try complete()
         }
-        for path in [place] + (draft.index == nil ? [] : [indexPath]) { store.cache.placed(path) }
-        if let index = draft.index { store.cache.remember(index: index, of: draft.path, in: zone) }
         upload = nil
         abandon()
         return draft.asset(rawByteCount: rawByteCount)

@@ -46,9 +46,8 @@ public final class ObjectCloud: CloudDatabaseDecorator {
 
     private init(_ client: ObjectClient, expecting uuid: String? = nil, container: String? = nil, found: CloudIdentity? = nil, nonces: NonceSource) {
         self.client = client
-        let cache = ZoneCache(now: { client.clock.microseconds })
         base = ObjectStoreCloud(
-            BucketStore(client: client, cache: cache), expecting: uuid, container: container, found: found, nonces: nonces, cache: cache,
+            BucketStore(client: client), expecting: uuid, container: container, found: found, nonces: nonces,
             words: PlaceWords(there: "at this place of the bucket", new: "the prefix", known: "the prefix and the bucket", right: "bucket and prefix"))
     }
 
@@ -84,7 +83,7 @@ public final class ObjectCloud: CloudDatabaseDecorator {
     ) throws -> (cloud: ObjectCloud, isNew: Bool) {
         _ = try ContainerIdentifier(container)
         var isTried = false
-        let made = try ObjectStoreCloud.makeMarker(in: BucketStore(client: client, cache: ZoneCache()), container: container, uuid: uuid, nonces: nonces) {
+        let made = try ObjectStoreCloud.makeMarker(in: BucketStore(client: client), container: container, uuid: uuid, nonces: nonces) {
             // A killed test leaves objects of its own, fewer than one page of a listing.
             guard try client.list("", first: 1000).allSatisfy({ BucketProbe.isOwn($0.path) }) else {
                 throw CloudError(

@@ -22,13 +22,6 @@ extension ObjectClient {
     }
 
     func notAStore(_ place: String) -> CloudError {
-        guard ObjectListing.canRead else {
-            return CloudError(.cloudUnavailable, at: place, "the answer cannot be read: Expat is not installed", hint: "install Debian's package libexpat1")
-        }
-        return notAStoreAnswer(place)
-    }
-
-    private func notAStoreAnswer(_ place: String) -> CloudError {
         CloudError(
             .cloudUnavailable, at: place.isEmpty ? location.server.authority : place, "the answer is not one of an object store",
             hint: "check the endpoint: something else answers there")

@@ -60,9 +60,7 @@ extension ObjectClient {
             guard object.key.hasPrefix(whole), object.byteCount >= 0 else { throw notAStore(prefix) }
             let path = location.prefix.isEmpty ? object.key : String(object.key.dropFirst(location.prefix.utf8.count + 1))
             objects.append(
-                StoredObject(
-                    path: path, byteCount: object.byteCount, modified: (try? Instant(parsing: object.modified)) ?? clock,
-                    state: object.modified.isEmpty || object.tag.isEmpty ? "" : "\(object.modified) \(object.byteCount) \(object.tag)"))
+                StoredObject(path: path, byteCount: object.byteCount, modified: (try? Instant(parsing: object.modified)) ?? clock))
         }
         return (page, objects)
     }

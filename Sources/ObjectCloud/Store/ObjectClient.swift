@@ -63,14 +63,11 @@ package final class ObjectClient: Sendable {
 
     /// The bytes of an object; nil if there is none.
     ///
-    /// - Parameters:
-    ///   - limit: the largest accepted object, in bytes.
-    ///   - known: what the object probably has; then the server need not send it. Where its tag is not the MD5 of the bytes, it sends them.
-    package func get(_ path: String, limit: Int, unless known: [UInt8]? = nil) throws(CloudError) -> [UInt8]? {
-        let answer = try repeating("GET", path, headers: known.map { [("if-none-match", "\"\(Self.md5Hex($0))\"")] } ?? [], limit: limit)
+    /// - Parameter limit: the largest accepted object, in bytes.
+    package func get(_ path: String, limit: Int) throws(CloudError) -> [UInt8]? {
+        let answer = try repeating("GET", path, limit: limit)
         switch answer.status {
         case 200: return answer.body
-        case 304: if let known { return known } else { throw notAStore(path) }
         case 404 where try isAbsence(answer): return nil
         default: throw failure(answer, at: path)
         }
@@ -122,14 +119,7 @@ package final class ObjectClient: Sendable {
     /// Stores an object if its path is free.
     ///
     /// - Throws: ``CloudError``; `.serverResponseLost` if it is unknown whether the object is stored, or will be.
-    package func put(_ bytes: [UInt8], as path: String) throws(CloudError) -> Placement { try putOrRead(bytes, as: path).placement }
-
-    /// Stores an object if its path is free. Otherwise returns the bytes of the object that is there.
-    ///
-    /// - Parameter besides: runs in parallel with reading the existing object.
-    package func putOrRead(
-        _ bytes: [UInt8], as path: String, readingBesides besides: [@Sendable () -> Void] = []
-    ) throws(CloudError) -> (placement: Placement, found: [UInt8]?) {
+    package func put(_ bytes: [UInt8], as path: String) throws(CloudError) -> Placement {
         var wasTried = false
         var last: CloudError?
         for attempt in 1...retry.attempts {
@@ -150,12 +140,10 @@ package final class ObjectClient: Sendable {
             switch answer.status {
             case 200, 201, 204:
                 try verifyTag(answer, of: bytes, at: path)
-                return (.placed, nil)
+                return .placed
             case 412:
                 // The bytes may be ours, from an attempt of this call whose outcome was unknown, or from an earlier call.
-                if let found = try standing(bytes, at: path, mayCome: wasTried, besides) {
-                    return found.placement == .placed && !wasTried ? (.wasThere, nil) : found
-                }
+                if let found = try standing(bytes, at: path, mayCome: wasTried) { return found == .placed && !wasTried ? .wasThere : found }
                 last = CloudError(.inputOutput, at: path, "the object was there, and is gone", isRetryable: true)
             case 408, 409, 429, 500, 502...599:
                 last = failure(answer, at: path)
@@ -172,23 +160,13 @@ package final class ObjectClient: Sendable {
     }
 
     /// Reads a key back: `.placed` if it has these bytes, `.taken` if it has others, nil if there is no object.
-    private func standing(
-        _ bytes: [UInt8], at path: String, mayCome: Bool, _ besides: [@Sendable () -> Void] = []
-    ) throws(CloudError) -> (placement: Placement, found: [UInt8]?)? {
-        let limit = bytes.count, result = Mutex<Result<[UInt8]?, CloudError>>(.success(nil))
-        transport.sideBySide(
-            besides + [
-                { [self] in
-                    let read = Result { () throws(CloudError) in try get(path, limit: limit) }
-                    result.withLock { $0 = read }
-                }
-            ])
+    private func standing(_ bytes: [UInt8], at path: String, mayCome: Bool) throws(CloudError) -> Placement? {
         do throws(CloudError) {
-            guard let found = try result.withLock({ $0 }).get() else { return nil }
-            return found == bytes ? (.placed, nil) : (.taken, found)
+            guard let found = try get(path, limit: bytes.count) else { return nil }
+            return found == bytes ? .placed : .taken
         } catch {
             // A longer object is another writer's.
-            if error.code == .limitExceeded { return (.taken, nil) }
+            if error.code == .limitExceeded { return .taken }
             throw error.isRetryable || mayCome ? .unknownOutcome(at: path, error.reason) : error
         }
     }

@@ -7,6 +7,7 @@ import Synchronization
 package final class CurlTransport: ObjectTransport {
     /// A request counts as cut after this many seconds without a byte.
     private static let idleSeconds = 30
+    private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     private let certificates: String?
     private let connectSeconds: Int
@@ -21,13 +22,11 @@ package final class CurlTransport: ObjectTransport {
         self.limitSeconds = limitSeconds
         self.connectSeconds = connectSeconds
         self.certificates = certificates
-        // Loading takes half as long as a whole sync with nothing to do, which reads its database meanwhile.
-        snapsync_curl_begin_loading()
     }
 
     package func send(_ request: ObjectRequest) throws(TransportFault) -> ObjectResponse {
         guard let handle = idle.withLock({ $0.popLast() }) ?? Handle() else {
-            throw TransportFault(.unreachable, "libcurl is not installed (Debian's package libcurl4)")
+            throw TransportFault(.unreachable, "libcurl cannot be prepared")
         }
         defer { idle.withLock { $0.append(handle) } }
         return try handle.send(request, certificates: certificates, connectSeconds: connectSeconds, limitSeconds: limitSeconds)
@@ -40,26 +39,26 @@ package final class CurlTransport: ObjectTransport {
         private let curl: UnsafeMutableRawPointer
 
         init?() {
-            guard snapsync_curl_load() == 1, let made = snapsync_curl_make() else { return nil }
+            guard CurlTransport.isReady, let made = curl_easy_init() else { return nil }
             curl = made
         }
 
-        deinit { snapsync_curl_free(curl) }
+        deinit { curl_easy_cleanup(curl) }
 
         func send(_ request: ObjectRequest, certificates: String?, connectSeconds: Int, limitSeconds: Int?) throws(TransportFault) -> ObjectResponse {
-            snapsync_curl_reset(curl)
+            curl_easy_reset(curl)
             var headers: UnsafeMutablePointer<curl_slist>?
-            defer { snapsync_curl_free_list(headers) }
-            for header in request.headers { headers = snapsync_curl_append(headers, "\(header.name): \(header.value)") }
+            defer { curl_slist_free_all(headers) }
+            for header in request.headers { headers = curl_slist_append(headers, "\(header.name): \(header.value)") }
             // Without these empty headers, libcurl sends `Expect: 100-continue` before a body, and a content type of its own.
-            for unwanted in ["Expect:", "Content-Type:"] { headers = snapsync_curl_append(headers, unwanted) }
+            for unwanted in ["Expect:", "Content-Type:"] { headers = curl_slist_append(headers, unwanted) }
 
             let answer = Answer(limit: request.responseLimit)
             // SAFETY: `answer` outlives the request, and libcurl calls back on this thread only.
             let context = UnsafeRawPointer(Unmanaged.passUnretained(answer).toOpaque())
             _ = snapsync_curl_set_text(curl, CURLOPT_URL, request.url)
             _ = snapsync_curl_set_text(curl, CURLOPT_USERAGENT, "snapsync")
-            _ = snapsync_curl_set_list(curl, CURLOPT_HTTPHEADER, headers)
+            _ = snapsync_curl_set_pointer(curl, CURLOPT_HTTPHEADER, headers)
             _ = snapsync_curl_set_long(curl, CURLOPT_NOSIGNAL, 1)
             _ = snapsync_curl_set_long(curl, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
             _ = snapsync_curl_set_long(curl, CURLOPT_CONNECTTIMEOUT, connectSeconds)
@@ -89,7 +88,7 @@ package final class CurlTransport: ObjectTransport {
                         _ = snapsync_curl_set_pointer(curl, CURLOPT_POSTFIELDS, body.baseAddress ?? UnsafeRawPointer(bitPattern: 1))
                     }
                 }
-                return snapsync_curl_perform(curl)
+                return curl_easy_perform(curl)
             }
             guard code == CURLE_OK else { throw Self.fault(code, answer) }
             // If a connection ends within the headers, libcurl reports a complete answer without a body.
@@ -100,7 +99,7 @@ package final class CurlTransport: ObjectTransport {
         }
 
         private static func fault(_ code: CURLcode, _ answer: Answer) -> TransportFault {
-            let words = String(cString: snapsync_curl_words(code))
+            let words = String(cString: curl_easy_strerror(code))
             if answer.isTooLong { return TransportFault(.tooLong, "the answer is longer than \(answer.limit) bytes") }
             switch code {
             case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT, CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:

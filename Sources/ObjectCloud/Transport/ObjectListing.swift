@@ -9,8 +9,6 @@ struct ObjectListing {
         var byteCount = 0
         /// The time of the last change as RFC 3339 text; empty if the server did not send it.
         var modified = ""
-        /// The entity tag with its quotation marks; empty if the server did not send it.
-        var tag = ""
     }
 
     private(set) var objects: [Object] = []
@@ -33,26 +31,19 @@ struct ObjectListing {
     /// The name of the outermost element.
     private(set) var root = ""
 
-    /// Whether Expat is installed.
-    static var canRead: Bool { snapsync_expat_load() == 1 }
-
     /// Parses a document; nil if it is not well-formed XML, or declares entities.
     init?(_ bytes: [UInt8]) {
-        guard Self.canRead else { return nil }
+        guard let parser = XML_ParserCreate("UTF-8") else { return nil }
+        defer { XML_ParserFree(parser) }
         let state = State()
-        var handlers = snapsync_expat_handlers(
-            begin: { context, name in Unmanaged<State>.fromOpaque(context!).takeUnretainedValue().begin(String(cString: name!)) },
-            end: { context in Unmanaged<State>.fromOpaque(context!).takeUnretainedValue().end() },
-            text: { context, text, count in
-                Unmanaged<State>.fromOpaque(context!).takeUnretainedValue().add(UnsafeRawBufferPointer(start: text, count: Int(count)))
-            },
-            // No S3 answer has a document type. Refuse it, because it could declare entities that expand without limit.
-            doctype: { context in Unmanaged<State>.fromOpaque(context!).takeUnretainedValue().hasDoctype = true })
         // SAFETY: `state` and the bytes outlive the call, and Expat calls back on this thread only.
+        XML_SetUserData(parser, Unmanaged.passUnretained(state).toOpaque())
+        XML_SetElementHandler(parser, { context, name, _ in State.of(context).begin(String(cString: name!)) }, { context, _ in State.of(context).end() })
+        XML_SetCharacterDataHandler(parser) { State.of($0).add(UnsafeRawBufferPointer(start: $1, count: Int($2))) }
+        // No S3 answer has a document type. Refuse it, because it could declare entities that expand without limit.
+        XML_SetStartDoctypeDeclHandler(parser) { context, _, _, _, _ in State.of(context).hasDoctype = true }
         let isWellFormed = bytes.withUnsafeBytes { buffer in
-            snapsync_expat_parse(
-                buffer.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(clamping: buffer.count), &handlers,
-                Unmanaged.passUnretained(state).toOpaque()) == 1
+            XML_Parse(parser, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(clamping: buffer.count), 1) == XML_STATUS_OK
         }
         guard isWellFormed, !state.hasDoctype else { return nil }
         self = state.listing
@@ -67,6 +58,8 @@ struct ObjectListing {
         private var text: [UInt8] = []
         private var object = Object()
         private var upload = (key: "", id: "", initiated: "")
+
+        static func of(_ context: UnsafeMutableRawPointer?) -> State { Unmanaged<State>.fromOpaque(context!).takeUnretainedValue() }
 
         func begin(_ name: String) {
             // Ignore the namespace prefix.
@@ -88,7 +81,6 @@ struct ObjectListing {
             case (3, "Key") where path[1] == "Contents": object.key = value
             case (3, "Size") where path[1] == "Contents": object.byteCount = Int(value) ?? -1
             case (3, "LastModified") where path[1] == "Contents": object.modified = value
-            case (3, "ETag") where path[1] == "Contents": object.tag = value
             case (3, "Prefix") where path[1] == "CommonPrefixes": listing.folders.append(value)
             case (2, "Contents"): listing.objects.append(object)
             case (3, "Key") where path[1] == "Upload": upload.key = value

@@ -63,10 +63,4 @@ package struct TransportFault: Error, Sendable {
 /// An implementation does not retry and does not follow redirects.
 package protocol ObjectTransport: Sendable {
     func send(_ request: ObjectRequest) throws(TransportFault) -> ObjectResponse
-    /// Runs bodies in parallel that each wait for requests. Returns when all have ended. The default gives each body a thread.
-    func sideBySide(_ bodies: [@Sendable () -> Void])
-}
-
-extension ObjectTransport {
-    package func sideBySide(_ bodies: [@Sendable () -> Void]) { Thread.sideBySide(bodies) }
 }

@@ -1,8 +1,6 @@
 package import CloudStore
 package import CommitLog
-import DirectoryCloud
 import LocalStore
-import ObjectCloud
 import SnapshotModel
 import SnapshotVersions
 import StrictText
@@ -122,10 +120,5 @@ struct SignedZoneCloud: CloudDatabaseDecorator {
 
 extension CloudDatabase {
     /// The backend as one whose zones can be signed; nil if it has no signatures.
-    package var signing: (any SigningCloud)? {
-        // A cast to a protocol reads all conformances of the program at every start, so first ask for the classes.
-        if let directory = self as? DirectoryCloud { return directory }
-        if let bucket = self as? ObjectCloud { return bucket }
-        return self as? any SigningCloud
-    }
+    package var signing: (any SigningCloud)? { self as? any SigningCloud }
 }

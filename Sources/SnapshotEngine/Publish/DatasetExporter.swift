@@ -76,8 +76,7 @@ package struct DatasetExporter: Sendable {
             let isOneBlock = try SyncError.at(.read) { try !reader.transaction.rows.hasRows(schema, moreThan: blockEntities) }
             let queue = OrderedQueue<[Piece]>(window: isOneBlock ? blockEntities + 1 : source.waitingRuns * source.workerCount)
             let progress = try counter(reader.transaction)
-            let engine: DeflateEngine = isOneBlock ? .fastest : .isal
-            return try pass(through: queue, from: isOneBlock ? nil : source.workerCount, { work($0, source, queue, reusable, boxes, engine) }) {
+            return try pass(through: queue, from: isOneBlock ? nil : source.workerCount, { work($0, source, queue, reusable, boxes) }) {
                 try assemble(queue, blockEntities, reusable, asset, reader.transaction, progress)
             }
         }
@@ -102,10 +101,10 @@ package struct DatasetExporter: Sendable {
 
     // One worker: encodes, compares with the last snapshot, compresses.
     private func work(
-        _ worker: Int, _ source: any BlockSource, _ queue: OrderedQueue<[Piece]>, _ previous: PreviousSnapshot?, _ boxes: DatasetBoxes?, _ engine: DeflateEngine
+        _ worker: Int, _ source: any BlockSource, _ queue: OrderedQueue<[Piece]>, _ previous: PreviousSnapshot?, _ boxes: DatasetBoxes?
     ) {
         do {
-            let compressor = try MemberCompressor(level: level, engine: engine, boxes: boxes)
+            let compressor = try MemberCompressor(level: level, boxes: boxes)
             var pieces: [Piece] = []
             try source.run(
                 worker: worker, take: { number, block in pieces.append(try piece(of: block, isFirst: number == 0 && pieces.isEmpty, compressor, previous)) },

@@ -121,11 +121,7 @@ package struct ExportRun: Sendable {
                 levelled[schema.name, default: 0] += 1
                 base.warnings.append(try level(schema, attempt: levelled[schema.name] ?? 1))
             case .needsMoreReaders: readers = WorkerThreads.count + 1
-            case .nothingNew(let read):
-                // Reading a bucket in order to publish does not check that the applied version's commit still exists (``RememberingCloud``):
-                // publishing checks it. This run publishes nothing, so read the zone once more with the check.
-                if !read.isEmpty { _ = try await device.fetchUpstreamChanges() }
-                return try recordNothingNew(on: base, read: read)
+            case .nothingNew(let read): return try recordNothingNew(on: base, read: read)
             case .stored(let stored): return try await record(announce(stored, on: base), on: base)
             }
         }

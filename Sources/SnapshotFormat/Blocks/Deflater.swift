@@ -1,4 +1,3 @@
-internal import CIsal
 internal import CZlib
 
 /// Makes one deflate stream from whole pieces of input.
@@ -8,7 +7,9 @@ final class Deflater {
     private let level: Int
     private let engine: DeflateEngine
     private var zlib: ZlibDeflater?
-    private var isal: IsalDeflater?
+    #if canImport(CIsal)
+        private lazy var isal = IsalDeflater()
+    #endif
 
     /// Makes a deflater with a level from 1 to 9.
     init(level: Int, engine: DeflateEngine) { (self.level, self.engine) = (level, engine) }
@@ -21,14 +22,14 @@ final class Deflater {
     /// - Returns: the stream's length in bytes.
     /// - Throws: ``FormatError`` with `.compression` if memory is short.
     func deflate(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>, room: Int) throws -> Int {
-        guard level == 1, engine.takesIsal(first.count + second.count) else {
-            let zlib = try self.zlib ?? ZlibDeflater(level: level)
-            self.zlib = zlib
-            return try zlib.deflate(first, second, to: target, room: room)
-        }
-        let isal = try self.isal ?? IsalDeflater()
-        self.isal = isal
-        return try isal.deflate(first, second, to: target, room: room)
+        #if canImport(CIsal)
+            if level == 1, engine == .isal, first.count + second.count <= Int(UInt32.max) {
+                return try isal.deflate(first, second, to: target, room: room)
+            }
+        #endif
+        let zlib = try self.zlib ?? ZlibDeflater(level: level)
+        self.zlib = zlib
+        return try zlib.deflate(first, second, to: target, room: room)
     }
 }
 
@@ -76,41 +77,5 @@ private final class ZlibDeflater {
 
     private static func fault(_ status: Int32) -> FormatError {
         FormatError(.compression, at: "compression", "zlib failed with status \(status)", hint: "free memory and try again", isRetryable: true)
-    }
-}
-
-private final class IsalDeflater {
-    private let deflater: OpaquePointer
-    /// The two pieces joined, because ISA-L takes its input in one piece.
-    private let joined = ByteBuffer()
-
-    init() throws {
-        guard let deflater = snapsync_isal_deflater_make() else {
-            throw FormatError(.compression, at: "compression", "ISA-L has no memory", hint: "free memory and try again", isRetryable: true)
-        }
-        self.deflater = deflater
-    }
-
-    deinit { snapsync_isal_deflater_free(deflater) }
-
-    func deflate(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>, room: Int) throws -> Int {
-        var whole = second
-        if first.count > 0 {
-            joined.clear()
-            joined.reserve(first.count + second.count)
-            let base = UnsafeMutableRawPointer(joined.base)
-            // SAFETY: `joined` has room for both pieces.
-            if let source = first.baseAddress { base.copyMemory(from: source, byteCount: first.count) }
-            if let source = second.baseAddress { (base + first.count).copyMemory(from: source, byteCount: second.count) }
-            joined.count = first.count + second.count
-            whole = joined.bytes
-        }
-        let input = whole.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        // SAFETY: ISA-L reads `count` bytes of the input and writes at most `room` bytes.
-        let length = snapsync_isal_deflate(deflater, input, UInt32(whole.count), target, UInt32(room))
-        joined.clear()
-        joined.trim(to: 4 << 20)
-        guard length > 0 else { throw FormatError(.compression, at: "compression", "ISA-L found no room for \(whole.count) bytes") }
-        return length
     }
 }

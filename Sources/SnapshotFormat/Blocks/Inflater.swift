@@ -1,4 +1,3 @@
-internal import CIsal
 internal import CZlib
 
 /// Decompresses deflate streams of known length.
@@ -7,7 +6,9 @@ internal import CZlib
 final class Inflater {
     private let engine: DeflateEngine
     private var zlib: ZlibInflater?
-    private var isal: IsalInflater?
+    #if canImport(CIsal)
+        private lazy var isal = IsalInflater()
+    #endif
 
     init(engine: DeflateEngine) { self.engine = engine }
 
@@ -17,15 +18,12 @@ final class Inflater {
     ///
     /// - Throws: ``FormatError`` with `.compression` if memory is short.
     func inflate(_ input: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>, length: Int) throws -> InflateOutcome {
-        // Once it is loaded, it is faster for small pieces, too.
-        guard (isal == nil ? engine : .isal).takesIsal(length) else {
-            let zlib = try self.zlib ?? ZlibInflater()
-            self.zlib = zlib
-            return try zlib.inflate(input, to: target, length: length)
-        }
-        let isal = try self.isal ?? IsalInflater()
-        self.isal = isal
-        return isal.inflate(input, to: target, length: length)
+        #if canImport(CIsal)
+            if engine == .isal { return isal.inflate(input, to: target, length: length) }
+        #endif
+        let zlib = try self.zlib ?? ZlibInflater()
+        self.zlib = zlib
+        return try zlib.inflate(input, to: target, length: length)
     }
 }
 
@@ -68,28 +66,5 @@ private final class ZlibInflater {
 
     private static func memoryFault(_ status: Int32) -> FormatError {
         FormatError(.compression, at: "decompression", "zlib failed with status \(status)", hint: "free memory and try again", isRetryable: true)
-    }
-}
-
-private final class IsalInflater {
-    private let inflater: OpaquePointer
-
-    init() throws {
-        guard let inflater = snapsync_isal_inflater_make() else {
-            throw FormatError(.compression, at: "decompression", "ISA-L has no memory", hint: "free memory and try again", isRetryable: true)
-        }
-        self.inflater = inflater
-    }
-
-    deinit { snapsync_isal_inflater_free(inflater) }
-
-    func inflate(_ input: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>, length: Int) -> InflateOutcome {
-        var room = UInt32(length), unread: UInt32 = 0
-        // SAFETY: ISA-L reads `count` bytes of the input and writes at most `room` bytes, which `target` has room for.
-        switch snapsync_isal_inflate(inflater, input.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(input.count), target, &room, &unread) {
-        case SNAPSYNC_ISAL_ENDED: return unread > 0 ? .followed : room > 0 ? .tooShort : .done
-        case SNAPSYNC_ISAL_TOO_LONG: return .tooLong
-        default: return .broken
-        }
     }
 }

@@ -15,11 +15,11 @@ package final class MemberCompressor: @unchecked Sendable {
     /// A member before it is sealed or copied.
     private let plain = ByteBuffer()
 
-    /// Makes a compressor with a level from 1, the fastest, to 9; `engine` says which libraries it may use.
+    /// Makes a compressor with a level from 1, the fastest, to 9; `engine` says which library it uses.
     ///
     /// - Parameter boxes: encrypts the members in a sealed zone; nil if they are not encrypted.
     /// - Throws: ``FormatError`` with `.misuse` for another level.
-    package init(level: Int = 1, engine: DeflateEngine = .fastest, boxes: DatasetBoxes? = nil) throws {
+    package init(level: Int = 1, engine: DeflateEngine = .isal, boxes: DatasetBoxes? = nil) throws {
         guard (1...9).contains(level) else {
             throw FormatError(.misuse, at: "compression", "the level must be 1 to 9")
         }

@@ -16,7 +16,7 @@ package final class MemberReader: @unchecked Sendable {
     /// Makes a reader; `engine` says which libraries it may use.
     ///
     /// - Parameter boxes: decrypts the members of a sealed zone; nil if they are not encrypted.
-    package init(engine: DeflateEngine = .fastest, boxes: DatasetBoxes? = nil) {
+    package init(engine: DeflateEngine = .isal, boxes: DatasetBoxes? = nil) {
         inflater = Inflater(engine: engine)
         self.boxes = boxes
     }

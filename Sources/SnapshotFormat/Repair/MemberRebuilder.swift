@@ -26,7 +26,7 @@ package final class MemberRebuilder {
     /// - Parameter boxes: encrypts the members of a sealed zone.
     package init(boxes: DatasetBoxes? = nil) {
         epochs = boxes?.allEpochs ?? [nil]
-        usual = Method(engine: .fastest, level: 1, epoch: 0)
+        usual = Method(engine: .isal, level: 1, epoch: 0)
     }
 
     /// The member of a block; nil if no method gives the bytes that the entry states.
@@ -64,7 +64,7 @@ package final class MemberRebuilder {
 
     private var methods: [Method] {
         let all = epochs.indices.flatMap { epoch in
-            [.fastest, .isal].map { Method(engine: $0, level: 1, epoch: epoch) } + (1...9).map { Method(level: $0, epoch: epoch) }
+            [Method(engine: .isal, level: 1, epoch: epoch)] + (1...9).map { Method(level: $0, epoch: epoch) }
         }
         return [usual] + all.filter { $0 != usual }
     }

@@ -12,7 +12,7 @@ package struct SortSlice: Sendable {
     package internal(set) var crc: UInt32 = 0
 
     /// The CRC-32 of bytes, continued from that of the previous bytes.
-    package static func crc(_ bytes: UnsafeRawBufferPointer, after crc: UInt32 = 0) -> UInt32 { GzipMember.crc(bytes, after: crc, isOfMany: true) }
+    package static func crc(_ bytes: UnsafeRawBufferPointer, after crc: UInt32 = 0) -> UInt32 { GzipMember.crc(bytes, after: crc) }
 }
 
 /// The memory of one worker of an external sort: for a run, and then for a range of keys. One thread at a time.

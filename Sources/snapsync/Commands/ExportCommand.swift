@@ -20,7 +20,7 @@ struct ExportCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseOptions
-    @Option(name: .long, help: ArgumentHelp("The level of compression, 1 (fastest: by ISA-L, if it is installed) to 9 (smallest: by zlib).", valueName: "1-9"))
+    @Option(name: .long, help: ArgumentHelp("The level of compression, 1 (fastest) to 9 (smallest: by zlib).", valueName: "1-9"))
     var level = 1
     @Flag(name: .long, help: "Write every dataset whole, from its rows, changed or not: for when an asset in the cloud is damaged or missing.")
     var full = false

@@ -13,8 +13,8 @@ struct RepairCommand: AsyncParsableCommand {
             hash. Any device that may write in the directory may run repair, also several at once. With --db the database's rows are a \
             source; nothing in the database is changed.
 
-            Rows and versions give a block's JSON. Its bytes depend on the library that compressed it, ISA-L or zlib. repair tries every \
-            library that the system has: if the file was made with ISA-L, install it (libisal2).
+            Rows and versions give a block's JSON. Its bytes depend on the library that compressed it, ISA-L or zlib. repair tries \
+            both.
 
             In a sealed zone (docs/sealed.md) repair --db on a member makes lost boxes again, in the epoch that they were of. repair \
             --cloud has no keys: it compares files with their hashes, and brings back those of which a whole copy lies beside them or one \

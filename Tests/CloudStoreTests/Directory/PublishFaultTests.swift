@@ -215,7 +215,6 @@ import Testing
         #expect(try await verifyWhole(test) == token)
     }
 
-    /// The parts of a large file are read back side by side.
     @Test(arguments: [0, 40, 120]) func aLargeFileOfWhichOnePieceIsWrittenWrongIsFound(number: Int) async throws {
         let (test, token) = try await start()
         let writes = Mutex<[Int]>([])

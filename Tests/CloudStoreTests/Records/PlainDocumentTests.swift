@@ -60,17 +60,6 @@ import Testing
         try expectAgreement(MailboxMark.self, #"{"folders":{"":{"text":"1 2 3"},"watch":{"text":"4"}}}"#)
     }
 
-    @Test func whatIsRememberedOfABucketIsReadAsCodableReadsIt() throws {
-        let report = #"{"clock":"2026-11-21T08:32:00.250Z","device":"watch","nonce":"n","role":"reader","token":\#(Self.token)}"#
-        try expectAgreement(
-            ZoneMemory.self,
-            """
-            {"assetsSeen":5,"cloud":"u","found":2,"head":{"bytes":"eyJh","number":12,"seen":-7},"indexes":{"assets/a":"e30=","b":""},"marker":"e30=","place":"p",\
-            "report":{"counter":3,"keys":{"key":"0a","sealKey":"0b"},"seen":9,"text":\(report)},"zone":"private/Z"}
-            """)
-        try expectAgreement(ZoneMemory.self, #"{"cloud":"u","found":0,"indexes":{},"zone":"private/Z"}"#, count: 400)
-    }
-
     @Test func reportsAreReadAsCodableReadsThem() throws {
         try expectAgreement(DeviceReport.self, #"{"clock":"2026-11-21T08:32:00.250Z","device":"watch","nonce":"n","role":"reader","token":\#(Self.token)}"#)
     }
