@@ -93,6 +93,17 @@ z.sync(z.a, reader=z.message(z.reader))
 z.sync(z.reader)
 assert z.row(OTHER) == {"name": "garden", "color": "green", "orphan": None} and (OTHER, "name", "work") in z.reader.journal
 
+# A name that waits for its answer, because it does not fit, and whose row the reader then deletes: it is in the journal.
+z = Zone()
+z.write(z.a, OTHER, name="garden")
+z.sync(z.a, z.reader)
+z.write(z.a, HOME, name="work")
+z.write(z.reader, OTHER, name="work")
+z.message(z.reader)
+z.sync(z.a, z.reader)
+z.delete(z.reader, OTHER)
+assert z.reader.journal == {(OTHER, "name", "work")}
+
 # An exchange of UNIQUE values in one transaction of a reader.
 z = Zone()
 z.write(z.a, OTHER, name="garden")
