@@ -53,7 +53,7 @@ let package = Package(
             name: "Platform", dependencies: [.target(name: "CLinux", condition: .when(platforms: [.linux]))],
             cSettings: [.define("_GNU_SOURCE", .when(platforms: [.linux]))], swiftSettings: house),
 
-        // Strict JSON (RFC 8259) and instants (RFC 3339) as text; the ground that the other modules stand on.
+        // Strict JSON (RFC 8259), instants (RFC 3339), and texts that are compared and quoted by their bytes; the ground of the other modules.
         .target(name: "StrictText", dependencies: ["Platform"], swiftSettings: house),
         // What travels: values only.
         .target(name: "SnapshotModel", dependencies: ["StrictText"], swiftSettings: house),

@@ -16,7 +16,7 @@ struct CloudKitPlace: Hashable {
 
     /// The record of the object at a path.
     init(_ path: String) {
-        let parts = path.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+        let parts = path.exact.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
         switch (parts.first, parts.count) {
         case (CloudScope.private.rawValue, 3): self.init(scope: .private, zone: parts[1], name: parts[2])
         case (CloudScope.public.rawValue, 2...): self.init(scope: .public, zone: nil, name: parts.dropFirst().joined(separator: "/"))
@@ -29,7 +29,7 @@ struct CloudKitPlace: Hashable {
     /// The folder that the record names, by which queries list it: the part of the name before the file's name; ``markers`` for a zone's
     /// marker.
     var folder: String {
-        if name.hasSuffix("/" + ZoneMarker.fileName) { return Self.markers }
+        if name.exact.hasSuffix("/" + ZoneMarker.fileName) { return Self.markers }
         return name.lastIndex(of: "/").map { String(name[...$0]) } ?? ""
     }
 

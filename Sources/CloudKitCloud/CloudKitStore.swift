@@ -84,14 +84,14 @@ final class CloudKitStore: ObjectStore {
             } else {
                 records = try queried(place, place.name, in: database)
             }
-            found = records.filter { $0.name.hasPrefix(place.name) }.map {
+            found = records.filter { $0.name.exact.hasPrefix(place.name) }.map {
                 StoredObject(path: whole + $0.name, byteCount: $0.byteCount, modified: $0.modified)
             }
         } catch {
             if error.code == .zoneNotFound { return [] }
             throw error.cloudError(at: prefix)
         }
-        if place.zone == nil || listsByQuery, prefix.hasSuffix("/\(CloudNames.commits)/") { try probe(prefix, &found) }
+        if place.zone == nil || listsByQuery, prefix.exact.hasSuffix("/\(CloudNames.commits)/") { try probe(prefix, &found) }
         found.sort { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
         return first.map { Array(found.prefix($0)) } ?? found
     }
@@ -127,7 +127,7 @@ final class CloudKitStore: ObjectStore {
         guard let publicDatabase else { return [] }
         let markers = CloudKitPlace("\(scope.rawValue)/\(CloudKitPlace.markers)")
         do throws(CloudKitError) {
-            return Set(try queried(markers, CloudKitPlace.markers, in: publicDatabase).compactMap { $0.name.split(separator: "/").first.map(String.init) })
+            return Set(try queried(markers, CloudKitPlace.markers, in: publicDatabase).compactMap { $0.name.exact.split(separator: "/").first })
         } catch {
             throw error.cloudError(at: scope.rawValue)
         }

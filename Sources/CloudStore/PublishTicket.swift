@@ -1,3 +1,5 @@
+import StrictText
+
 /// A place in a zone's publish queue. A device takes a ticket after it has lost several races for a commit's number.
 ///
 /// Tickets are only hints: a device that sees one waits before it publishes, so that the ticket's device gets its turn. No rule of the
@@ -17,7 +19,7 @@ public struct PublishTicket: Hashable, Sendable, Comparable {
     /// Parses the ticket from a file name; nil for any other name, such as that of a conflict copy. A backend stores tickets under these names.
     public init?(fileName: String) {
         let name = fileName.utf8
-        guard fileName.hasSuffix(".json"), name.count == 34, let number = CloudNames.number(ofDigits: name.prefix(20)),
+        guard fileName.exact.hasSuffix(".json"), name.count == 34, let number = CloudNames.number(ofDigits: name.prefix(20)),
             name.dropFirst(20).first == UInt8(ascii: "-"), CloudNames.isHex(name.dropFirst(21).prefix(8))
         else { return nil }
         self.number = number

@@ -55,7 +55,7 @@ extension StoredFile.Kind {
         let indexEnding = ".index.json", assetEnding = ".json.gz"
         if AssetPath(path) != nil {
             self = .asset
-        } else if name.hasSuffix(indexEnding), AssetPath(path.dropLast(indexEnding.count) + assetEnding) != nil {
+        } else if name.exact.hasSuffix(indexEnding), AssetPath(path.dropLast(indexEnding.count) + assetEnding) != nil {
             self = .index(of: path.dropLast(indexEnding.count) + assetEnding)
         } else {
             return nil

@@ -1,4 +1,5 @@
 package import CloudStore
+import StrictText
 
 extension CloudMailbox {
     package static func takenID(at place: String) -> CloudError {
@@ -23,8 +24,8 @@ extension CloudMailbox {
             setAsideCount += 1
             if setAsideCount <= Self.setAsideLimit { list.append(SetAsideMessage(place: "\(place)/\(name)", reason: reason)) }
         }
-        for name in names.filter({ !$0.hasPrefix(".") }).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
-            guard name.hasSuffix(".json"), CloudNames.isMessageID(String(name.dropLast(5))) else {
+        for name in names.filter({ !$0.exact.hasPrefix(".") }).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+            guard name.exact.hasSuffix(".json"), CloudNames.isMessageID(String(name.dropLast(5))) else {
                 setAside(name, "its name is not 32 hexadecimal digits and .json", &self.setAside)
                 continue
             }

@@ -1,4 +1,5 @@
 import GRDB
+import StrictText
 
 /// A failure of the local database, in words for people and with a code for programs.
 public struct LocalStoreError: Error, Sendable, CustomStringConvertible {
@@ -58,7 +59,7 @@ extension LocalStoreError {
     /// refuses the time of day there, and only when it meets a row.
     package static func isBrokenCheck(_ error: any Error) -> Bool {
         let text = "\(error)"
-        return text.contains("a row breaks a rule of the table (CHECK constraint failed") || text.contains(" in a CHECK constraint")
+        return text.exact.contains("a row breaks a rule of the table (CHECK constraint failed") || text.exact.contains(" in a CHECK constraint")
     }
 
     /// Runs `body` and turns SQLite's errors into errors of this module.
@@ -118,14 +119,15 @@ extension LocalStoreError {
         for (beginning, what) in [
             ("no such function", "a function"), ("unknown function", "a function"), ("no such collation sequence", "a collation"),
             ("unknown tokenizer", "a tokenizer"), ("no such module", "a module"),
-        ] where message.hasPrefix(beginning) {
+        ] where message.exact.hasPrefix(beginning) {
             return LocalStoreError(
                 .schemaMismatch, at: place, reason,
                 hint:
                     "a trigger, an index or a column of a table uses \(what) that only your application has; sqlite3 FILE .schema shows which; change it so that any program can write the table"
             )
         }
-        for (beginning, what) in [("no such table", "table"), ("no such column", "column"), ("no such index", "index")] where message.hasPrefix(beginning) {
+        for (beginning, what) in [("no such table", "table"), ("no such column", "column"), ("no such index", "index")] where message.exact.hasPrefix(beginning)
+        {
             return LocalStoreError(
                 .schemaMismatch, at: place, reason,
                 hint:

@@ -89,7 +89,7 @@ package enum FileReplacement {
     }
 
     private static func folder(of path: String) -> String? {
-        path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) }
+        path.utf8.lastIndex(of: UInt8(ascii: "/")).map { $0 == path.startIndex ? "/" : String(path[..<$0]) }
     }
 
     /// Makes a new name durable by an fsync of its folder. If the folder cannot be opened, the system decides when the name becomes durable.

@@ -1,3 +1,5 @@
+import StrictText
+
 /// Any key of a JSON object, for files in which unknown keys are refused, because a misspelt key must not be ignored.
 struct AnyKey: CodingKey {
     let stringValue: String
@@ -8,11 +10,12 @@ struct AnyKey: CodingKey {
     /// Throws if an object has other keys than these.
     ///
     /// - Throws: `DecodingError`, naming the unknown key and the known ones.
-    static func refuseUnknown(in decoder: any Decoder, known: Set<String>) throws {
-        for key in try decoder.container(keyedBy: AnyKey.self).allKeys where !known.contains(key.stringValue) {
+    static func refuseUnknown(in decoder: any Decoder, known: Set<ExactText>) throws {
+        for key in try decoder.container(keyedBy: AnyKey.self).allKeys where !known.contains(key.stringValue.exact) {
             throw DecodingError.dataCorrupted(
                 DecodingError.Context(
-                    codingPath: decoder.codingPath + [key], debugDescription: "the key is not known; known are \(known.sorted().joined(separator: ", "))"))
+                    codingPath: decoder.codingPath + [key],
+                    debugDescription: "the key is not known; known are \(known.sorted().map(\.text).joined(separator: ", "))"))
         }
     }
 }

@@ -1,9 +1,11 @@
+package import StrictText
+
 /// An expression of a CHECK constraint, as a tree: columns, literals, and operations of a closed set.
 ///
 /// There is no SQL text in it. ``sql`` writes the text from names, which are quoted, and from the words of ``CheckOperation``.
 package indirect enum CheckExpression: Hashable, Sendable {
     /// The name of a column of the table.
-    case column(String)
+    case column(ExactText)
     case literal(TableLiteral)
     case apply(CheckOperation, [CheckExpression])
 
@@ -25,7 +27,7 @@ package indirect enum CheckExpression: Hashable, Sendable {
     /// The names of the columns that it reads.
     package var columns: [String] {
         switch self {
-        case .column(let name): [name]
+        case .column(let name): [name.text]
         case .literal: []
         case .apply(_, let arguments): arguments.flatMap(\.columns)
         }
@@ -47,7 +49,7 @@ package indirect enum CheckExpression: Hashable, Sendable {
     /// - Parameter quote: how a column's name is quoted.
     package func sql(_ quote: (String) -> String) -> String {
         switch self {
-        case .column(let name): quote(name)
+        case .column(let name): quote(name.text)
         case .literal(let literal): literal.sql
         case .apply(let operation, let arguments): operation.sql(arguments.map { $0.sql(quote) })
         }
@@ -65,7 +67,7 @@ extension CheckExpression: Codable {
             DecodingError.dataCorrupted(DecodingError.Context(codingPath: decoder.codingPath, debugDescription: reason))
         }
         if container.contains(.column) {
-            self = .column(try container.decode(String.self, forKey: .column))
+            self = .column(try container.decode(ExactText.self, forKey: .column))
         } else if container.contains(.op) {
             // Each operation adds two steps to the path, so this bounds the recursion.
             guard decoder.codingPath.count <= 2 * Self.depthLimit + 8 else { throw corrupted("a CHECK is nested too deep") }

@@ -84,18 +84,18 @@ extension DatasetDescription {
 
     /// Checks this description by itself.
     private func verify() throws {
-        let table = schema.table.asciiLowercased
+        let table = schema.table.folded
         try require(!table.hasPrefix("sqlite_") && !table.hasPrefix("snapsync_"), "the table name \(schema.table.debugDescription) is reserved")
-        let names = structure.columns.map { $0.column.asciiLowercased }
+        let names = structure.columns.map { $0.column.folded }
         let known = Set(names)
         try require(known.count == names.count, "one column of the table is named twice")
-        let described = Set(schema.columns.map { $0.column.asciiLowercased })
+        let described = Set(schema.columns.map { $0.column.folded })
         // A table without a key is identified by its rowid, which is not one of its columns.
-        let hidden = schema.hasSimpleKey && !schema.keyShape.isText ? described.intersection([schema.keyColumns[0].column.asciiLowercased]) : []
+        let hidden = schema.hasSimpleKey && !schema.keyShape.isText ? described.intersection([schema.keyColumns[0].column.folded]) : []
         let isHidden =
             structure.primaryKey.isEmpty && !structure.withoutRowid && known.isDisjoint(with: hidden) && hidden.isSubset(of: ["rowid", "_rowid_", "oid"])
         try require(known == (isHidden ? described.subtracting(hidden) : described), "the table's columns are not the dataset's")
-        func areColumns(_ columns: [String]) -> Bool { TableStructure.areDistinct(columns) && known.isSuperset(of: columns.map(\.asciiLowercased)) }
+        func areColumns(_ columns: [String]) -> Bool { TableStructure.areDistinct(columns) && known.isSuperset(of: columns.map(\.folded)) }
         try require(areColumns(structure.primaryKey), "the primary key names a column twice, or one that is not there")
         let most = TableStructure.constraintLimit
         try require(
@@ -119,7 +119,7 @@ extension DatasetDescription {
             !structure.strict || structure.columns.allSatisfy { strictTypes.contains($0.declared) }, "a STRICT table has a column of a type that none may have")
     }
 
-    private func verifyChecks(_ columns: Set<String>) throws {
+    private func verifyChecks(_ columns: Set<ExactText>) throws {
         for column in structure.columns {
             if case .literal(let literal) = column.default, let fault = literal.fault { throw DescriptionError("a default: \(fault)") }
         }
@@ -130,7 +130,7 @@ extension DatasetDescription {
             try require(
                 check.expression.size <= CheckExpression.sizeLimit && check.expression.depth <= CheckExpression.depthLimit, "a CHECK is too large")
             if let fault = check.expression.fault { throw DescriptionError("a CHECK: \(fault)") }
-            try require(columns.isSuperset(of: check.expression.columns.map(\.asciiLowercased)), "a CHECK names a column that is not there")
+            try require(columns.isSuperset(of: check.expression.columns.map(\.folded)), "a CHECK names a column that is not there")
         }
     }
 
@@ -140,8 +140,8 @@ extension DatasetDescription {
     /// - Throws: ``DescriptionError``.
     package static func sorted(_ descriptions: [DatasetDescription]) throws -> [DatasetDescription] {
         for (what, names) in [
-            ("name", descriptions.map { $0.schema.name.asciiLowercased }), ("table", descriptions.map { $0.schema.table.asciiLowercased }),
-            ("record name", descriptions.map { $0.schema.recordName.asciiLowercased }),
+            ("name", descriptions.map { $0.schema.name.folded }), ("table", descriptions.map { $0.schema.table.folded }),
+            ("record name", descriptions.map { $0.schema.recordName.folded }),
         ] where Set(names).count != names.count {
             throw DescriptionError("two datasets have one \(what)")
         }
@@ -175,8 +175,8 @@ extension TableStructure {
     package static let constraintLimit = 1000
 
     /// Whether no column of a constraint stands in it twice. SQLite permits that; a description does not.
-    package static func areDistinct(_ columns: [String]) -> Bool { Set(columns.map(\.asciiLowercased)).count == columns.count }
+    package static func areDistinct(_ columns: [String]) -> Bool { Set(columns.map(\.folded)).count == columns.count }
 
     /// The column with that name, in any case.
-    package func column(_ name: String) -> Column? { columns.first { $0.column.asciiLowercased == name.asciiLowercased } }
+    package func column(_ name: String) -> Column? { columns.first { $0.column.folded == name.folded } }
 }

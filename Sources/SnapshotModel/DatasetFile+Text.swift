@@ -8,7 +8,7 @@ extension DatasetFile {
             let standard = try? DatasetSchema(
                 name: schema.name, table: schema.table, keys: schema.keyColumns.map(\.name), timestamp: nil, columns: schema.columns)
             var fields = [("name", quoted(schema.name))]
-            if schema.table != schema.name { fields.append(("table", quoted(schema.table))) }
+            if schema.table.exact != schema.name.exact { fields.append(("table", quoted(schema.table))) }
             let keys = schema.keyColumns.map { quoted($0.name) }
             fields.append(("key", keys.count == 1 ? keys[0] : "[" + keys.joined(separator: ", ") + "]"))
             if let index = schema.timestampIndex { fields.append(("timestamp", quoted(schema.columns[index].name))) }
@@ -22,7 +22,7 @@ extension DatasetFile {
             }
             let columns = schema.columns.map { column in
                 var fields = [("name", quoted(column.name)), ("type", quoted(column.kind.rawValue))]
-                if column.column != column.name { fields.append(("column", quoted(column.column))) }
+                if column.column.exact != column.name.exact { fields.append(("column", quoted(column.column))) }
                 if column.collation != .binary { fields.append(("collation", quoted(column.collation.rawValue))) }
                 if column.isOptional { fields.append(("optional", "true")) }
                 return "    {" + members(fields) + "}"

@@ -33,7 +33,7 @@ package enum DatasetFile {
         guard !document.datasets.isEmpty else { throw SchemaError(dataset: "", reason: "the dataset file describes no dataset") }
         let schemas = try document.datasets.map { try $0.schema() }
         for (what, names) in [
-            ("name", schemas.map(\.name)), ("table", schemas.map { $0.table.asciiLowercased }), ("record name", schemas.map(\.recordName)),
+            ("name", schemas.map(\.name.exact)), ("table", schemas.map(\.table.folded)), ("record name", schemas.map(\.recordName.exact)),
         ] where Set(names).count != names.count {
             throw SchemaError(dataset: "", reason: "two datasets have one \(what)")
         }
@@ -189,7 +189,7 @@ package enum DatasetFile {
         init(_ column: DatasetColumn) {
             name = column.name
             type = column.kind
-            self.column = column.column == column.name ? nil : column.column
+            self.column = column.column.exact == column.name.exact ? nil : column.column
             optional = column.isOptional ? true : nil
             collation = column.collation == .binary ? nil : column.collation
         }
@@ -244,13 +244,13 @@ extension DatasetFile {
         case is Bool.Type: "true or false"
         case is any BinaryInteger.Type: "an integer"
         case is any BinaryFloatingPoint.Type: "a number"
-        default: "\(type)".hasPrefix("Array") ? "an array" : "an object"
+        default: "\(type)".exact.hasPrefix("Array") ? "an array" : "an object"
         }
     }
 
     /// Whether Swift's library wrote a decoding error's text, in its own terms.
     private static func isSwiftsOwn(_ text: String) -> Bool {
-        ["Cannot initialize", "Parsed JSON number", "Number ", "The given data", "Unable to"].contains(where: text.hasPrefix)
+        ["Cannot initialize", "Parsed JSON number", "Number ", "The given data", "Unable to"].contains(where: text.exact.hasPrefix)
     }
 }
 
@@ -266,9 +266,9 @@ extension KeyedDecodingContainer {
 
 extension JSONNode {
     /// The members of an object; throws if it has members other than these.
-    fileprivate func members(known: [String]) throws(Misfit) -> JSONObject {
+    fileprivate func members(known: Set<ExactText>) throws(Misfit) -> JSONObject {
         let members = try object()
-        guard members.allSatisfy({ known.contains($0.name) }) else { throw Misfit() }
+        guard members.allSatisfy({ known.contains($0.name.exact) }) else { throw Misfit() }
         return members
     }
 

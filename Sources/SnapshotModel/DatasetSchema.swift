@@ -1,3 +1,5 @@
+public import StrictText
+
 /// What a column holds, in SQLite and in JSON.
 public enum ColumnKind: String, Codable, Sendable, CaseIterable {
     /// UTF-8 text; a JSON string.
@@ -20,9 +22,9 @@ public enum ColumnKind: String, Codable, Sendable, CaseIterable {
 /// One column of a dataset: its name in JSON, its name in the table, and what it holds.
 public struct DatasetColumn: Hashable, Sendable {
     /// The name in JSON.
-    public let name: String
+    @ExactText public var name: String
     /// The name of the table's column; by default the same as `name`.
-    public let column: String
+    @ExactText public var column: String
     /// What the column holds.
     public let kind: ColumnKind
     /// Whether the column may be NULL (in JSON: left out).
@@ -31,8 +33,8 @@ public struct DatasetColumn: Hashable, Sendable {
     public let collation: KeyCollation
 
     public init(_ name: String, _ kind: ColumnKind, column: String? = nil, isOptional: Bool = false, collation: KeyCollation = .binary) {
-        self.name = name
-        self.column = column ?? name
+        _name = ExactText(name)
+        _column = ExactText(column ?? name)
         self.kind = kind
         self.isOptional = isOptional
         self.collation = collation
@@ -51,7 +53,7 @@ public struct DatasetSchema: Hashable, Sendable {
     /// The name of that record: `notifications_data`.
     public let recordName: String
     /// The table's name.
-    public let table: String
+    @ExactText public var table: String
     /// All columns that are synced, including the key, in canonical order.
     public let columns: [DatasetColumn]
     /// The positions in `columns` of the primary key's columns, in the key's order; of any kind but `json` and `any`, never optional.
@@ -98,15 +100,15 @@ public struct DatasetSchema: Hashable, Sendable {
         try SchemaError.require(Self.isName(name), "the dataset name must be 1 to 64 of A-Z a-z 0-9 _ and begin with a letter", name)
         try SchemaError.require(name != "syncTimestamp" && name != "deletions" && name != "instants", "that dataset name is taken by the format", name)
         try SchemaError.require(!columns.isEmpty && columns.count <= Self.columnLimit, "a dataset has 1 to \(Self.columnLimit) columns", name)
-        try SchemaError.require(Set(columns.map(\.name)).count == columns.count, "two columns have one JSON name", name)
-        try SchemaError.require(Set(columns.map { $0.column.asciiLowercased }).count == columns.count, "one column of the table is named twice", name)
+        try SchemaError.require(Set(columns.map(\.name.exact)).count == columns.count, "two columns have one JSON name", name)
+        try SchemaError.require(Set(columns.map { $0.column.folded }).count == columns.count, "one column of the table is named twice", name)
         for text in [table] + columns.flatMap({ [$0.name, $0.column] }) {
             try SchemaError.require(Self.isIdentifier(text), "a table or column name is empty, longer than 128 bytes or holds control characters", name)
         }
         try SchemaError.require(!keys.isEmpty, "the key has no column", name)
-        try SchemaError.require(Set(keys).count == keys.count, "a column stands twice in the key", name)
+        try SchemaError.require(Set(keys.map(\.exact)).count == keys.count, "a column stands twice in the key", name)
         let keyIndices = try keys.map { key in
-            guard let index = columns.firstIndex(where: { $0.name == key }) else {
+            guard let index = columns.firstIndex(where: { $0.name.exact == key.exact }) else {
                 throw SchemaError(dataset: name, reason: "the key is not among the columns")
             }
             try SchemaError.require(![.json, .any].contains(columns[index].kind), "a key column cannot be of type \(columns[index].kind.rawValue)", name)
@@ -116,12 +118,12 @@ public struct DatasetSchema: Hashable, Sendable {
         for (index, column) in columns.enumerated() where column.collation != .binary {
             try SchemaError.require(keyIndices.contains(index) && column.kind == .text, "only a text column of the key has a collation", name)
         }
-        let timestampIndex = timestamp.flatMap { wanted in columns.firstIndex { $0.name == wanted } }
+        let timestampIndex = timestamp.flatMap { wanted in columns.firstIndex { $0.name.exact == wanted.exact } }
         try Self.checkTimestamp(timestamp, timestampIndex.map { columns[$0].kind }, timestampUnit, name)
         try messages?.verify(columns, keys: keys, timestamp: timestamp, name)
 
         self.name = name
-        self.table = table
+        _table = ExactText(table)
         self.columns = columns
         self.keyIndices = keyIndices
         keyShape = KeyShape(columns, keyIndices)
@@ -158,7 +160,7 @@ public struct DatasetSchema: Hashable, Sendable {
     ///
     /// - Throws: ``SchemaError`` if a column of the key is not among the columns.
     package func with(columns: [DatasetColumn], table: String? = nil) throws -> DatasetSchema {
-        let timestamp = timestampIndex.map { self.columns[$0].name }.flatMap { name in columns.contains { $0.name == name } ? name : nil }
+        let timestamp = timestampIndex.map { self.columns[$0].name }.flatMap { name in columns.contains { $0.name.exact == name.exact } ? name : nil }
         return try DatasetSchema(
             name: name, table: table ?? self.table, keys: keyColumns.map(\.name), timestamp: timestamp, columns: columns, recordType: recordType,
             recordName: recordName, merge: merge, triggers: triggers, timestampUnit: timestamp == nil ? nil : timestampUnit,

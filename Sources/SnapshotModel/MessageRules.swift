@@ -1,3 +1,5 @@
+import StrictText
+
 /// The edits that messages can carry for a dataset: its ``MessagePolicy`` with the columns' positions.
 package struct MessageRules: Sendable, Hashable {
     /// Whether messages add, replace and delete whole rows.
@@ -16,7 +18,7 @@ extension DatasetSchema {
     /// The edits that messages can carry; nil if readers may send none.
     package var messageRules: MessageRules? {
         guard !messages.isEmpty else { return nil }
-        let patched = messages.patch.compactMap { name in columns.firstIndex { $0.name == name } }
+        let patched = messages.patch.compactMap { name in columns.firstIndex { $0.name.exact == name.exact } }
         return MessageRules(
             rows: messages.rows, patched: patched, deletes: messages.delete, vocabulary: MessageVocabulary(self),
             ownColumns: patched.isEmpty ? [] : patched + (timestampIndex.map { [$0] } ?? []))

@@ -1,12 +1,12 @@
 package import Foundation
-import StrictText
+package import StrictText
 
 /// A value in the declaration of a table.
 package enum TableLiteral: Hashable, Sendable {
     case null
     case integer(Int64)
     case real(Double)
-    case text(String)
+    case text(ExactText)
     case blob(Data)
 
     /// The most bytes of a text or BLOB.
@@ -18,7 +18,7 @@ package enum TableLiteral: Hashable, Sendable {
         case .null, .integer: nil
         case .real(let number): number.isFinite ? nil : "a number is not finite"
         case .text(let text):
-            text.utf8.count > Self.byteLimit ? "a text has more than \(Self.byteLimit) bytes" : text.utf8.contains(0) ? "a text holds NUL" : nil
+            text.text.utf8.count > Self.byteLimit ? "a text has more than \(Self.byteLimit) bytes" : text.text.utf8.contains(0) ? "a text holds NUL" : nil
         case .blob(let bytes): bytes.count > Self.byteLimit ? "a BLOB has more than \(Self.byteLimit) bytes" : nil
         }
     }
@@ -29,7 +29,7 @@ package enum TableLiteral: Hashable, Sendable {
         case .null: "NULL"
         case .integer(let number): "\(number)"
         case .real(let number): "\(number)"
-        case .text(let text): text.sqlText
+        case .text(let text): text.text.sqlText
         case .blob(let bytes): "X'\(bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())'"
         }
     }
@@ -47,7 +47,7 @@ extension TableLiteral: Codable {
         } else if container.contains(.real) {
             self = .real(try container.decode(Double.self, forKey: .real))
         } else if container.contains(.text) {
-            self = .text(try container.decode(String.self, forKey: .text))
+            self = .text(try container.decode(ExactText.self, forKey: .text))
         } else if container.contains(.base64) {
             self = .blob(try container.decode(Data.self, forKey: .base64))
         } else if try container.decode(Bool.self, forKey: .null) {

@@ -1,3 +1,5 @@
+package import StrictText
+
 /// The structure of a dataset's table, beyond its ``DatasetSchema``: enough to create the table on another device.
 ///
 /// It consists only of names and of words from closed sets, without SQL text.
@@ -33,7 +35,7 @@ package struct TableStructure: Hashable, Sendable, Codable {
 
     package struct Column: Hashable, Sendable, Codable {
         /// The name of the table's column.
-        package let column: String
+        @ExactText package var column: String
         package let declared: DeclaredType
         package let notNull: Bool
         package let collation: Collation
@@ -41,7 +43,7 @@ package struct TableStructure: Hashable, Sendable, Codable {
         package let `default`: Default?
 
         package init(column: String, declared: DeclaredType, notNull: Bool, collation: Collation, default: Default? = nil) {
-            self.column = column
+            _column = ExactText(column)
             self.declared = declared
             self.notNull = notNull
             self.collation = collation

@@ -147,7 +147,7 @@ import StrictText
     /// A watch reports a failure only once, so the last reported failure still counts.
     private func end() async {
         progress = nil
-        state = failure.map { $0.identifier?.hasPrefix("gate.") ?? false ? .off : .failing } ?? .idle
+        state = failure.map { $0.identifier?.exact.hasPrefix("gate.") ?? false ? .off : .failing } ?? .idle
         await refresh()
     }
 }

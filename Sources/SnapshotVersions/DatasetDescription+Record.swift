@@ -1,5 +1,6 @@
 package import CloudStore
 package import SnapshotModel
+import StrictText
 
 // Each dataset's description is a record of its own in the zone, so that commits and checkpoints contain it.
 extension DatasetDescription {
@@ -13,7 +14,7 @@ extension DatasetDescription {
     }
 
     /// Whether a record carries a description.
-    package static func isRecord(_ record: CloudRecord) -> Bool { record.type == recordType && record.name.hasPrefix("table.") }
+    package static func isRecord(_ record: CloudRecord) -> Bool { record.type == recordType && record.name.exact.hasPrefix("table.") }
 
     /// The description as a record.
     package func record() throws -> CloudRecord {

@@ -138,7 +138,7 @@ private final class KeptCloud: Sendable {
     private let cloud = Mutex<(path: String, uuid: String, cloud: any CloudDatabase)?>(nil)
 
     func cloud(at path: String, expecting uuid: String, container: String?) throws -> any CloudDatabase {
-        if let kept = cloud.withLock({ $0 }), kept.path == path, kept.uuid == uuid { return kept.cloud }
+        if let kept = cloud.withLock({ $0 }), kept.path.exact == path.exact, kept.uuid == uuid { return kept.cloud }
         let opened = try CloudLocation.open(path, expecting: uuid, container: container)
         cloud.withLock { $0 = (path, uuid, opened) }
         return opened

@@ -13,7 +13,7 @@ package struct JSONObject: Sequence {
 
     private var list: [Member] = []
     /// The names, once there are too many to compare a new one with each.
-    private var names: Set<String> = []
+    private var names: Set<ExactText> = []
 
     private static let comparedLimit = 16
 
@@ -34,8 +34,8 @@ package struct JSONObject: Sequence {
         if list.count < Self.comparedLimit {
             guard self[name] == nil else { return false }
         } else {
-            if names.isEmpty { names = Set(list.map(\.name)) }
-            guard names.insert(name).inserted else { return false }
+            if names.isEmpty { names = Set(list.map(\.name.exact)) }
+            guard names.insert(name.exact).inserted else { return false }
         }
         if list.isEmpty { list.reserveCapacity(4) }
         list.append(Member(name: name, node: node))
@@ -44,7 +44,7 @@ package struct JSONObject: Sequence {
 
     /// The member with that name, or nil.
     package subscript(name: String) -> JSONNode? {
-        for member in list where member.name == name { return member.node }
+        for member in list where member.name.exact == name.exact { return member.node }
         return nil
     }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import StrictText
 
 /// A mistyped command: a word in a command's place that is no command. The argument parser takes such a word for an argument too many.
 struct MistypedCommand {
@@ -21,7 +22,7 @@ struct MistypedCommand {
                 continue
             }
             let names = commands.compactMap { $0.configuration.commandName }
-            let distances = names.map { (name: $0, distance: $0.hasPrefix(word) ? 0 : word.difference(from: $0).count) }
+            let distances = names.map { (name: $0, distance: $0.exact.hasPrefix(word) ? 0 : word.difference(from: $0).count) }
             // Two differences are one wrong letter, two swapped letters, or two missing or extra letters.
             let nearest = distances.min { $0.distance < $1.distance }.flatMap { $0.distance <= 2 ? $0.name : nil }
             // The default subcommand takes words that are no command.

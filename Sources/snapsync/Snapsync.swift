@@ -2,6 +2,7 @@ import ArgumentParser
 import Logging
 import Platform
 import SnapshotSync
+import StrictText
 
 /// The root command. Each command parses its arguments, calls one method of the engine, and prints the result.
 @main
@@ -62,7 +63,7 @@ struct Snapsync: AsyncParsableCommand {
 
     /// If the root command has a version, the parser adds `--version` to the help of every command, where it conflicts with the `--version N` of
     /// `cat` and others. So there is no version if the arguments name a command.
-    private static var version: String { ProgramArguments.words.contains { !$0.hasPrefix("-") && $0 != "help" } ? "" : "0.2.0" }
+    private static var version: String { ProgramArguments.words.contains { !$0.exact.hasPrefix("-") && $0 != "help" } ? "" : "0.2.0" }
 
     static func main() async {
         // Without the parser, which looks at all commands first.

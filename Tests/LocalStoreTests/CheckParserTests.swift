@@ -11,7 +11,7 @@ import Testing
     private static let columns = ["a", "b", "the name", "order"]
 
     private func parse(_ text: String) throws -> CheckExpression {
-        let source = Array(text)
+        let source = Array(text.unicodeScalars)
         return try CheckParser.expression(SQLToken.all(of: source)[...], of: source, columns: Self.columns, of: Self.columns + ["hidden"])
     }
 

@@ -1,3 +1,5 @@
+import StrictText
+
 /// All errors that reach an application, and all codes of CKError, with their texts. ``PresentableError``, `snapsync explain` and
 /// docs/errors.md all take their texts from this table.
 ///
@@ -14,7 +16,7 @@ public enum ErrorTable {
     /// The rows that match a word: a number or a name of CKError, an identifier, or the part of an identifier after the dot.
     public static func entries(for word: String) -> [ErrorEntry] {
         if let number = Int(word) { return entries.filter { $0.number == number } }
-        return entries.filter { $0.identifier == word || $0.name == word || $0.identifier.hasSuffix(".\(word)") }
+        return entries.filter { $0.identifier == word || $0.name == word || $0.identifier.exact.hasSuffix(".\(word)") }
     }
 }
 

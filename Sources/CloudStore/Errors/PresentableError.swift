@@ -1,4 +1,5 @@
 public import Foundation
+import StrictText
 
 /// An error as a user interface shows it: an identifiable value, made from any error or from a plain string.
 ///
@@ -91,7 +92,7 @@ public struct PresentableError: Error, Identifiable, Sendable, CustomStringConve
 
     /// The cloud error's code; nil for all other errors.
     public var code: CloudError.Code? {
-        guard let identifier, identifier.hasPrefix("cloud.") else { return nil }
+        guard let identifier, identifier.exact.hasPrefix("cloud.") else { return nil }
         return CloudError.Code(name: String(identifier.dropFirst("cloud.".count)))
     }
 

@@ -1,3 +1,5 @@
+import StrictText
+
 /// The grammar of the names that become file names. It ensures that no name can leave its directory.
 ///
 /// Zones, records, devices and roles: 1 to 64 of `A–Z a–z 0–9 _ - .`, not beginning with a dot. Commits, checkpoints and reports: a number
@@ -27,7 +29,7 @@ package enum CloudNames {
 
     /// Whether `text` is `iCloud.` followed by dot-separated parts of letters, digits and `-`.
     package static func isContainer(_ text: String) -> Bool {
-        guard text.utf8.count <= 255, text.hasPrefix("iCloud.") else { return false }
+        guard text.utf8.count <= 255, text.exact.hasPrefix("iCloud.") else { return false }
         return text.utf8.dropFirst(7).split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { part in
             !part.isEmpty && part.allSatisfy { isLetterOrDigit($0) || $0 == UInt8(ascii: "-") }
         }
@@ -41,7 +43,7 @@ package enum CloudNames {
 
     /// The number of a file called `<20 digits>.json`, at least 1; nil for any other name.
     package static func number(ofFile name: String) -> Int? {
-        guard name.hasSuffix(".json") else { return nil }
+        guard name.exact.hasSuffix(".json") else { return nil }
         return number(ofDigits: name.utf8.dropLast(5))
     }
 

@@ -18,6 +18,21 @@ public enum CloudValue: Hashable, Sendable {
 }
 
 extension CloudValue {
+    public static func == (left: CloudValue, right: CloudValue) -> Bool {
+        switch (left, right) {
+        case (.string(let left), .string(let right)): left.exact == right.exact
+        case (.integer(let left), .integer(let right)): left == right
+        case (.double(let left), .double(let right)): left == right
+        case (.boolean(let left), .boolean(let right)): left == right
+        case (.date(let left), .date(let right)): left == right
+        case (.bytes(let left), .bytes(let right)): left == right
+        case (.reference(let left), .reference(let right)): left == right
+        case (.asset(let left), .asset(let right)): left == right
+        case (.list(let left), .list(let right)): left == right
+        default: false
+        }
+    }
+
     /// The references in the value, including those in lists.
     var references: [RecordReference] {
         switch self {

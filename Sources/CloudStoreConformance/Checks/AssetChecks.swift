@@ -1,5 +1,6 @@
 import CloudStore
 import Foundation
+import StrictText
 
 extension ConformanceCheck {
     /// Assets: complete, immutable, and stored before a commit names them.
@@ -23,10 +24,10 @@ extension ConformanceCheck {
             try trial.expect(
                 asset.byteCount == someBytes.count && asset.rawByteCount == someBytes.count * 3 && indexByteCount == someIndex.count,
                 "the asset's sizes: \(asset)")
-            let parts = asset.path.split(separator: "/").map(String.init)
+            let parts = asset.path.exact.split(separator: "/")
             try trial.expect(
-                parts.count == 3 && parts[0] == "assets" && parts[1] == "item" && parts[2].hasPrefix("00000000000000000001-")
-                    && parts[2].hasSuffix(".json.gz"), "the asset's path: \(asset.path)")
+                parts.count == 3 && parts[0] == "assets" && parts[1] == "item" && parts[2].exact.hasPrefix("00000000000000000001-")
+                    && parts[2].exact.hasSuffix(".json.gz"), "the asset's path: \(asset.path)")
             try await trial.publish([trial.item(asset)], after: nil)
             try trial.expect(try await trial.state().record("item")?.fields["dataFile"], is: .asset(asset), "the record's asset")
             try trial.expect(try await trial.content(of: asset) == someBytes, "the asset's bytes are others than were written")
@@ -65,7 +66,7 @@ extension ConformanceCheck {
         ConformanceCheck("anEmptyAssetIsAnAsset") { trial in
             try await trial.makeZone(.one)
             let asset = try await trial.asset([], kind: .changes)
-            try trial.expect(asset.byteCount == 0 && asset.path.hasSuffix(".changes.json.gz"), "the asset: \(asset)")
+            try trial.expect(asset.byteCount == 0 && asset.path.exact.hasSuffix(".changes.json.gz"), "the asset: \(asset)")
             try trial.expect(try await trial.content(of: asset), is: [], "its bytes")
         },
         ConformanceCheck("aWriterIsUsedOnce") { trial in

@@ -7,7 +7,7 @@ extension ConformanceCheck {
         ConformanceCheck("theIdentityStaysTheSame") { trial in
             let identity = try await trial.cloud.identity()
             try trial.expect(try await trial.cloud.identity(), is: identity, "the identity")
-            try trial.expect(identity.container.hasPrefix("iCloud."), "a container identifier begins with iCloud.")
+            try trial.expect(identity.container.exact.hasPrefix("iCloud."), "a container identifier begins with iCloud.")
             try trial.expect(await trial.cloud.accountStatus(), is: .available, "the account status")
         },
         ConformanceCheck("aZoneIsMadeOnce") { trial in

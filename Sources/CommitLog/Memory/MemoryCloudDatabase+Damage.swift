@@ -1,4 +1,5 @@
 package import CloudStore
+import StrictText
 
 // Simulates what pruning, a failing disk or a slow sync tool does to files, for the tests of other modules.
 extension MemoryCloudDatabase {
@@ -24,7 +25,7 @@ extension MemoryCloudDatabase {
 
     /// Changes the bytes of a file, named by its path beneath the zone as in a directory cloud.
     package func damage(_ path: String, in zone: ZoneID, _ change: (inout [UInt8]?) -> Void) throws {
-        let parts = path.split(separator: "/").map(String.init)
+        let parts = path.exact.split(separator: "/")
         switch (parts.first, parts.last.flatMap(CloudNames.number(ofFile:))) {
         case (CloudNames.commits, let number?): try damageCommit(number, in: zone, change)
         case (CloudNames.checkpoints, let number?): try damageCheckpoint(number, in: zone, change)

@@ -10,7 +10,7 @@ extension MemoryStore {
             StoredFile(kind: kind, path: path, byteCount: bytes.count, modified: files.written[path] ?? now())
         }
         let assets = files.assets.compactMap { path, bytes -> StoredFile? in
-            let parts = path.split(separator: "/").map(String.init)
+            let parts = path.exact.split(separator: "/")
             guard parts.count == 3, let kind = StoredFile.Kind(nameInAssets: parts[2], of: parts[1]) else { return nil }
             return file(kind, path, bytes)
         }
@@ -19,7 +19,7 @@ extension MemoryStore {
     }
 
     func removeFile(_ path: String) {
-        let parts = path.split(separator: "/").map(String.init)
+        let parts = path.exact.split(separator: "/")
         zone.change { files in
             files.written[path] = nil
             switch (parts.first, parts.last.flatMap(CloudNames.number(ofFile:))) {

@@ -101,7 +101,7 @@ extension ObjectStore {
         if let listed = try listFolder("\(scope.rawValue)/") { return Set(listed.folders.map { String($0.dropLast()) }) }
         var names: Set<String> = []
         for object in try list("\(scope.rawValue)/") {
-            let parts = object.path.split(separator: "/")
+            let parts = object.path.exact.split(separator: "/")
             if parts.count == 3, parts[2] == ZoneMarker.fileName { names.insert(String(parts[1])) }
         }
         return names

@@ -98,7 +98,7 @@ package struct ObjectZone: HistoryStore {
 
     /// The kind of a file by its path beneath the zone; nil for a path that this format does not define.
     private static func kind(of path: String) -> StoredFile.Kind? {
-        let parts = path.split(separator: "/").map(String.init)
+        let parts = path.exact.split(separator: "/")
         switch (parts.first, parts.count) {
         case (CloudNames.commits, 2): return CloudNames.number(ofFile: parts[1]).map { .commit($0) }
         case (CloudNames.checkpoints, 2): return CloudNames.number(ofFile: parts[1]).map { .checkpoint($0) }
@@ -115,13 +115,13 @@ package struct ObjectZone: HistoryStore {
     }
 
     package func removeFile(_ path: String) throws {
-        guard let mark = path.firstRange(of: Self.uploadMark) else { return try store.remove(self.path(path)) }
+        guard let mark = path.utf8.firstRange(of: Self.uploadMark.utf8) else { return try store.remove(self.path(path)) }
         try store.abandonUpload(String(path[mark.upperBound...]), of: self.path(String(path[..<mark.lowerBound])))
     }
 
     package func removeFiles(_ paths: [String]) throws {
-        let whole = paths.filter { !$0.contains(Self.uploadMark) }
-        for path in paths where path.contains(Self.uploadMark) { try removeFile(path) }
+        let whole = paths.filter { !$0.exact.contains(Self.uploadMark) }
+        for path in paths where path.exact.contains(Self.uploadMark) { try removeFile(path) }
         if !whole.isEmpty { try store.remove(whole.map { self.path($0) }) }
     }
 
@@ -162,7 +162,7 @@ extension ObjectZone {
         var senders: [(name: String, files: [String])] = []
         // The listing is sorted by path, so the objects of one sender are adjacent.
         for object in listed {
-            let parts = object.path.dropFirst(all.utf8.count).split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+            let parts = object.path.dropFirst(all.utf8.count).exact.split(separator: "/", omittingEmptySubsequences: false)
             guard parts.count == 2, CloudNames.isName(parts[0]) else { continue }
             if senders.last?.name == parts[0] { senders[senders.count - 1].files.append(parts[1]) } else { senders.append((parts[0], [parts[1]])) }
         }
@@ -255,7 +255,7 @@ extension ObjectZone {
         let all = path("\(CloudNames.devices)/")
         var devices: [String: [Int]] = [:]
         for object in try store.list(all) {
-            let parts = object.path.dropFirst(all.utf8.count).split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+            let parts = object.path.dropFirst(all.utf8.count).exact.split(separator: "/", omittingEmptySubsequences: false)
             guard parts.count == 2, CloudNames.isName(parts[0]), let counter = CloudNames.number(ofFile: parts[1]) else { continue }
             devices[parts[0], default: []].append(counter)
         }

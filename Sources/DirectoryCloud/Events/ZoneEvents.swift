@@ -2,6 +2,7 @@ package import CloudStore
 import CommitLog
 import Foundation
 import Platform
+import StrictText
 import Synchronization
 
 /// Reports when files of a zone appear in a directory cloud: the event source of a watch.
@@ -107,11 +108,11 @@ package final class ZoneEvents: ZoneEventSource {
         guard let name else { return .anything }
         switch role {
         case .above: return name == URL(fileURLWithPath: root).lastPathComponent ? .anything : nil
-        case .root: return name == CloudMarker.fileName || zone.hasPrefix("\(root)/\(name)/") ? .anything : nil
+        case .root: return name == CloudMarker.fileName || zone.exact.hasPrefix("\(root)/\(name)/") ? .anything : nil
         case .zone: return name == CloudNames.commits || name == CloudNames.messages ? .anything : nil
         case .commits: return CloudNames.number(ofFile: name).map { .commit($0) }
         case .mailbox: return CloudNames.isName(name) ? .anything : nil
-        case .messages(let device): return name.hasSuffix(".json") && !name.hasPrefix(".") ? .message(from: device) : nil
+        case .messages(let device): return name.exact.hasSuffix(".json") && !name.exact.hasPrefix(".") ? .message(from: device) : nil
         }
     }
 }

@@ -72,7 +72,7 @@ package enum ArrivingFile {
 
     /// The largest size of `cloud.json`, a `zone.json`, a commit or a checkpoint, in bytes; nil for any other path.
     private static func byteLimit(ofDocument path: String) -> Int? {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        let parts = path.exact.split(separator: "/", omittingEmptySubsequences: false)
         switch (parts.count, parts.last) {
         case (1, CloudMarker.fileName), (3, ZoneMarker.fileName): return CloudMarker.byteLimit
         case (4, let name?) where CloudNames.number(ofFile: name) != nil:

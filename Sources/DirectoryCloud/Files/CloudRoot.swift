@@ -70,7 +70,7 @@ enum CloudRoot {
         }
         // The same is true of the process that created the directory.
         try synchronizeAbove(path, calls)
-        guard try besideOthers || root.names().allSatisfy({ $0.hasPrefix(".") || $0 == "lost+found" }) else {
+        guard try besideOthers || root.names().allSatisfy({ $0.exact.hasPrefix(".") || $0 == "lost+found" }) else {
             // Another device may have made it a cloud since the first check.
             if let found = try CloudMarker.read(in: root) { return found }
             throw CloudError(.notACloud, at: path, "the directory holds other files and is not a cloud", hint: "give an empty directory")

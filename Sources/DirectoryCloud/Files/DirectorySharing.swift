@@ -1,6 +1,7 @@
 import CloudStore
 import CommitLog
 import Platform
+import StrictText
 
 /// Who may use a cloud's directory besides its owner.
 ///
@@ -51,7 +52,7 @@ extension CloudFolder {
     /// A cloud has five levels of directories; deeper ones are not part of it.
     private func shareContents(_ sharing: DirectorySharing, levels: Int) throws(CloudError) {
         guard levels > 0 else { return }
-        for name in try names() where !name.hasPrefix(".") {
+        for name in try names() where !name.exact.hasPrefix(".") {
             do throws(CloudError) {
                 if let file = try file(name) { try setMode(DirectorySharing.modeOfFile(in: sharing.mode), of: file.descriptor) }
             } catch {

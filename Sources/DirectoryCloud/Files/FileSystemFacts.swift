@@ -9,6 +9,7 @@ package import CloudStore
 import CommitLog
 import Foundation
 import Platform
+import StrictText
 
 /// Properties of a directory's file system.
 package struct FileSystemFacts: Sendable, Hashable {
@@ -55,7 +56,7 @@ package struct FileSystemFacts: Sendable, Hashable {
 
     /// Whether an NFS client caches that a name did not exist. A new file may then be found up to a minute late.
     package var remembersAbsence: Bool {
-        name == "NFS" && !mountOptions.isEmpty && !mountOptions.contains { $0.hasPrefix("lookupcache=pos") || $0 == "lookupcache=none" || $0 == "noac" }
+        name == "NFS" && !mountOptions.isEmpty && !mountOptions.contains { $0.exact.hasPrefix("lookupcache=pos") || $0 == "lookupcache=none" || $0 == "noac" }
     }
 
     private static func mountOptions(ofDirectory path: String) -> [String] {
@@ -71,9 +72,9 @@ package struct FileSystemFacts: Sendable, Hashable {
     ///
     /// Source: proc_pid_mountinfo(5): `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`.
     static func mountOptions(inTable table: String, device: String) -> [String] {
-        let lines = table.split(separator: "\n").map { $0.split(separator: " ") }
+        let lines = table.exact.split(separator: "\n").map { $0.exact.split(separator: " ") }
         guard let line = lines.last(where: { $0.count > 6 && $0[2] == device }), let end = line.firstIndex(of: "-"), line.count > end + 3 else { return [] }
-        return (line[5].split(separator: ",") + line[end + 3].split(separator: ",")).map(String.init)
+        return (line[5].exact.split(separator: ",") + line[end + 3].exact.split(separator: ","))
     }
 
     /// Whether the path exists.

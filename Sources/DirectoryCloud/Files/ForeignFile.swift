@@ -1,6 +1,7 @@
 package import CloudStore
 import CommitLog
 import Platform
+import StrictText
 
 /// A file in a cloud's directory that is not part of the format. Readers ignore it, and it is never removed automatically.
 package struct ForeignFile: Sendable, Hashable {
@@ -23,16 +24,16 @@ package struct ForeignFile: Sendable, Hashable {
 
     init(_ path: String, isPlain: Bool = true) {
         self.path = path
-        let name = path.split(separator: "/").last.map(String.init) ?? path
+        let name = path.exact.split(separator: "/").last ?? path
         if !isPlain {
             kind = .notPlain
-        } else if name.hasPrefix(DirectoryProbe.prefix) {
+        } else if name.exact.hasPrefix(DirectoryProbe.prefix) {
             kind = .probe
         } else if DamagedName.original(of: name) != nil {
             kind = .setAside
         } else {
             // Syncthing: `.sync-conflict-…`; Dropbox: ` (… conflicted copy …)`; Nextcloud: `(conflicted copy …)`; OneDrive, Seafile: `conflict`.
-            kind = name.lowercased().contains("conflict") ? .conflictCopy : .other
+            kind = name.folded.contains("conflict") ? .conflictCopy : .other
         }
     }
 }
@@ -44,7 +45,7 @@ extension DirectoryCloud {
     package func foreignFiles(in zone: ZoneID) async throws -> [ForeignFile] {
         let outside = try await offThread { root in
             let own: Set<String> = [CloudMarker.fileName, CloudScope.private.rawValue, CloudScope.public.rawValue, "lost+found"]
-            return try root.names().filter { !own.contains($0) && !$0.hasPrefix(".") }.map { ForeignFile($0) }
+            return try root.names().filter { !own.contains($0) && !$0.exact.hasPrefix(".") }.map { ForeignFile($0) }
         }
         let inside = try await inZone(zone) { try ForeignFiles(zone: $0).find() }
         return (outside + inside).sorted { $0.path < $1.path }
@@ -65,7 +66,7 @@ private struct ForeignFiles {
         }
         if let folder = try zone.folder.folder(CloudNames.waiting) { found += try strangers(in: folder) { PublishTicket(fileName: $0) != nil } }
         found += try beneath(CloudNames.assets) { name, record in StoredFile.Kind(nameInAssets: name, of: record) != nil }
-        found += try beneath(CloudNames.messages) { name, _ in name.hasSuffix(".json") && CloudNames.isMessageID(String(name.dropLast(5))) }
+        found += try beneath(CloudNames.messages) { name, _ in name.exact.hasSuffix(".json") && CloudNames.isMessageID(String(name.dropLast(5))) }
         found += try beneath(CloudNames.devices) { name, _ in CloudNames.number(ofFile: name) != nil }
         return found
     }

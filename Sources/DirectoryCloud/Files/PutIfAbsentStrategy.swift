@@ -1,6 +1,7 @@
 import CloudStore
 import CommitLog
 import Platform
+import StrictText
 
 /// How a file system places a file without replacing another one.
 enum PutIfAbsentStrategy: Sendable, CaseIterable {
@@ -88,7 +89,7 @@ enum TemporaryName {
     static func make(_ nonces: NonceSource) -> String { ".snapsync-\(nonces.hex(32)).tmp" }
 
     static func matches(_ name: String) -> Bool {
-        guard name.hasPrefix(".snapsync-"), name.hasSuffix(".tmp") else { return false }
+        guard name.exact.hasPrefix(".snapsync-"), name.exact.hasSuffix(".tmp") else { return false }
         let hex = name.utf8.dropFirst(10).dropLast(4)
         return hex.count == 32 && CloudNames.isHex(hex)
     }

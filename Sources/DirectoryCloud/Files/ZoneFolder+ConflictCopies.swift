@@ -8,7 +8,7 @@ extension CloudNames {
     /// the end. nil for a commit's own name and for all others.
     static func number(ofConflictCopy name: String) -> Int? {
         let stem = name.utf8.dropLast(5)
-        guard name.hasSuffix(".json"), stem.count > 20, let number = number(ofDigits: stem.prefix(20)),
+        guard name.exact.hasSuffix(".json"), stem.count > 20, let number = number(ofDigits: stem.prefix(20)),
             let next = stem.dropFirst(20).first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(next)
         else { return nil }
         return number

@@ -39,7 +39,7 @@ extension ZoneFolder {
     }
 
     func removeFile(_ path: String) throws {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        let parts = path.exact.split(separator: "/", omittingEmptySubsequences: false)
         // The path should come from our own listing. Whatever it is, remove nothing outside these directories.
         guard let name = parts.last, !name.isEmpty, name != ".." else { return }
         if parts.count == 1 {

@@ -1,6 +1,7 @@
 import CloudStore
 import CommitLog
 import Platform
+import StrictText
 
 /// The name of a damaged file that was set aside: its own name, `.damaged-` and 8 hexadecimal digits.
 ///
@@ -11,7 +12,7 @@ enum DamagedName {
     /// The file's name before it was set aside; nil for any other name.
     static func original(of name: String) -> String? {
         let stem = name.dropLast(8), mark = ".damaged-"
-        guard name.utf8.count > 8 + mark.utf8.count, stem.hasSuffix(mark), CloudNames.isHex(name.utf8.suffix(8)) else { return nil }
+        guard name.utf8.count > 8 + mark.utf8.count, stem.exact.hasSuffix(mark), CloudNames.isHex(name.utf8.suffix(8)) else { return nil }
         return String(stem.dropLast(mark.count))
     }
 }

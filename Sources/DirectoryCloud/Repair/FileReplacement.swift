@@ -1,6 +1,7 @@
 import CloudStore
 import CommitLog
 import Platform
+import StrictText
 
 /// Replaces a damaged or missing file, once its right bytes are known.
 ///
@@ -27,7 +28,7 @@ struct FileReplacement {
             return isDone && count == byteCount && hash.hex == sha256 ? RepairedFile(setAside: nil) : nil
         }
         let folder = try open()
-        let name = path.split(separator: "/").last.map(String.init) ?? path
+        let name = path.exact.split(separator: "/").last ?? path
         let file = try zone.files.newFile(in: folder, at: zone.folder.place(path))
         defer { file.abandon() }
         guard try write({ try file.write($0) }) else { return nil }
@@ -45,7 +46,7 @@ struct FileReplacement {
     }
 
     private func open() throws -> CloudFolder {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        let parts = path.exact.split(separator: "/", omittingEmptySubsequences: false)
         guard (2...3).contains(parts.count), [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets].contains(parts[0]),
             parts.count == 2 || CloudNames.isName(parts[1])
         else { throw CloudError(.invalidArguments, at: zone.folder.ownPlace, "no file of a zone's history is called that") }

@@ -29,11 +29,11 @@ package final class CarriedColumns {
         let defaults = try transaction.db.requiredDefaults(of: schema), unpublished = Set(transaction.missingColumns[schema.name] ?? [])
         unset = missing.map { index in
             let name = "t." + schema.columns[index].column.sqlIdentifier
-            guard let text = defaults[schema.columns[index].column.asciiLowercased] else { return "\(name) IS NULL" }
+            guard let text = defaults[schema.columns[index].column.folded] else { return "\(name) IS NULL" }
             return "\(name) IS (\(text))" + (unpublished.contains(index) ? "" : " AND \(DefaultedRows.contains(rowsOf: schema, id: id))")
         }
         let isSet = missing.map { index in
-            "\(schema.columns[index].column.sqlIdentifier) IS NOT (\(defaults[schema.columns[index].column.asciiLowercased] ?? "NULL"))"
+            "\(schema.columns[index].column.sqlIdentifier) IS NOT (\(defaults[schema.columns[index].column.folded] ?? "NULL"))"
         }.joined(separator: " OR ")
         let table = schema.table.sqlIdentifier
         guard try Bool.fetchOne(transaction.db, sql: "SELECT EXISTS (SELECT 1 FROM main.\(table) WHERE \(isSet))") == true else { return nil }
@@ -77,7 +77,7 @@ package final class CarriedColumns {
     static func track(_ columns: [DatasetColumn], of schema: DatasetSchema, in transaction: LocalTransaction, order: Order) throws {
         guard !columns.isEmpty else { return }
         let defaults = try transaction.db.defaults(of: schema.table)
-        let isSet = columns.map { "t.\($0.column.sqlIdentifier) IS NOT (\(defaults[$0.column.asciiLowercased] ?? "NULL"))" }.joined(separator: " OR ")
+        let isSet = columns.map { "t.\($0.column.sqlIdentifier) IS NOT (\(defaults[$0.column.folded] ?? "NULL"))" }.joined(separator: " OR ")
         try track(rows: "(\(isSet)) AND \(schema.keySQL.isNotNull("t"))", of: schema, in: transaction, order: order)
     }
 

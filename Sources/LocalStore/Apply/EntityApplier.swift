@@ -34,9 +34,9 @@ package final class EntityApplier: EntitySink {
         // A version may lack a value for a column that this table declares NOT NULL: it was published before the column was added, or by a device
         // whose table permits NULL.
         let defaults = try transaction.db.requiredDefaults(of: schema)
-        let described = schema.columns.map { column in defaults[column.column.asciiLowercased].map { "coalesce(?, \($0))" } ?? "?" }
+        let described = schema.columns.map { column in defaults[column.column.folded].map { "coalesce(?, \($0))" } ?? "?" }
         let unpublished = Set(transaction.missingColumns[schema.name] ?? [])
-        defaultColumns = schema.columns.indices.filter { !unpublished.contains($0) && defaults[schema.columns[$0].column.asciiLowercased] != nil }
+        defaultColumns = schema.columns.indices.filter { !unpublished.contains($0) && defaults[schema.columns[$0].column.folded] != nil }
         self.transaction = transaction
         let values = (described + kept.map(\.value)).joined(separator: ", ")
         // Update instead of REPLACE, which would also delete rows that conflict in other unique indexes. The update includes key columns whose
@@ -56,15 +56,15 @@ package final class EntityApplier: EntitySink {
         self.connection = connection
         place = "\(transaction.path), table \(schema.table)"
         self.schema = schema
-        var declared: [String: String] = [:]
+        var declared: [ExactText: String] = [:]
         for row in try Row.fetchAll(transaction.db, sql: "SELECT name, type FROM pragma_table_info(?)", arguments: [schema.table]) {
-            declared[(row[0] as String).asciiLowercased] = row[1]
+            declared[(row[0] as String).folded] = row[1]
         }
-        let isStrict = try declared.values.contains { $0.asciiLowercased == "any" } && transaction.tables.isStrict(schema.table)
-        let affinities = schema.columns.map { ColumnAffinity(declared: declared[$0.column.asciiLowercased] ?? "", isStrict: isStrict) }
+        let isStrict = try declared.values.contains { $0.folded == "any" } && transaction.tables.isStrict(schema.table)
+        let affinities = schema.columns.map { ColumnAffinity(declared: declared[$0.column.folded] ?? "", isStrict: isStrict) }
         numericColumns = schema.columns.indices.filter { [.text, .json].contains(schema.columns[$0].kind) && affinities[$0].turnsTextIntoNumbers }
         changingColumns = schema.columns.indices.filter { schema.columns[$0].kind == .any && affinities[$0] != .blob }.map {
-            ($0, declared[schema.columns[$0].column.asciiLowercased] ?? "", affinities[$0])
+            ($0, declared[schema.columns[$0].column.folded] ?? "", affinities[$0])
         }
     }
 
@@ -73,9 +73,9 @@ package final class EntityApplier: EntitySink {
     /// SQLite checks NOT NULL before it finds that the row is there and only has to be updated.
     private static func required(_ db: Database, besides schema: DatasetSchema) throws -> [(name: String, value: String)] {
         let sql = "SELECT name FROM pragma_table_info(?) WHERE \"notnull\" = 1 AND dflt_value IS NULL AND pk = 0"
-        let described = Set(schema.columns.map { $0.column.asciiLowercased })
+        let described = Set(schema.columns.map { $0.column.folded })
         let key = schema.keyIndices.map { "t.\(schema.columns[$0].column.sqlIdentifier) = ?\($0 + 1)" }.joined(separator: " AND ")
-        return try String.fetchAll(db.cachedStatement(sql: sql), arguments: [schema.table]).filter { !described.contains($0.asciiLowercased) }.map {
+        return try String.fetchAll(db.keptStatement(sql: sql), arguments: [schema.table]).filter { !described.contains($0.folded) }.map {
             ($0.sqlIdentifier, "(SELECT t.\($0.sqlIdentifier) FROM main.\(schema.table.sqlIdentifier) t WHERE \(key))")
         }
     }
@@ -147,8 +147,8 @@ package final class EntityApplier: EntitySink {
 
     private func failure(_ code: Int32) -> LocalStoreError {
         let notNull = "NOT NULL constraint failed: \(schema.table)."
-        if let message = sqlite3_errmsg(connection).map({ String(cString: $0) }), code & 0xFF == SQLITE_CONSTRAINT, message.hasPrefix(notNull) {
-            let column = message.dropFirst(notNull.count)
+        if let message = sqlite3_errmsg(connection).map({ String(cString: $0) }), code & 0xFF == SQLITE_CONSTRAINT, message.exact.hasPrefix(notNull) {
+            let column = String(Substring(message.utf8.dropFirst(notNull.utf8.count)))
             return LocalStoreError(
                 .badRow, at: "\(place), entity \(count)",
                 "an entity has no value for the column \(column), which is NOT NULL here and has no default; nothing was changed",

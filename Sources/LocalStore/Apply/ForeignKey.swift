@@ -27,7 +27,7 @@ struct ForeignKey {
             let child: String = row[0], parent: String = row[2]
             let to: String = try (row[4] as String?) ?? primaryKey(of: parent, at: row[6], db)
             columns.append((row[3], to))
-            let isLast = index + 1 == rows.count || rows[index + 1][0] != child || rows[index + 1][1] as Int != row[1]
+            let isLast = index + 1 == rows.count || (rows[index + 1][0] as String).exact != child.exact || rows[index + 1][1] as Int != row[1]
             if isLast {
                 found.append(ForeignKey(number: found.count, child: child, parent: parent, columns: columns, onDelete: row[5], onUpdate: row[7]))
                 columns = []

@@ -11,7 +11,7 @@ import StrictText
 package struct ForeignKeyEnforcer {
     private let transaction: LocalTransaction
     private let keys: [ForeignKey]
-    private let datasets: Set<String>
+    private let datasets: Set<ExactText>
     private let takesVersion: Bool
 
     /// Records which references dangle now. Call it before the first deletion, in the import's transaction.
@@ -21,7 +21,7 @@ package struct ForeignKeyEnforcer {
     package init(_ transaction: LocalTransaction, datasets schemas: [DatasetSchema], takesVersion: Bool = false) throws {
         self.transaction = transaction
         self.takesVersion = takesVersion
-        let datasets = Set(schemas.map { $0.table.asciiLowercased })
+        let datasets = Set(schemas.map { $0.table.folded })
         self.datasets = datasets
         let all = try ForeignKey.all(transaction.db)
 
@@ -30,12 +30,12 @@ package struct ForeignKeyEnforcer {
         var grew = true
         while grew {
             grew = false
-            for key in all where key.onDelete == "CASCADE" && losing.contains(key.parent.asciiLowercased) {
-                grew = losing.insert(key.child.asciiLowercased).inserted || grew
+            for key in all where key.onDelete == "CASCADE" && losing.contains(key.parent.folded) {
+                grew = losing.insert(key.child.folded).inserted || grew
             }
         }
         keys = all.filter { key in
-            let parent = key.parent.asciiLowercased, child = key.child.asciiLowercased
+            let parent = key.parent.folded, child = key.child.folded
             return !(datasets.contains(parent) && datasets.contains(child)) && (losing.contains(parent) || datasets.contains(child))
         }
         guard !keys.isEmpty else { return }
@@ -66,7 +66,7 @@ package struct ForeignKeyEnforcer {
             for key in keys where try db.hasTable(key.parent) {
                 try apply(key, db)
                 // Only a cascade can make further references dangle.
-                if key.onDelete == "CASCADE", db.changesCount > 0, !datasets.contains(key.child.asciiLowercased) { changed = true }
+                if key.onDelete == "CASCADE", db.changesCount > 0, !datasets.contains(key.child.folded) { changed = true }
             }
         }
         if !keys.isEmpty { try db.execute(sql: "DROP TABLE IF EXISTS temp.snapsync_dangling") }
@@ -75,7 +75,7 @@ package struct ForeignKeyEnforcer {
     private func apply(_ key: ForeignKey, _ db: Database) throws {
         let child = key.child.sqlIdentifier
         let isNew = "\(key.isDangling) AND NOT EXISTS (SELECT 1 FROM temp.snapsync_dangling d WHERE d.key = \(key.number) AND d.target = \(key.target))"
-        switch datasets.contains(key.child.asciiLowercased) ? "NO ACTION" : key.onDelete {
+        switch datasets.contains(key.child.folded) ? "NO ACTION" : key.onDelete {
         case "CASCADE":
             try db.execute(sql: "DELETE FROM \(child) AS c WHERE \(isNew)")
         case "SET NULL":
@@ -97,7 +97,7 @@ package struct ForeignKeyEnforcer {
 
     private func refuse(_ key: ForeignKey, where isNew: String, _ db: Database) throws {
         let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(key.child.sqlIdentifier) c WHERE \(isNew)") ?? 0
-        if takesVersion, count > 0, datasets.contains(key.child.asciiLowercased) {
+        if takesVersion, count > 0, datasets.contains(key.child.folded) {
             transaction.triggerNotices.append(
                 "\(key.child): \(Format.count(count, "row refers to a row", "rows refer to rows")) of \(key.parent) that \(Format.word(count, "is", "are")) not there; \(key.parent) does not travel (snapsync doctor names the rows)"
             )

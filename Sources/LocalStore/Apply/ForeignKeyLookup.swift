@@ -16,9 +16,9 @@ package struct ForeignKeyLookup: TransactionPart {
 
     /// Whether a row refers to an entity of a dataset that does not exist.
     package func isDangling(_ key: EntityKey, of schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> Bool {
-        let parents = Set(schemas.map { $0.table.asciiLowercased })
+        let parents = Set(schemas.map { $0.table.folded })
         return try isDangling(
-            key, of: schema, foreignKeys().filter { $0.child.asciiLowercased == schema.table.asciiLowercased && parents.contains($0.parent.asciiLowercased) })
+            key, of: schema, foreignKeys().filter { $0.child.folded == schema.table.folded && parents.contains($0.parent.folded) })
     }
 
     func isDangling(_ key: EntityKey, of schema: DatasetSchema, _ links: [ForeignKey]) throws -> Bool {
@@ -32,7 +32,7 @@ package struct ForeignKeyLookup: TransactionPart {
     /// The keys of a dataset's rows that refer to a missing row of another table.
     package func danglingKeys(of schema: DatasetSchema) throws -> Set<EntityKey> {
         var dangling: Set<EntityKey> = []
-        for key in try ForeignKey.all(db) where key.child.asciiLowercased == schema.table.asciiLowercased {
+        for key in try ForeignKey.all(db) where key.child.folded == schema.table.folded {
             guard try db.hasTable(key.parent) else { continue }
             let rows = try KeyedStatement(db, "SELECT \(schema.keySQL.value(of: "c")) FROM \(key.child.sqlIdentifier) c WHERE \(key.isDangling)")
             defer { rows.end() }
@@ -45,9 +45,9 @@ package struct ForeignKeyLookup: TransactionPart {
 
     /// The first table of a dataset whose rows refer to an entity; nil if there is none.
     package func tableReferring(at key: EntityKey, of schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> String? {
-        let tables = Set(schemas.map { $0.table.asciiLowercased })
+        let tables = Set(schemas.map { $0.table.folded })
         for foreign in try ForeignKey.all(db)
-        where foreign.parent.asciiLowercased == schema.table.asciiLowercased && tables.contains(foreign.child.asciiLowercased) {
+        where foreign.parent.folded == schema.table.folded && tables.contains(foreign.child.folded) {
             let isPointedAt =
                 try KeyedStatement(
                     db,
@@ -65,10 +65,10 @@ package struct ForeignKeyLookup: TransactionPart {
     package func deletedParents(among schemas: [DatasetSchema]) throws -> Set<String> {
         let changed = try schemas.filter { try transaction.changeLog.hasChanges(of: $0) || transaction.changeLog.hasEntries([$0]) }
         guard !changed.isEmpty else { return [] }
-        let tables = Set(schemas.map { $0.table.asciiLowercased })
-        let parents = Set(try foreignKeys().filter { tables.contains($0.child.asciiLowercased) }.map { $0.parent.asciiLowercased })
+        let tables = Set(schemas.map { $0.table.folded })
+        let parents = Set(try foreignKeys().filter { tables.contains($0.child.folded) }.map { $0.parent.folded })
         let losing = try changed.filter { schema in
-            guard parents.contains(schema.table.asciiLowercased), let id = try trackingID(schema) else { return false }
+            guard parents.contains(schema.table.folded), let id = try trackingID(schema) else { return false }
             let table = schema.table.sqlIdentifier, key = schema.keySQL
             return try Bool.fetchOne(
                 db,
@@ -87,7 +87,7 @@ package struct ForeignKeyLookup: TransactionPart {
         let isAnySetAside = try transaction.setAside.hasReturnable()
         var found: [DanglingRows] = []
         for link in try foreignKeys() {
-            guard let schema = schemas.first(where: { $0.table.asciiLowercased == link.child.asciiLowercased }) else { continue }
+            guard let schema = schemas.first(where: { $0.table.folded == link.child.folded }) else { continue }
             // SQLite treats a missing parent table as an empty one.
             let condition = try db.hasTable(link.parent) ? link.isDangling : link.isSet
             let rows = try KeyedStatement(

@@ -33,7 +33,7 @@ package struct OrphanResolver {
         var stash: String { rows.table }
         /// The key of the parent that the child's row named `c` refers to; nil if the children refer to other columns than the dataset's key.
         var parentKey: String? {
-            let columns = parent.keyColumns.compactMap { part in key.columns.first { $0.parent.asciiLowercased == part.column.asciiLowercased } }
+            let columns = parent.keyColumns.compactMap { part in key.columns.first { $0.parent.folded == part.column.folded } }
             guard columns.count == parent.keyColumns.count, columns.count == key.columns.count else { return nil }
             return parent.keySQL.value(of: columns.map { "c.\($0.child.sqlIdentifier)" })
         }
@@ -46,7 +46,7 @@ package struct OrphanResolver {
         /// table.
         var isMatch: String {
             key.columns.map { pair in
-                let described = parent.columns.first { $0.column.asciiLowercased == pair.parent.asciiLowercased }
+                let described = parent.columns.first { $0.column.folded == pair.parent.folded }
                 let collation = described.map { $0.collation == .binary ? "" : " COLLATE \($0.collation.rawValue.uppercased())" } ?? ""
                 return "p.\(pair.parent.sqlIdentifier)\(collation) = c.\(pair.child.sqlIdentifier)"
             }.joined(separator: " AND ")
@@ -70,9 +70,9 @@ package struct OrphanResolver {
         var found: [Link] = []
         var stashes: [Int: StashedRows] = [:]
         for key in try transaction.references.foreignKeys() {
-            guard let child = schemas.first(where: { $0.table.asciiLowercased == key.child.asciiLowercased }),
+            guard let child = schemas.first(where: { $0.table.folded == key.child.folded }),
                 let childID = try transaction.tracking.id(of: child),
-                let index = schemas.firstIndex(where: { $0.table.asciiLowercased == key.parent.asciiLowercased }),
+                let index = schemas.firstIndex(where: { $0.table.folded == key.parent.folded }),
                 let parentID = try transaction.tracking.id(of: schemas[index])
             else { continue }
             let rows = try stashes[index] ?? StashedRows(transaction, schemas[index], table: "snapsync_parents_\(index)")
@@ -107,7 +107,7 @@ package struct OrphanResolver {
         while grew {
             grew = false
             for link in links {
-                for above in links where above.parent.table == link.child.table {
+                for above in links where above.parent.table.exact == link.child.table.exact {
                     grew = try takeParents(of: "\(above.stash) c", link) || grew
                 }
             }
@@ -148,12 +148,12 @@ package struct OrphanResolver {
 
     /// Stashes the version's row of a parent that a deletion made here removes.
     package func keepLastRow(_ key: EntityKey, of schema: DatasetSchema, _ give: (any EntitySink) throws -> Void) throws {
-        guard let link = links.first(where: { $0.parent.table == schema.table }), try !hasStashed(key, link) else { return }
+        guard let link = links.first(where: { $0.parent.table.exact == schema.table.exact }), try !hasStashed(key, link) else { return }
         try link.rows.take(key, give)
     }
 
     /// Whether the resolver needs the last rows of a dataset's entities (``keepLastRow(_:of:_:)``).
-    package func wantsLastRows(of schema: DatasetSchema) -> Bool { links.contains { $0.parent.table == schema.table } }
+    package func wantsLastRows(of schema: DatasetSchema) -> Bool { links.contains { $0.parent.table.exact == schema.table.exact } }
 
     private func hasStashed(_ key: EntityKey, _ link: Link) throws -> Bool {
         try KeyedStatement(db, "SELECT 1 FROM \(link.stash) WHERE \(link.parent.keySQL.matches(nil, "?1"))").bind(.key(key)).integer() != nil

@@ -23,10 +23,10 @@ struct OwnColumns {
         db = transaction.db
         self.schema = schema
         kept = "snapsync_own_\(number)"
-        let described = Set(schema.columns.map { $0.column.asciiLowercased })
+        let described = Set(schema.columns.map { $0.column.folded })
         let info = try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT name, dflt_value FROM pragma_table_xinfo(?) WHERE hidden = 0"), arguments: [schema.table]
-        ).filter { !described.contains(($0[0] as String).asciiLowercased) }
+            db.keptStatement(sql: "SELECT name, dflt_value FROM pragma_table_xinfo(?) WHERE hidden = 0"), arguments: [schema.table]
+        ).filter { !described.contains(($0[0] as String).folded) }
         guard !info.isEmpty else { return nil }
         columns = info.map { ($0[0] as String).sqlIdentifier }
         let table = schema.table.sqlIdentifier, key = schema.keySQL

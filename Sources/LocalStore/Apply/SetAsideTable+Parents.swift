@@ -6,11 +6,11 @@ extension SetAsideTable {
     /// The parents that a row refers to, that are missing from their tables, and that are set aside here.
     package func parents(of key: EntityKey, in schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> [(schema: DatasetSchema, key: EntityKey)] {
         var found: [(schema: DatasetSchema, key: EntityKey)] = []
-        for link in try transaction.references.foreignKeys() where link.child.asciiLowercased == schema.table.asciiLowercased {
-            guard let parent = schemas.first(where: { $0.table.asciiLowercased == link.parent.asciiLowercased }) else { continue }
+        for link in try transaction.references.foreignKeys() where link.child.folded == schema.table.folded {
+            guard let parent = schemas.first(where: { $0.table.folded == link.parent.folded }) else { continue }
             var conditions: [String] = []
             for column in link.columns {
-                guard let described = parent.columns.first(where: { $0.column.asciiLowercased == column.parent.asciiLowercased }) else { continue }
+                guard let described = parent.columns.first(where: { $0.column.folded == column.parent.folded }) else { continue }
                 // A reference to the dataset's key compares with the stored key; a reference to another value needs the entity's JSON.
                 let part = parent.keyColumns.firstIndex(of: described)
                 let value =
@@ -36,9 +36,9 @@ extension SetAsideTable {
     /// Whether children that wait for a parent are set aside, in any dataset that refers to this one.
     package func hasWaitingChildren(of schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> Bool {
         let tables = Set(
-            try transaction.references.foreignKeys().filter { $0.parent.asciiLowercased == schema.table.asciiLowercased }.map { $0.child.asciiLowercased })
+            try transaction.references.foreignKeys().filter { $0.parent.folded == schema.table.folded }.map { $0.child.folded })
         return try schemas.contains { child in
-            guard tables.contains(child.table.asciiLowercased) else { return false }
+            guard tables.contains(child.table.folded) else { return false }
             return try entities(of: child).contains { $0.reason == .parentMissing }
         }
     }

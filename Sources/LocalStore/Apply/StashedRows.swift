@@ -38,7 +38,7 @@ package final class StashedRows {
         described = schema.columns.map { $0.column.sqlIdentifier }.joined(separator: ", ")
         let defaults = try transaction.db.requiredDefaults(of: schema)
         values = schema.columns.map { column in
-            defaults[column.column.asciiLowercased].map { "coalesce(\(column.column.sqlIdentifier), \($0))" } ?? column.column.sqlIdentifier
+            defaults[column.column.folded].map { "coalesce(\(column.column.sqlIdentifier), \($0))" } ?? column.column.sqlIdentifier
         }.joined(separator: ", ")
     }
 
@@ -64,7 +64,7 @@ package final class StashedRows {
         let defaults = try db.defaults(of: schema.table)
         let values = columns.map { schema.columns[$0].column }.map { column in
             let name = column.sqlIdentifier, value = "(SELECT k.\(name) FROM \(table) k WHERE \(key.isSame("k", "t")))"
-            guard let text = defaults[column.asciiLowercased] else { return "\(name) = coalesce(t.\(name), \(value))" }
+            guard let text = defaults[column.folded] else { return "\(name) = coalesce(t.\(name), \(value))" }
             return "\(name) = CASE WHEN t.\(name) IS NULL OR t.\(name) IS (\(text)) THEN coalesce(\(value), t.\(name)) ELSE t.\(name) END"
         }
         guard !values.isEmpty else { return }

@@ -21,7 +21,7 @@ package struct ConflictJournal: TransactionPart {
     /// Returns nil without adding one if both sides are the same entity or both are deletions, because then nothing is lost.
     @discardableResult
     package func record(_ conflict: Conflict, at now: Instant) throws -> Int64? {
-        guard conflict.loser.entity != conflict.winner.entity else { return nil }
+        guard conflict.loser.entity?.exact != conflict.winner.entity?.exact else { return nil }
         try LocalTable.conflicts.create(in: db)
         if transaction.conflictBytes == nil { try removeOld(now) }
         let id = try lastID() + 1

@@ -42,7 +42,7 @@ package struct Inbox: TransactionPart {
 
     /// Whether the message was received or answered before.
     package func hasReceived(_ id: String) throws -> Bool {
-        try Bool.fetchOne(db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM snapsync_inbox WHERE id = ?)"), arguments: [id]) ?? false
+        try Bool.fetchOne(db.keptStatement(sql: "SELECT EXISTS (SELECT 1 FROM snapsync_inbox WHERE id = ?)"), arguments: [id]) ?? false
     }
 
     /// Records the outcome of a message, in the transaction that contains its effect.
@@ -52,7 +52,7 @@ package struct Inbox: TransactionPart {
     ///   - sent: the message's own instant.
     ///   - instant: the present time.
     package func recordReceived(_ entry: InboxEntry, about entity: String?, sent: Instant, at instant: Instant) throws {
-        try db.cachedStatement(sql: "INSERT INTO snapsync_inbox VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)").execute(arguments: [
+        try db.keptStatement(sql: "INSERT INTO snapsync_inbox VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)").execute(arguments: [
             entry.id, entry.sender, entry.type, entity, sent.microseconds, entry.isApplied ? "applied" : "refused", entry.reason, instant.microseconds,
             entry.namedIn,
         ])
@@ -64,7 +64,7 @@ package struct Inbox: TransactionPart {
     /// - Parameter version: the number of the version that the sender knew. Messages answered by that version or an earlier one do not count,
     ///   because they came before.
     package func hasAppliedLater(than sent: Instant, from sender: String, about entity: String, notKnownAt version: Int?) throws -> Bool {
-        let statement = try db.cachedStatement(
+        let statement = try db.keptStatement(
             sql: """
                 SELECT EXISTS (SELECT 1 FROM snapsync_inbox WHERE entity = ?1 AND sender = ?2 AND instant > ?3 AND outcome = 'applied'
                     AND (?4 IS NULL OR named IS NULL OR named > ?4))
@@ -78,7 +78,7 @@ package struct Inbox: TransactionPart {
         try transaction.mailbox.prepare()
         for (ids, outcome) in [(applied, "applied"), (refused, "refused")] {
             for id in ids {
-                try db.cachedStatement(
+                try db.keptStatement(
                     sql: """
                         INSERT INTO snapsync_inbox VALUES(?1, '', '', NULL, NULL, ?2, NULL, ?3, ?4) ON CONFLICT(id) DO UPDATE SET named = ifnull(named, ?4)
                         """
@@ -123,7 +123,7 @@ package struct Inbox: TransactionPart {
     /// Deletes answered messages that were received before an instant and whose files are gone.
     package func forgetReceived(before instant: Instant, exceptThose waiting: Set<String>) throws {
         for id in try answered(before: instant).subtracting(waiting) {
-            try db.cachedStatement(sql: "DELETE FROM snapsync_inbox WHERE id = ?").execute(arguments: [id])
+            try db.keptStatement(sql: "DELETE FROM snapsync_inbox WHERE id = ?").execute(arguments: [id])
         }
     }
 

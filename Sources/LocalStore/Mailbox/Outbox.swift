@@ -65,13 +65,13 @@ package struct Outbox: TransactionPart {
     /// Records that messages may leave this device from now on. Call it before the first file is written, or before an application gets the
     /// messages.
     package func recordSending(_ numbers: [Int64]) throws {
-        for number in numbers { try db.cachedStatement(sql: "UPDATE snapsync_outbox SET filed = 1 WHERE number = ?").execute(arguments: [number]) }
+        for number in numbers { try db.keptStatement(sql: "UPDATE snapsync_outbox SET filed = 1 WHERE number = ?").execute(arguments: [number]) }
     }
 
     /// Records that messages' files are in the mailbox.
     package func recordSent(_ numbers: [Int64]) throws {
         for number in numbers {
-            try db.cachedStatement(sql: "UPDATE snapsync_outbox SET state = 'sent' WHERE number = ? AND state = 'stored'").execute(arguments: [number])
+            try db.keptStatement(sql: "UPDATE snapsync_outbox SET state = 'sent' WHERE number = ? AND state = 'stored'").execute(arguments: [number])
         }
     }
 
@@ -85,7 +85,7 @@ package struct Outbox: TransactionPart {
     /// not sent.
     package func recordUnsent(_ numbers: [Int64]) throws {
         for number in numbers {
-            try db.cachedStatement(sql: "UPDATE snapsync_outbox SET filed = 0 WHERE number = ? AND state = 'stored'").execute(arguments: [number])
+            try db.keptStatement(sql: "UPDATE snapsync_outbox SET filed = 0 WHERE number = ? AND state = 'stored'").execute(arguments: [number])
         }
     }
 
@@ -125,7 +125,7 @@ package struct Outbox: TransactionPart {
     /// Records that messages' files are gone, and deletes entries that are no longer needed.
     package func recordRemoved(_ numbers: [Int64]) throws {
         guard try transaction.mailbox.exist() else { return }
-        for number in numbers { try db.cachedStatement(sql: "UPDATE snapsync_outbox SET filed = 0 WHERE number = ?").execute(arguments: [number]) }
+        for number in numbers { try db.keptStatement(sql: "UPDATE snapsync_outbox SET filed = 0 WHERE number = ?").execute(arguments: [number]) }
         try db.execute(sql: "DELETE FROM snapsync_outbox AS o WHERE \(Self.saysNothing)")
     }
 
@@ -281,11 +281,11 @@ package struct Outbox: TransactionPart {
         guard try transaction.mailbox.exist() else { return }
         for (ids, state) in [(applied, OutboxEntry.State.applied), (refused, .refused)] {
             for id in ids {
-                try db.cachedStatement(sql: "UPDATE snapsync_outbox SET state = ? WHERE id = ?").execute(arguments: [state.rawValue, id])
+                try db.keptStatement(sql: "UPDATE snapsync_outbox SET state = ? WHERE id = ?").execute(arguments: [state.rawValue, id])
             }
         }
         guard !applied.isEmpty else { return }
-        try db.cachedStatement(
+        try db.keptStatement(
             sql: """
                 UPDATE snapsync_outbox AS o SET state = 'refused', reason = 'a later message about it came first'
                 WHERE state IN ('stored', 'sent', 'doubtful') AND EXISTS (SELECT 1 FROM snapsync_outbox later

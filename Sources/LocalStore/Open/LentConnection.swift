@@ -1,6 +1,7 @@
 import GRDB
 import GRDBSQLite
 import SnapshotModel
+import StrictText
 import Synchronization
 
 /// Prepares an application's connection for each of the toolkit's transactions, and restores its settings afterwards.
@@ -14,7 +15,7 @@ final class LentConnection: Sendable {
 
     /// Throws if the database has no file, because the toolkit's other connections must read what this one has committed.
     static func verifyFile(_ path: String) throws(LocalStoreError) {
-        guard !path.isEmpty, !path.hasPrefix(":memory:"), !path.hasPrefix("file:") else {
+        guard !path.isEmpty, !path.exact.hasPrefix(":memory:"), !path.exact.hasPrefix("file:") else {
             throw LocalStoreError(
                 .notFound, at: path.isEmpty ? "the database" : path, "it is not a file that several connections can open by its path",
                 hint: "open the pool or queue with the path of a file")
@@ -69,7 +70,7 @@ final class LentConnection: Sendable {
     /// Throws if there are temporary tables that hide tables of the file, or temporary triggers, which would run in imports.
     private func verifyTemporaryNames(_ db: Database) throws {
         let found = try String.fetchOne(
-            db.cachedStatement(
+            db.keptStatement(
                 sql: """
                     SELECT type || ' ' || name FROM temp.sqlite_schema
                     WHERE type = 'trigger' OR type IN ('table', 'view') AND lower(name) IN (SELECT lower(name) FROM main.sqlite_schema) LIMIT 1

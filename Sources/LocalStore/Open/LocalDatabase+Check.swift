@@ -21,7 +21,7 @@ extension LocalDatabase {
         let lines = try read { transaction in
             try transaction.tracking.settingChecks(off: true) {
                 let lines = try String.fetchAll(transaction.db, sql: "PRAGMA \(pragma)(10)")
-                let wrong = lines.contains { $0.hasPrefix("NULL value in ") } ? try Self.untrueFindings(transaction.db) : []
+                let wrong = lines.contains { $0.exact.hasPrefix("NULL value in ") } ? try Self.untrueFindings(transaction.db) : []
                 guard lines.contains(where: wrong.contains) else { return lines }
                 // The ten may be untrue ones alone.
                 let all = try String.fetchCursor(transaction.db, sql: "PRAGMA \(pragma)(1000000000)")

@@ -1,4 +1,5 @@
 import Foundation
+import StrictText
 
 /// A folder in memory for a database that replaces one that cannot be opened. It is removed with the last reference to it.
 ///
@@ -57,7 +58,7 @@ package final class MemoryFolder: Sendable {
 
     /// Removes folders that killed programs of this user left behind.
     private static func sweep(_ root: String) {
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? [] where name.hasPrefix(prefix) {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? [] where name.exact.hasPrefix(prefix) {
             let folder = URL(fileURLWithPath: root).appendingPathComponent(name).path
             var facts = stat()
             guard lstat(folder, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR, facts.st_uid == geteuid(),

@@ -45,7 +45,7 @@ struct ProjectReader {
             sql: "SELECT \"from\", \"to\" FROM pragma_foreign_key_list(?) WHERE \"table\" = ? COLLATE NOCASE GROUP BY id HAVING count(*) = 1",
             arguments: [tables.items, tables.projects])
         if let child = items.found[.itemProject] {
-            let key = keys.first { ($0[0] as String).asciiLowercased == child.asciiLowercased }
+            let key = keys.first { ($0[0] as String).folded == child.folded }
             guard let key else { return (child, projects[.projectID]) }
             return (child, key[1])
         }
@@ -111,9 +111,9 @@ private struct Columns {
                 .schemaMismatch, at: reader.place(table), "there is no such table", hint: "say which: --\(side.rawValue)-table TABLE")
         }
         var found: [ProjectTables.Field: String] = [:]
-        for field in ProjectTables.Field.allCases where field.rawValue.hasPrefix(side.rawValue + ".") {
+        for field in ProjectTables.Field.allCases where field.rawValue.exact.hasPrefix(side.rawValue + ".") {
             guard let wanted = reader.tables.columns[field] ?? field.defaultColumn else { continue }
-            if let column = there.first(where: { $0.asciiLowercased == wanted.asciiLowercased }) {
+            if let column = there.first(where: { $0.folded == wanted.folded }) {
                 found[field] = column
             } else if reader.tables.columns[field] != nil || !field.isOptional {
                 throw LocalStoreError(

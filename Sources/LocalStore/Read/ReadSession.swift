@@ -1,5 +1,6 @@
 import GRDB
 package import SnapshotModel
+import StrictText
 
 /// Several connections that read one and the same state of the database.
 ///
@@ -148,7 +149,7 @@ package final class RangeReader {
     private let transaction: LocalTransaction
     private let schema: DatasetSchema
     // One statement for each kind of bounds: most ranges have both.
-    private var statements: [String: RowStatement] = [:]
+    private var statements: [ExactText: RowStatement] = [:]
 
     init(_ transaction: LocalTransaction, _ schema: DatasetSchema) {
         self.transaction = transaction
@@ -168,9 +169,9 @@ package final class RangeReader {
 
     private func statement(for range: KeyRange) throws -> RowStatement {
         let condition = schema.keySQL.condition(range)
-        if let statement = statements[condition] { return statement }
+        if let statement = statements[condition.exact] { return statement }
         let statement = try RowStatement(transaction.db, schema, where: condition, path: transaction.path)
-        statements[condition] = statement
+        statements[condition.exact] = statement
         return statement
     }
 }

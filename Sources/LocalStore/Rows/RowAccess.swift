@@ -63,7 +63,7 @@ package struct RowAccess: TransactionPart {
                     (condition.isEmpty ? "WHERE " : " AND ")
                     + "NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = \(id) AND c.key = \(key.value(of: table)) AND c.wins = \(MergeDecision.kept))"
             }
-            let statement = try db.cachedStatement(sql: "DELETE FROM \(table) \(condition)")
+            let statement = try db.keptStatement(sql: "DELETE FROM \(table) \(condition)")
             let handle = statement.sqliteStatement
             for (position, key) in [(Int32(1), range.first), (Int32(2), range.next)] {
                 guard let key else { continue }

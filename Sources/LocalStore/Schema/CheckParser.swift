@@ -1,4 +1,5 @@
 import SnapshotModel
+import StrictText
 
 /// Reads SQL expressions of CHECK constraints and defaults, as far as ``CheckExpression`` can say them.
 ///
@@ -10,19 +11,19 @@ struct CheckParser {
     }
 
     private let tokens: [SQLToken]
-    private let source: [Character]
-    /// The columns that may be named, as the table has them, by their names in lower case.
-    private let columns: [String: String]
-    /// All names that are columns to SQLite, in lower case.
-    private let taken: Set<String>
+    private let source: [Unicode.Scalar]
+    /// The columns that may be named, as the table has them, by their folded names.
+    private let columns: [ExactText: String]
+    /// All names that are columns to SQLite, folded.
+    private let taken: Set<ExactText>
     private var at = 0
     private var depth = 0
 
-    private init(_ tokens: ArraySlice<SQLToken>, of source: [Character], columns: [String], all: [String]) {
+    private init(_ tokens: ArraySlice<SQLToken>, of source: [Unicode.Scalar], columns: [String], all: [String]) {
         self.tokens = Array(tokens)
         self.source = source
-        self.columns = Dictionary(columns.map { ($0.asciiLowercased, $0) }, uniquingKeysWith: { first, _ in first })
-        taken = Set((columns + all + RowidName.all).map(\.asciiLowercased))
+        self.columns = Dictionary(columns.map { ($0.folded, $0) }, uniquingKeysWith: { first, _ in first })
+        taken = Set((columns + all + RowidName.all).map(\.folded))
     }
 
     /// Reads one expression.
@@ -32,7 +33,7 @@ struct CheckParser {
     ///   - columns: the columns of the table that may be named.
     ///   - all: all columns of the table.
     /// - Throws: ``Fault``.
-    static func expression(_ tokens: ArraySlice<SQLToken>, of source: [Character], columns: [String], of all: [String] = []) throws(Fault)
+    static func expression(_ tokens: ArraySlice<SQLToken>, of source: [Unicode.Scalar], columns: [String], of all: [String] = []) throws(Fault)
         -> CheckExpression
     {
         var parser = CheckParser(tokens, of: source, columns: columns, all: all)
@@ -45,9 +46,9 @@ struct CheckParser {
 
     /// Reads the text of a column's default, as `PRAGMA table_info` gives it; nil if it is an expression.
     static func `default`(_ text: String) -> TableStructure.Default? {
-        let source = Array(text), tokens = SQLToken.all(of: source)
-        if tokens.count == 1, let word = tokens[0].name?.asciiLowercased, tokens[0].quote == nil, word.hasPrefix("current_"),
-            let time = TableStructure.CurrentTime(rawValue: String(word.dropFirst(8)))
+        let source = Array(text.unicodeScalars), tokens = SQLToken.all(of: source)
+        if tokens.count == 1, let word = tokens[0].name?.folded, tokens[0].quote == nil, word.hasPrefix("current_"),
+            let time = TableStructure.CurrentTime(rawValue: String(word.text.dropFirst(8)))
         {
             return .current(time)
         }
@@ -131,7 +132,7 @@ struct CheckParser {
         var left = try sum()
         while true {
             // `<<`, `>>` and `<>` are other operators.
-            guard let symbol, "<>".contains(symbol), !isNext("<>"), !isNext("<<"), !isNext(">>") else { return left }
+            guard let symbol, symbol == "<" || symbol == ">", !isNext("<>"), !isNext("<<"), !isNext(">>") else { return left }
             let operation: CheckOperation
             if takeSymbols("<=") {
                 operation = .lessOrEqual
@@ -172,7 +173,7 @@ struct CheckParser {
     private mutating func collated() throws(Fault) -> CheckExpression {
         var found = try signed()
         while take("collate") {
-            guard let name = tokens.indices.contains(at) ? tokens[at].name?.asciiLowercased : nil, let collation = TableStructure.Collation(rawValue: name)
+            guard let name = tokens.indices.contains(at) ? tokens[at].name?.folded : nil, let collation = TableStructure.Collation(rawValue: name.text)
             else { throw unknown() }
             at += 1
             let operation: CheckOperation =
@@ -190,9 +191,9 @@ struct CheckParser {
         depth += 1
         defer { depth -= 1 }
         guard depth <= 2 * CheckExpression.depthLimit else { throw Fault(reason: "it is nested too deep") }
-        guard let sign = symbol, "+-".contains(sign) else { return try atom() }
+        guard let sign = symbol, sign == "+" || sign == "-" else { return try atom() }
         at += 1
-        if let word, word.first.map({ $0.isNumber || $0 == "." }) == true { return .literal(try number(negative: sign == "-")) }
+        if let word, Self.isNumber(word.text) { return .literal(try number(negative: sign == "-")) }
         // A plus sign takes a column's affinity away, which nothing here says.
         guard sign == "-" else { throw unknown() }
         return .apply(.negative, [try signed()])
@@ -209,11 +210,11 @@ struct CheckParser {
         }
         if let text = token.text {
             at += 1
-            return .literal(.text(text))
+            return .literal(.text(text.exact))
         }
         guard let name = token.name else { throw unknown() }
         if token.quote == nil {
-            if name.first.map({ $0.isNumber || $0 == "." }) == true { return .literal(try number(negative: false)) }
+            if Self.isNumber(name) { return .literal(try number(negative: false)) }
             if isWord(at, "x"), tokens.indices.contains(at + 1), tokens[at + 1].text != nil, tokens[at + 1].range.lowerBound == token.range.upperBound {
                 return .literal(try blob())
             }
@@ -221,11 +222,11 @@ struct CheckParser {
             if take("case") { return try choice() }
         }
         at += 1
-        if let column = columns[name.asciiLowercased] { return .column(column) }
+        if let column = columns[name.folded] { return .column(column.exact) }
         // SQLite takes a name in double quotes that no column has for a text.
-        if token.quote == "\"", !isSymbol(at, "."), !taken.contains(name.asciiLowercased) { return .literal(.text(name)) }
+        if token.quote == "\"", !isSymbol(at, "."), !taken.contains(name.folded) { return .literal(.text(name.exact)) }
         if token.quote == nil {
-            switch name.asciiLowercased {
+            switch name.folded {
             case "null": return .literal(.null)
             case "true": return .literal(.integer(1))
             case "false": return .literal(.integer(0))
@@ -236,7 +237,7 @@ struct CheckParser {
     }
 
     private mutating func call(_ name: String) throws(Fault) -> CheckExpression {
-        guard let operation = CheckOperation.allCases.first(where: { $0.function == name.asciiLowercased }) else {
+        guard let operation = CheckOperation.allCases.first(where: { $0.function?.exact == name.folded }) else {
             throw Fault(reason: "it uses \(name)()")
         }
         at += 1
@@ -282,6 +283,10 @@ struct CheckParser {
         return .real(real)
     }
 
+    private static func isNumber(_ word: String) -> Bool {
+        word.utf8.first.map { $0 &- UInt8(ascii: "0") < 10 || $0 == UInt8(ascii: ".") } == true
+    }
+
     private mutating func blob() throws(Fault) -> TableLiteral {
         let digits = Array((tokens[at + 1].text ?? "").utf8)
         let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap { UInt8(String(decoding: digits[$0...$0 + 1], as: UTF8.self), radix: 16) }
@@ -292,19 +297,19 @@ struct CheckParser {
 
     // MARK: - Tokens
 
-    /// The word at the present place, in lower case; nil if there is none.
-    private var word: String? {
+    /// The folded word at the present place; nil if there is none.
+    private var word: ExactText? {
         guard tokens.indices.contains(at), tokens[at].quote == nil else { return nil }
-        return tokens[at].name?.asciiLowercased
+        return tokens[at].name?.folded
     }
 
-    private var symbol: Character? { tokens.indices.contains(at) ? tokens[at].symbol : nil }
+    private var symbol: Unicode.Scalar? { tokens.indices.contains(at) ? tokens[at].symbol : nil }
 
-    private func isWord(_ index: Int, _ word: String) -> Bool { tokens.indices.contains(index) && tokens[index].isWord(word) }
+    private func isWord(_ index: Int, _ word: ExactText) -> Bool { tokens.indices.contains(index) && tokens[index].isWord(word) }
 
-    private func isSymbol(_ index: Int, _ symbol: Character) -> Bool { tokens.indices.contains(index) && tokens[index].symbol == symbol }
+    private func isSymbol(_ index: Int, _ symbol: Unicode.Scalar) -> Bool { tokens.indices.contains(index) && tokens[index].symbol == symbol }
 
-    private mutating func take(_ word: String) -> Bool {
+    private mutating func take(_ word: ExactText) -> Bool {
         guard isWord(at, word) else { return false }
         at += 1
         return true
@@ -312,7 +317,7 @@ struct CheckParser {
 
     /// Whether these characters come next, with nothing between them.
     private func isNext(_ symbols: String) -> Bool {
-        for (offset, symbol) in symbols.enumerated() {
+        for (offset, symbol) in symbols.unicodeScalars.enumerated() {
             guard isSymbol(at + offset, symbol), tokens[at + offset].range.lowerBound == tokens[at].range.lowerBound + offset else { return false }
         }
         return true
@@ -320,12 +325,12 @@ struct CheckParser {
 
     private mutating func takeSymbols(_ symbols: String) -> Bool {
         guard isNext(symbols) else { return false }
-        at += symbols.count
+        at += symbols.unicodeScalars.count
         return true
     }
 
     private func unknown() -> Fault {
         guard tokens.indices.contains(at) else { return Fault(reason: "it ends too early") }
-        return Fault(reason: "it uses \(String(source[tokens[at].range]))")
+        return Fault(reason: "it uses \(SQLToken.text(source[tokens[at].range]))")
     }
 }

@@ -1,4 +1,5 @@
 import SnapshotModel
+import StrictText
 
 /// How SQLite converts values that are stored in a column or compared with it.
 ///
@@ -10,11 +11,11 @@ enum ColumnAffinity {
     ///
     /// - Parameter isStrict: whether the table is STRICT. There, `ANY` keeps every value unchanged; in other tables it is numeric.
     init(declared type: String, isStrict: Bool) {
-        if isStrict, type.asciiLowercased == "any" {
+        if isStrict, type.folded == "any" {
             self = .blob
             return
         }
-        let name = Array(type.asciiLowercased.utf8)
+        let name = Array(type.folded.text.utf8)
         func has(_ parts: StaticString...) -> Bool {
             parts.contains { part in
                 name.indices.contains { name[$0...].starts(with: UnsafeBufferPointer(start: part.utf8Start, count: part.utf8CodeUnitCount)) }

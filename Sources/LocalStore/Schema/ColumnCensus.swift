@@ -10,7 +10,7 @@ import StrictText
 struct ColumnCensus {
     /// How many rows the table has.
     let rowCount: Int64
-    private(set) var columns: [String: Counts] = [:]
+    private(set) var columns: [ExactText: Counts] = [:]
 
     struct Counts {
         var nulls: Int64 = 0
@@ -44,8 +44,8 @@ struct ColumnCensus {
     init(_ db: Database, _ table: TableColumns, ranging isRanged: (TableColumns.Column) -> Bool = { _ in false }) throws {
         let wanted = table.columns.filter { !$0.isGenerated }
         // Columns that may belong to the key: those of the PRIMARY KEY and of UNIQUE indexes.
-        let inIndexes = Set(try UniqueIndex.all(db, of: table.name).flatMap { $0.columns.compactMap { $0?.asciiLowercased } })
-        func mayBeKey(_ column: TableColumns.Column) -> Bool { column.keyPlace > 0 || inIndexes.contains(column.name.asciiLowercased) }
+        let inIndexes = Set(try UniqueIndex.all(db, of: table.name).flatMap { $0.columns.compactMap { $0?.folded } })
+        func mayBeKey(_ column: TableColumns.Column) -> Bool { column.keyPlace > 0 || inIndexes.contains(column.name.folded) }
         db.add(function: Self.strictJSON)
         defer { db.remove(function: Self.strictJSON) }
         let counts = wanted.map { column -> String in
@@ -75,10 +75,12 @@ struct ColumnCensus {
             let row = try Row.fetchOne(db, sql: "SELECT \((["count(*)"] + counts[some]).joined(separator: ", ")) FROM \(table.name.sqlIdentifier)")
             count = row?[0] ?? 0
             for index in some {
-                let parts = (row?[index - start + 1] as String? ?? "").split(separator: ",", omittingEmptySubsequences: false)
+                let parts = (row?[index - start + 1] as String? ?? "").utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map {
+                    String(Substring($0))
+                }
                 let numbers = parts.prefix(10).compactMap { Int64($0) }
                 guard numbers.count == 10, parts.count == 12 else { continue }
-                columns[wanted[index].name] = Counts(
+                columns[wanted[index].name.exact] = Counts(
                     nulls: numbers[0], integers: numbers[1], reals: numbers[2], texts: numbers[3], blobs: numbers[4], otherThanBooleans: numbers[5],
                     otherThanJSON: numbers[6], mostBytes: numbers[7], otherThanUTF8: numbers[9], hasInfinite: numbers[8] > 0,
                     least: Double(parts[10]), greatest: Double(parts[11]))

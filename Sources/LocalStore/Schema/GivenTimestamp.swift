@@ -17,12 +17,12 @@ struct GivenTimestamp {
             return
         }
         let place = "\(path), table \(table.name)"
-        guard let sign = text.lastIndex(of: ":"), let column = table.column(String(text[..<sign])) else {
+        guard let sign = text.utf8.lastIndex(of: UInt8(ascii: ":")), let column = table.column(String(text[..<sign])) else {
             throw LocalStoreError(
                 .schemaMismatch, at: place, "it has no column \(text)",
                 hint: "correct --timestamp: the columns are \(table.columns.map(\.name).joined(separator: ", "))")
         }
-        let name = String(text[text.index(after: sign)...])
+        let name = String(text[text.utf8.index(after: sign)...])
         guard let unit = TimestampUnit(rawValue: name) else {
             throw LocalStoreError(
                 .schemaMismatch, at: place, "there is no unit \(name)",

@@ -1,6 +1,9 @@
 import SnapshotModel
+import StrictText
 
 /// A part of SQL text: a word or number, a name or text in quotes, or one other character.
+///
+/// The text is taken apart by scalars: a quotation mark ends a name for SQLite whatever follows it.
 struct SQLToken {
     let range: Range<Int>
     /// The word, or what stands in the quotes of a name; nil for what is no name.
@@ -8,57 +11,64 @@ struct SQLToken {
     /// What stands in single quotes.
     var text: String?
     /// The opening quote of a name or text; nil without one.
-    var quote: Character?
+    var quote: Unicode.Scalar?
     /// The character; nil for words and texts.
-    var symbol: Character?
+    var symbol: Unicode.Scalar?
 
     /// Whether it is this word, in any case and not quoted.
-    func isWord(_ word: String) -> Bool { quote == nil && name?.asciiLowercased == word }
+    func isWord(_ word: ExactText) -> Bool { quote == nil && name?.folded == word }
 
-    private static let quotes: [Character: Character] = ["\"": "\"", "'": "'", "`": "`", "[": "]"]
+    private static let quotes: [Unicode.Scalar: Unicode.Scalar] = ["\"": "\"", "'": "'", "`": "`", "[": "]"]
+
+    /// A part of SQL text as a text.
+    static func text(_ part: ArraySlice<Unicode.Scalar>) -> String { String(String.UnicodeScalarView(part)) }
 
     /// Takes SQL text apart.
     ///
     /// Source: "SQL As Understood By SQLite"; comments count as white space.
-    static func all(of text: [Character]) -> [SQLToken] {
+    static func all(of text: [Unicode.Scalar]) -> [SQLToken] {
         var found: [SQLToken] = []
         var at = 0
-        func starts(_ start: String) -> Bool { text[at...].starts(with: start) }
-        func isOfWord(_ character: Character) -> Bool { character.isLetter || character.isNumber || "_$.".contains(character) || !character.isASCII }
+        func starts(_ start: String) -> Bool { text[at...].starts(with: start.unicodeScalars) }
+        func isOneOf(_ scalars: String, _ index: Int) -> Bool { index < text.count && scalars.unicodeScalars.contains(text[index]) }
         func isDigit(_ index: Int) -> Bool { index < text.count && ("0"..."9").contains(text[index]) }
+        func isOfWord(_ index: Int) -> Bool {
+            isDigit(index) || isOneOf("_$.", index) || !text[index].isASCII || text[index].properties.isAlphabetic
+        }
         while at < text.count {
             let start = at, first = text[at]
             if starts("--") {
-                while at < text.count, !text[at].isNewline { at += 1 }
+                while at < text.count, text[at] != "\n" { at += 1 }
             } else if starts("/*") {
                 at += 2
                 while at < text.count, !starts("*/") { at += 1 }
                 at += 2
             } else if let close = quotes[first] {
-                var name = ""
+                var name = String.UnicodeScalarView()
                 at += 1
                 while at < text.count {
-                    let character = text[at]
+                    let scalar = text[at]
                     at += 1
-                    if character == close {
+                    if scalar == close {
                         // A doubled quote is one of the name.
                         guard close != "]", at < text.count, text[at] == close else { break }
                         at += 1
                     }
-                    name.append(character)
+                    name.append(scalar)
                 }
-                found.append(SQLToken(range: start..<at, name: first == "'" ? nil : name, text: first == "'" ? name : nil, quote: first))
-            } else if isOfWord(first) {
+                found.append(
+                    SQLToken(range: start..<at, name: first == "'" ? nil : String(name), text: first == "'" ? String(name) : nil, quote: first))
+            } else if isOfWord(at) {
                 let isNumber = isDigit(at) || first == "." && isDigit(at + 1)
-                while at < text.count, isOfWord(text[at]) {
+                while at < text.count, isOfWord(at) {
                     at += 1
                     // The sign of a number's exponent.
-                    if isNumber, "eE".contains(text[at - 1]), at < text.count, "+-".contains(text[at]), isDigit(at + 1) { at += 1 }
+                    if isNumber, isOneOf("eE", at - 1), isOneOf("+-", at), isDigit(at + 1) { at += 1 }
                 }
-                found.append(SQLToken(range: start..<at, name: String(text[start..<at])))
+                found.append(SQLToken(range: start..<at, name: Self.text(text[start..<at])))
             } else {
                 at += 1
-                if !first.isWhitespace { found.append(SQLToken(range: start..<at, symbol: first)) }
+                if !isOneOf(" \t\n\r\u{C}", start) { found.append(SQLToken(range: start..<at, symbol: first)) }
             }
         }
         return found

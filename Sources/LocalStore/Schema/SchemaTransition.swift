@@ -1,5 +1,6 @@
 import GRDB
 package import SnapshotModel
+import StrictText
 
 /// Switches the toolkit's tables to another description of a dataset, in one transaction, without losing a tracked change.
 package struct SchemaTransition: TransactionPart {
@@ -15,38 +16,38 @@ package struct SchemaTransition: TransactionPart {
     ///   - after: the new description.
     ///   - publishes: whether this device publishes.
     package func take(_ before: DatasetSchema, as after: DatasetSchema, publishes: Bool) throws {
-        let names = Set(before.columns.map(\.name)), added = after.columns.filter { !names.contains($0.name) }
-        let remaining = Set(after.columns.map(\.name)), removed = before.columns.map(\.name).filter { !remaining.contains($0) }
-        let both = try after.with(columns: after.columns.filter { names.contains($0.name) })
+        let names = Set(before.columns.map(\.name.exact)), added = after.columns.filter { !names.contains($0.name.exact) }
+        let remaining = Set(after.columns.map(\.name.exact)), removed = names.subtracting(remaining), new = remaining.subtracting(names)
+        let both = try after.with(columns: after.columns.filter { names.contains($0.name.exact) })
         if try transaction.tracking.hasTables(), try trackingID(before) != nil {
             try transaction.changeLog.consolidate(of: [both])
             try transaction.tracking.replaceTriggers(of: before, with: after)
         }
-        let gone = Set(try transaction.state.removedColumns(of: after)).union(removed).subtracting(added.map(\.name))
-        try transaction.state.setRemovedColumns(Array(gone), of: after)
+        let gone = try transaction.state.removedColumns(of: after).union(removed).subtracting(new)
+        try transaction.state.setRemovedColumns(gone, of: after)
         // A removed column that still exists here was removed on another device. One that the application dropped and later adds again counts as
         // new.
-        let here = Set(try transaction.tables.differences(from: after).newColumns)
-        let left = Set(try transaction.state.leftColumns(of: after)).union(before.columns.filter { removed.contains($0.name) }.map(\.column))
-        try transaction.state.setLeftColumns(Array(left.intersection(here)), of: after)
+        let here = Set(try transaction.tables.differences(from: after).newColumns.map(\.exact))
+        let left = try transaction.state.leftColumns(of: after).union(before.columns.filter { removed.contains($0.name.exact) }.map(\.column.exact))
+        try transaction.state.setLeftColumns(left.intersection(here), of: after)
         guard try transaction.state.applied() != nil, let state = try transaction.datasetStates.all().first(where: { $0.name == after.name }) else { return }
-        let unseen = Set(added.map(\.name)).intersection(state.unknownFields)
-        let known = Set(try transaction.state.missingColumns(of: after))
+        let unseen = new.intersection(state.unknownFields.map(\.exact))
+        let known = Set(try transaction.state.missingColumns(of: after).map(\.exact))
         // A change asset does not record column types, so after a type change the next version is written as a snapshot asset.
-        let kinds = Dictionary(uniqueKeysWithValues: before.columns.map { ($0.name, $0.kind) })
-        let retyped = after.columns.filter { column in kinds[column.name].map { $0 != column.kind } ?? false }.map(\.name)
+        let kinds = Dictionary(uniqueKeysWithValues: before.columns.map { ($0.name.exact, $0.kind) })
+        let retyped = after.columns.filter { column in kinds[column.name.exact].map { $0 != column.kind } ?? false }.map(\.name.exact)
         // No reader misses a column that no version has had.
-        let missing = known.union(added.map(\.name)).subtracting(unseen).union(removed).subtracting(known.intersection(removed))
+        let missing = known.union(new).subtracting(unseen).union(removed).subtracting(known.intersection(removed))
             .union(publishes ? retyped : [])
-        try transaction.state.setMissingColumns(missing.sorted(), of: after)
+        try transaction.state.setMissingColumns(missing.sorted().map(\.text), of: after)
         try transaction.state.setUnseenColumns(
-            Array(Set(try transaction.state.unseenColumns(of: after)).union(unseen).subtracting(removed)), of: after)
+            transaction.state.unseenColumns(of: after).union(unseen).subtracting(removed), of: after)
         try transaction.datasetStates.set(
             DatasetState(
                 name: state.name, syncTimestamp: state.syncTimestamp, recordCount: state.recordCount,
-                unknownFields: state.unknownFields.filter { !unseen.contains($0) }))
-        try CarriedColumns.track(added.filter { unseen.contains($0.name) }, of: after, in: transaction, order: .before)
-        try CarriedColumns.track(added.filter { !unseen.contains($0.name) }, of: after, in: transaction, order: publishes ? .after : .same)
+                unknownFields: state.unknownFields.filter { !unseen.contains($0.exact) }))
+        try CarriedColumns.track(added.filter { unseen.contains($0.name.exact) }, of: after, in: transaction, order: .before)
+        try CarriedColumns.track(added.filter { !unseen.contains($0.name.exact) }, of: after, in: transaction, order: publishes ? .after : .same)
     }
 
     /// Ends the tracking of a dataset that this device no longer syncs. Its rows stay.

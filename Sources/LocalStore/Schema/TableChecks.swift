@@ -1,5 +1,6 @@
 import GRDB
 import SnapshotModel
+import StrictText
 
 /// The CHECK constraints of a table, which no pragma tells: the statement that made the table says them.
 struct TableCheck {
@@ -22,7 +23,7 @@ struct TableCheck {
         guard let sql = try String.fetchOne(db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND name = ?", arguments: [table.name]) else {
             return []
         }
-        let source = Array(sql), tokens = SQLToken.all(of: source)
+        let source = Array(sql.unicodeScalars), tokens = SQLToken.all(of: source)
         guard let open = tokens.firstIndex(where: { $0.symbol == "(" }) else { return [] }
         let named = columns ?? table.columns.filter { !$0.isGenerated }.map(\.name), all = table.columns.map(\.name)
         var found: [TableCheck] = [], name: String?, start: Int?, depth = 1
@@ -35,7 +36,7 @@ struct TableCheck {
                 start = nil
                 guard let begin = part.first?.range.lowerBound, let end = part.last?.range.upperBound else { continue }
                 let expression = Result { () throws(CheckParser.Fault) in try CheckParser.expression(part, of: source, columns: named, of: all) }
-                found.append(TableCheck(name: name, text: String(source[begin..<end]), expression: expression))
+                found.append(TableCheck(name: name, text: SQLToken.text(source[begin..<end]), expression: expression))
                 name = nil
             } else if depth == 1, token.isWord("check"), index + 1 < tokens.count, tokens[index + 1].symbol == "(" {
                 if tokens[index - 2].isWord("constraint") { name = tokens[index - 1].name ?? tokens[index - 1].text }

@@ -1,5 +1,6 @@
 import GRDB
 import SnapshotModel
+import StrictText
 
 /// The columns of a table as the database declares them.
 struct TableColumns {
@@ -24,13 +25,13 @@ struct TableColumns {
 
         /// The declared type without its length, in lower case: `decimal` for `DECIMAL(10,2)`.
         var declaredName: String {
-            let name = declared.asciiLowercased.prefix { $0 != "(" }
-            return name.split(separator: " ").joined(separator: " ")
+            let words = declared.folded.text.utf8.prefix { $0 != UInt8(ascii: "(") }.split(separator: UInt8(ascii: " "))
+            return words.map { String(Substring($0)) }.joined(separator: " ")
         }
 
         var isDeclaredBoolean: Bool { ["bool", "boolean"].contains(declaredName) }
         var isDeclaredJSON: Bool { declaredName == "json" }
-        var isDeclaredAsTime: Bool { ["date", "datetime", "timestamp", "time"].contains { declaredName == $0 || declaredName.hasPrefix($0 + " ") } }
+        var isDeclaredAsTime: Bool { ["date", "datetime", "timestamp", "time"].contains { declaredName == $0 || declaredName.exact.hasPrefix($0 + " ") } }
         var isDeclaredDecimal: Bool { ["decimal", "numeric", "number", "money", "dec", "currency"].contains(declaredName) }
     }
 
@@ -39,9 +40,9 @@ struct TableColumns {
 
     /// The same table with only these columns.
     func only(_ names: [String]) -> TableColumns {
-        let wanted = Set(names.map(\.asciiLowercased))
+        let wanted = Set(names.map(\.folded))
         return TableColumns(
-            name: name, isWithoutRowid: isWithoutRowid, isStrict: isStrict, columns: columns.filter { wanted.contains($0.name.asciiLowercased) })
+            name: name, isWithoutRowid: isWithoutRowid, isStrict: isStrict, columns: columns.filter { wanted.contains($0.name.folded) })
     }
 
     private init(name: String, isWithoutRowid: Bool, isStrict: Bool, columns: [Column]) {
@@ -51,18 +52,18 @@ struct TableColumns {
         self.columns = columns
     }
 
-    func column(_ name: String) -> Column? { columns.first { $0.name.asciiLowercased == name.asciiLowercased } }
+    func column(_ name: String) -> Column? { columns.first { $0.name.folded == name.folded } }
 
     /// Reads a table's columns; nil if there is no such table.
     init?(_ db: Database, _ table: String) throws {
         let sql = "SELECT name, wr, strict FROM pragma_table_list(?) WHERE schema = 'main'"
-        guard let list = try Row.fetchOne(db.cachedStatement(sql: sql), arguments: [table]) else { return nil }
+        guard let list = try Row.fetchOne(db.keptStatement(sql: sql), arguments: [table]) else { return nil }
         let name: String = list[0], isStrict: Bool = list[2]
         self.name = name
         isWithoutRowid = list[1]
         self.isStrict = isStrict
         columns = try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT name, type, \"notnull\", pk, hidden, dflt_value FROM pragma_table_xinfo(?) ORDER BY cid"), arguments: [table]
+            db.keptStatement(sql: "SELECT name, type, \"notnull\", pk, hidden, dflt_value FROM pragma_table_xinfo(?) ORDER BY cid"), arguments: [table]
         ).map { row in
             let column: String = row[0]
             return Column(
@@ -99,12 +100,12 @@ struct UniqueIndex {
     /// The unique indexes of a table, the index of the PRIMARY KEY first.
     static func all(_ db: Database, of table: String) throws -> [UniqueIndex] {
         try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT name, partial, origin FROM pragma_index_list(?) WHERE \"unique\" = 1 ORDER BY origin <> 'pk', seq DESC"),
+            db.keptStatement(sql: "SELECT name, partial, origin FROM pragma_index_list(?) WHERE \"unique\" = 1 ORDER BY origin <> 'pk', seq DESC"),
             arguments: [table]
         ).map { index in
-            let parts = try Row.fetchAll(db.cachedStatement(sql: partsSQL), arguments: [index[0] as String])
+            let parts = try Row.fetchAll(db.keptStatement(sql: partsSQL), arguments: [index[0] as String])
             return UniqueIndex(
-                name: index[0], columns: parts.map { $0[0] }, collations: parts.map { ($0[1] as String).uppercased() }, isPartial: index[1],
+                name: index[0], columns: parts.map { $0[0] }, collations: parts.map { ($0[1] as String).upper }, isPartial: index[1],
                 isPrimary: (index[2] as String) == "pk")
         }
     }

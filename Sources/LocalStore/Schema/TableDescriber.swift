@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 package import SnapshotModel
-import StrictText
+package import StrictText
 
 /// Derives the descriptions of datasets from a database: keys, types, NOT NULL, the order of the tables, the timestamp columns.
 ///
@@ -22,7 +22,7 @@ package struct TableDescriber: TransactionPart {
         var datasets: [DatasetSchema] = []
         for table in chosen {
             guard let columns = try TableColumns(db, table) else { continue }
-            let given = request.timestamps.last { $0.table.asciiLowercased == table.asciiLowercased }
+            let given = request.timestamps.last { $0.table.folded == table.folded }
             switch try describe(columns, named: names.peek(table), given: given.map { .some($0.column) } ?? nil, &description) {
             case .dataset(let schema):
                 names.take(schema.name)
@@ -40,17 +40,17 @@ package struct TableDescriber: TransactionPart {
     ///
     /// - Parameters:
     ///   - names: the table's columns.
-    ///   - kinds: the types that the zone gives some of them, by column name in lower case.
-    package func columns(_ names: [String], of schema: DatasetSchema, kinds: [String: ColumnKind] = [:]) throws -> [DatasetColumn] {
+    ///   - kinds: the types that the zone gives some of them, by folded name.
+    package func columns(_ names: [String], of schema: DatasetSchema, kinds: [ExactText: ColumnKind] = [:]) throws -> [DatasetColumn] {
         guard !names.isEmpty, let table = try TableColumns(db, schema.table)?.only(names) else { return [] }
         let census = try ColumnCensus(db, table)
-        var taken = Set(schema.columns.map(\.name))
+        var taken = Set(schema.columns.map(\.name.exact))
         return table.columns.filter { !$0.isGenerated }.map { column in
             let kind =
-                kinds[column.name.asciiLowercased]
-                ?? ColumnKindFinder(column: column, counts: census.columns[column.name] ?? ColumnCensus.Counts()).find(isKey: false)
+                kinds[column.name.folded]
+                ?? ColumnKindFinder(column: column, counts: census.columns[column.name.exact] ?? ColumnCensus.Counts()).find(isKey: false)
             var name = column.name, number = 2
-            while !taken.insert(name).inserted {
+            while !taken.insert(name.exact).inserted {
                 name = "\(column.name)_\(number)"
                 number += 1
             }
@@ -66,14 +66,14 @@ extension TableDescriber {
     /// The tables to describe. Records those that are left out.
     private func choose(_ request: DescriptionRequest, _ catalog: TableCatalog, _ description: inout DatabaseDescription) throws -> [String] {
         func find(_ name: String, _ option: String) throws -> String {
-            if let table = catalog.tables.first(where: { $0.asciiLowercased == name.asciiLowercased }) { return table }
-            let lowercased = name.asciiLowercased
+            if let table = catalog.tables.first(where: { $0.folded == name.folded }) { return table }
+            let lowercased = name.folded
             let reason: String
-            if catalog.virtual.contains(where: { $0.asciiLowercased == lowercased }) {
+            if catalog.virtual.contains(where: { $0.folded == lowercased }) {
                 reason = "\(name) is a virtual table, which does not travel"
-            } else if let owner = catalog.shadows.first(where: { $0.key.asciiLowercased == lowercased })?.value {
+            } else if let owner = catalog.shadows.first(where: { $0.key.text.folded == lowercased })?.value {
                 reason = "\(name) belongs to the virtual table \(owner), which does not travel"
-            } else if catalog.views.contains(where: { $0.asciiLowercased == lowercased }) {
+            } else if catalog.views.contains(where: { $0.text.folded == lowercased }) {
                 reason = "\(name) is a view, which does not travel"
             } else {
                 reason = "there is no table \(name)"
@@ -82,19 +82,19 @@ extension TableDescriber {
             throw LocalStoreError(.schemaMismatch, at: path, reason, hint: "correct \(option): \(known)")
         }
         let skipped = Set(
-            try request.skipped.compactMap { name -> String? in
+            try request.skipped.compactMap { name -> ExactText? in
                 // Virtual tables are left out anyway, so naming one is not an error.
-                if catalog.virtual.contains(where: { $0.asciiLowercased == name.asciiLowercased }) { return nil }
-                return try find(name, "--skip")
+                if catalog.virtual.contains(where: { $0.folded == name.folded }) { return nil }
+                return try find(name, "--skip").exact
             })
-        let wanted: [String] = try request.tables.map { try $0.map { try find($0, "--tables") } } ?? catalog.tables
+        let wanted = Set(try request.tables.map { try $0.map { try find($0, "--tables").exact } } ?? catalog.tables.map(\.exact))
         for (table, _) in request.timestamps {
-            let name = try find(table, "--timestamp")
+            let name = try find(table, "--timestamp").exact
             guard wanted.contains(name), !skipped.contains(name) else {
                 throw LocalStoreError(.schemaMismatch, at: path, "the table \(name) is not among those that travel", hint: "correct --timestamp")
             }
         }
-        for name in catalog.tables where skipped.contains(name) {
+        for name in catalog.tables where skipped.contains(name.exact) {
             description.leftOut.append(.init(table: name, column: nil, reason: "skipped"))
         }
         if request.tables == nil {
@@ -104,10 +104,10 @@ extension TableDescriber {
             }
             for name in catalog.guessed {
                 description.leftOut.append(
-                    .init(table: name, column: nil, reason: "by its name it belongs to the virtual table \(catalog.shadows[name] ?? name)"))
+                    .init(table: name, column: nil, reason: "by its name it belongs to the virtual table \(catalog.shadows[name.exact] ?? name)"))
             }
         }
-        return catalog.tables.filter { wanted.contains($0) && !skipped.contains($0) }
+        return catalog.tables.filter { wanted.contains($0.exact) && !skipped.contains($0.exact) }
     }
 
     private enum Outcome {
@@ -128,14 +128,14 @@ extension TableDescriber {
         guard reasons.isEmpty else { return .unfit(reasons) }
 
         // Without the collation of its key, SQLite cannot read the rows of such a table in key order.
-        for column in table.primaryKey where KeyCollation(rawValue: column.collation.lowercased()) == nil && column.affinity != .integer {
+        for column in table.primaryKey where KeyCollation(rawValue: column.collation.folded.text) == nil && column.affinity != .integer {
             reasons.append("the key column \(column.name) is compared by the collation \(column.collation), which is not SQLite's own")
         }
         guard reasons.isEmpty else { return .unfit(reasons) }
         let wanted = try given.flatMap { try $0.map { try GivenTimestamp($0, in: table, at: path) } }
         let census: ColumnCensus
         do {
-            census = try ColumnCensus(db, table) { TimestampColumn.isName($0.name) || $0.name == wanted?.column }
+            census = try ColumnCensus(db, table) { TimestampColumn.isName($0.name) || $0.name.exact == wanted?.column.exact }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
             // SQLite cannot read this table without the application's functions. Other tables may be readable.
             return .unfit(["its rows cannot be read: \(error.message ?? error.description)"])
@@ -144,22 +144,22 @@ extension TableDescriber {
         let unfit = UnfitRows(db: db, table: table, census: census)
         reasons += try unfit.byKey(key.columns) + unfit.bySize()
         if case .none(let why) = key { reasons.append(why) }
-        var kinds: [String: ColumnKind] = [:]
+        var kinds: [ExactText: ColumnKind] = [:]
         var columns: [DatasetColumn] = []
         for column in stored {
-            let isKey = key.columns.contains { $0.name == column.name }
-            let counts = census.columns[column.name] ?? ColumnCensus.Counts()
+            let isKey = key.columns.contains { $0.name.exact == column.name.exact }
+            let counts = census.columns[column.name.exact] ?? ColumnCensus.Counts()
             var kind = ColumnKindFinder(column: column, counts: counts).find(isKey: isKey)
             // No row has a date yet. The name says what the column will hold, which is most often text.
             if kind == .any, !counts.hasValues, column.isDeclaredAsTime, TimestampColumn.isName(column.name) { kind = .text }
-            kinds[column.name] = kind
+            kinds[column.name.exact] = kind
             guard isKey else {
                 columns.append(DatasetColumn(column.name, kind, isOptional: !column.isNotNull))
                 continue
             }
             let keyKind = kind == .json ? .text : kind
             if keyKind == .any { reasons.append("the key column \(column.name) may hold values of several types") }
-            let collation = KeyCollation(rawValue: column.collation.lowercased())
+            let collation = KeyCollation(rawValue: column.collation.folded.text)
             if keyKind == .text, collation == nil {
                 reasons.append("the key column \(column.name) is compared by the collation \(column.collation), which is not SQLite's own")
             }
@@ -175,7 +175,7 @@ extension TableDescriber {
                 .init(table: table.name, column: column.name, reason: "generated: it follows from other columns; a table that --create makes lacks it"))
         }
         let references = Set(
-            try ForeignKey.all(db).filter { $0.child.asciiLowercased == table.name.asciiLowercased }.flatMap { $0.columns.map(\.child.asciiLowercased) })
+            try ForeignKey.all(db).filter { $0.child.folded == table.name.folded }.flatMap { $0.columns.map(\.child.folded) })
         let timestamp = try findTimestamp(
             of: TimestampColumn(table: table, kinds: kinds, census: census, references: references), given: given.map { _ in wanted })
         do {
@@ -190,7 +190,7 @@ extension TableDescriber {
             return .unfit([error.reason])
         } catch let error as LocalStoreError where error.code == .schemaMismatch {
             let prefix = "dataset \(name): "
-            return .unfit([error.reason.hasPrefix(prefix) ? String(error.reason.dropFirst(prefix.count)) : error.reason])
+            return .unfit([error.reason.exact.hasPrefix(prefix) ? String(error.reason.dropFirst(prefix.count)) : error.reason])
         }
     }
 
@@ -200,8 +200,7 @@ extension TableDescriber {
             guard case .failure(let fault) = check.expression else { continue }
             description.notes.append("\(table.name): CHECK(\(check.text)) does not travel, because \(fault.reason); a table that --create makes lacks it")
         }
-        for key in try ForeignKey.all(db) where key.child.asciiLowercased == table.name.asciiLowercased && !TableStructure.areDistinct(key.columns.map(\.child))
-        {
+        for key in try ForeignKey.all(db) where key.child.folded == table.name.folded && !TableStructure.areDistinct(key.columns.map(\.child)) {
             description.notes.append(
                 "\(table.name): the foreign key of \(key.columns.map(\.child).joined(separator: ", ")) does not travel, because a column stands in it twice; a table that --create makes lacks it"
             )
@@ -225,7 +224,7 @@ extension TableDescriber {
         if columns.count < index.columns.count { return "it has an expression" }
         if let column = columns.first(where: \.isGenerated) { return "the column \(column.name) is generated" }
         if !TableStructure.areDistinct(columns.map(\.name)) { return "a column stands in it twice" }
-        return index.collations.first { TableStructure.Collation(rawValue: $0.lowercased()) == nil }.map { "it compares by \($0), which is not SQLite's own" }
+        return index.collations.first { TableStructure.Collation(rawValue: $0.folded.text) == nil }.map { "it compares by \($0), which is not SQLite's own" }
     }
 
     private enum Key {
@@ -249,7 +248,7 @@ extension TableDescriber {
     private func findKey(of table: TableColumns, _ census: ColumnCensus) throws -> Key {
         let primary = table.primaryKey
         for column in primary {
-            let nulls = census.columns[column.name]?.nulls ?? 0
+            let nulls = census.columns[column.name.exact]?.nulls ?? 0
             if nulls > 0 { return .none("\(Format.count(Int(nulls), "row has", "rows have")) NULL in the key column \(column.name)") }
         }
         if !primary.isEmpty { return .columns(primary) }
@@ -271,7 +270,7 @@ extension TableDescriber {
     private func findTimestamp(of finder: TimestampColumn, given: GivenTimestamp??) throws -> DatabaseDescription.Timestamp {
         let candidates = finder.candidates()
         func found(_ column: String?, _ unit: TimestampUnit?, isGiven: Bool) -> DatabaseDescription.Timestamp {
-            .init(table: finder.table.name, column: column, unit: unit, isGiven: isGiven, others: candidates.filter { $0 != column })
+            .init(table: finder.table.name, column: column, unit: unit, isGiven: isGiven, others: candidates.filter { $0.exact != column?.exact })
         }
         guard let given else {
             let column = try candidates.first { try finder.refusal(of: $0, db) == nil }
@@ -289,7 +288,7 @@ extension TableDescriber {
 
     /// The unit of the numbers in a column that the caller named; nil for a column of text.
     private func unit(of wanted: GivenTimestamp, _ finder: TimestampColumn) throws -> TimestampUnit? {
-        let column = wanted.column, place = "\(path), table \(finder.table.name)", kind = finder.kinds[column] ?? .text
+        let column = wanted.column, place = "\(path), table \(finder.table.name)", kind = finder.kinds[column.exact] ?? .text
         let names = TimestampUnit.allCases.filter { $0.columnKinds.contains(kind) }.map(\.rawValue)
         guard kind != .text else {
             guard let unit = wanted.unit else { return nil }
@@ -314,22 +313,22 @@ extension TableDescriber {
     }
 
     /// Records which numeric columns could be the timestamp if their unit were known.
-    private func noteOnNumbers(_ candidates: [String], of table: String, _ kinds: [String: ColumnKind], _ description: inout DatabaseDescription) {
-        for column in candidates where kinds[column] == .integer || kinds[column] == .real {
+    private func noteOnNumbers(_ candidates: [String], of table: String, _ kinds: [ExactText: ColumnKind], _ description: inout DatabaseDescription) {
+        for column in candidates where kinds[column.exact] == .integer || kinds[column.exact] == .real {
             description.unclearTimestamps.append((table, column))
         }
     }
 
     /// The datasets with parents before children. Tables that refer to one another in a cycle keep the order in which they were created.
     package func sorted(_ datasets: [DatasetSchema]) throws -> [DatasetSchema] {
-        let byTable = Dictionary(datasets.map { ($0.table.asciiLowercased, $0) }, uniquingKeysWith: { first, _ in first })
-        var parents: [String: [String]] = [:]
-        for key in try ForeignKey.all(db) { parents[key.child.asciiLowercased, default: []].append(key.parent.asciiLowercased) }
+        let byTable = Dictionary(datasets.map { ($0.table.folded, $0) }, uniquingKeysWith: { first, _ in first })
+        var parents: [ExactText: [ExactText]] = [:]
+        for key in try ForeignKey.all(db) { parents[key.child.folded, default: []].append(key.parent.folded) }
         var sorted: [DatasetSchema] = []
-        var seen: Set<String> = []
+        var seen: Set<ExactText> = []
         func visit(_ schema: DatasetSchema) {
-            guard seen.insert(schema.table.asciiLowercased).inserted else { return }
-            for parent in parents[schema.table.asciiLowercased] ?? [] { if let schema = byTable[parent] { visit(schema) } }
+            guard seen.insert(schema.table.folded).inserted else { return }
+            for parent in parents[schema.table.folded] ?? [] { if let schema = byTable[parent] { visit(schema) } }
             sorted.append(schema)
         }
         for schema in datasets { visit(schema) }
@@ -338,11 +337,11 @@ extension TableDescriber {
 
     /// Adds a note for each table that refers to a table that is not synced, because a reader does not have those parent rows.
     private func notesOnParents(_ description: inout DatabaseDescription, _ catalog: TableCatalog) throws {
-        let travelling = Set(description.datasets.map { $0.table.asciiLowercased })
-        var said: Set<[String]> = []
+        let travelling = Set(description.datasets.map { $0.table.folded })
+        var said: Set<[ExactText]> = []
         for key in try ForeignKey.all(db)
-        where travelling.contains(key.child.asciiLowercased) && !travelling.contains(key.parent.asciiLowercased)
-            && said.insert([key.child, key.parent]).inserted
+        where travelling.contains(key.child.folded) && !travelling.contains(key.parent.folded)
+            && said.insert([key.child.exact, key.parent.exact]).inserted
         {
             description.notes.append("\(key.child) refers to \(key.parent), which does not travel")
         }
@@ -351,7 +350,7 @@ extension TableDescriber {
 
 /// Makes dataset names from table names.
 private struct DatasetNames {
-    private var taken: Set<String> = []
+    private var taken: Set<ExactText> = []
 
     /// The name that a table's dataset would get: letters, digits and `_`, beginning with a letter, unique without regard to case.
     func peek(_ table: String) -> String {
@@ -363,18 +362,18 @@ private struct DatasetNames {
                 name += "_"
             }
         }
-        if name.first?.isLetter != true { name = "t" + (name.hasPrefix("_") ? "" : "_") + name }
+        if name.first?.isLetter != true { name = "t" + (name.exact.hasPrefix("_") ? "" : "_") + name }
         // The record's name is five characters longer.
         name = String(name.prefix(55))
         if ["syncTimestamp", "deletions", "instants"].contains(name) { name += "_" }
         var unique = name
         var number = 2
-        while taken.contains(unique.asciiLowercased) {
+        while taken.contains(unique.folded) {
             unique = "\(name)_\(number)"
             number += 1
         }
         return unique
     }
 
-    mutating func take(_ name: String) { taken.insert(name.asciiLowercased) }
+    mutating func take(_ name: String) { taken.insert(name.folded) }
 }

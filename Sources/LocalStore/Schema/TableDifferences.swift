@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 package import SnapshotModel
-import StrictText
+package import StrictText
 
 /// How a dataset's table differs from its description, after an application has changed the table.
 package struct TableDifferences: Sendable {
@@ -16,20 +16,20 @@ package struct TableDifferences: Sendable {
     /// Columns that are neither described nor generated.
     package var newColumns: [String] = []
     /// The new columns without which no row can be inserted: NOT NULL, without a default.
-    package var unfillableColumns: Set<String> = []
+    package var unfillableColumns: Set<ExactText> = []
 
     /// Whether the table was renamed.
-    package var isRenamed: Bool { table.map { $0.asciiLowercased != schema.table.asciiLowercased } ?? false }
+    package var isRenamed: Bool { table.map { $0.folded != schema.table.folded } ?? false }
 
     /// Whether the table or a described column no longer exists under its name.
     package var isBreaking: Bool { table == nil || isRenamed || !renamedColumns.isEmpty || !lostColumns.isEmpty }
 
     /// The description with the new names. It still contains the lost columns.
     package func renamed() throws -> DatasetSchema {
-        let names = Dictionary(uniqueKeysWithValues: renamedColumns.map { ($0.column.name, $0.name) })
+        let names = Dictionary(uniqueKeysWithValues: renamedColumns.map { ($0.column.name.exact, $0.name) })
         return try schema.with(
             columns: schema.columns.map {
-                DatasetColumn($0.name, $0.kind, column: names[$0.name] ?? $0.column, isOptional: $0.isOptional, collation: $0.collation)
+                DatasetColumn($0.name, $0.kind, column: names[$0.name.exact] ?? $0.column, isOptional: $0.isOptional, collation: $0.collation)
             }, table: table)
     }
 }
@@ -54,49 +54,35 @@ extension TableInspector {
         guard let name, let table = try TableColumns(db, name) else { return found }
         found.table = name
         let isHidden = try hiddenKey(of: schema.inTable(name)) != nil
-        let described = Set(schema.columns.map { $0.column.asciiLowercased })
-        found.newColumns = table.columns.filter { !$0.isGenerated && !described.contains($0.name.asciiLowercased) }.map(\.name)
+        let described = Set(schema.columns.map { $0.column.folded })
+        found.newColumns = table.columns.filter { !$0.isGenerated && !described.contains($0.name.folded) }.map(\.name)
         let lost = schema.columns.indices.filter { table.column(schema.columns[$0].column) == nil && !(isHidden && schema.keyIndices == [$0]) }
-        var names = trigger.flatMap { ($0[0] as String).asciiLowercased == name.asciiLowercased ? Self.updatedColumns($0[1]) : nil } ?? []
+        var names = trigger.flatMap { ($0[0] as String).folded == name.folded ? Self.updatedColumns($0[1]) : nil } ?? []
         // The trigger lists the rowid under all three of its names.
         if isHidden, names.count == schema.columns.count + RowidName.all.count - 1, let key = schema.keyIndices.first {
             names.removeSubrange(key..<key + RowidName.all.count - 1)
         }
         for index in lost {
-            if names.count == schema.columns.count, let name = found.newColumns.first(where: { $0.asciiLowercased == names[index].asciiLowercased }) {
+            if names.count == schema.columns.count, let name = found.newColumns.first(where: { $0.folded == names[index].folded }) {
                 found.renamedColumns.append((schema.columns[index], name))
-                found.newColumns.removeAll { $0 == name }
+                found.newColumns.removeAll { $0.exact == name.exact }
             } else {
                 found.lostColumns.append(schema.columns[index])
             }
         }
         let required = try String.fetchAll(
             db, sql: "SELECT name FROM pragma_table_info(?) WHERE \"notnull\" = 1 AND dflt_value IS NULL AND pk = 0", arguments: [name])
-        found.unfillableColumns = Set(found.newColumns).intersection(required)
+        found.unfillableColumns = Set(found.newColumns.map(\.exact)).intersection(required.map(\.exact))
         return found
     }
 
     /// The columns in `AFTER UPDATE OF` of a trigger, in order.
     private static func updatedColumns(_ sql: String) -> [String] {
-        guard let start = sql.range(of: " UPDATE OF ") else { return [] }
-        var names: [String] = [], name = "", isQuoted = false
-        var rest = sql[start.upperBound...]
-        while let character = rest.popFirst() {
-            switch character {
-            case "\"" where isQuoted && rest.first == "\"":
-                name.append("\"")
-                rest.removeFirst()
-            case "\"": isQuoted.toggle()
-            case "," where !isQuoted:
-                names.append(name)
-                name = ""
-            case " " where !isQuoted:
-                if name.isEmpty { continue }
-                return names + [name]
-            default: name.append(character)
-            }
+        let tokens = SQLToken.all(of: Array(sql.unicodeScalars))
+        guard let update = tokens.indices.first(where: { tokens[$0].isWord("update") && $0 + 1 < tokens.count && tokens[$0 + 1].isWord("of") }) else {
+            return []
         }
-        return []
+        return tokens[(update + 2)...].prefix { !$0.isWord("on") }.compactMap(\.name)
     }
 
     /// Adds columns of a description that a table lacks. A column that is NOT NULL without a default is added without NOT NULL, because existing

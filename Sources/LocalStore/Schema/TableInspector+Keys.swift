@@ -8,9 +8,9 @@ extension TableInspector {
     package func hasRowidKey(_ schema: DatasetSchema) throws -> Bool {
         guard schema.hasSimpleKey, !schema.keyShape.isText else { return false }
         let primary = try Row.fetchAll(db, sql: "SELECT name, type FROM pragma_table_info(?) WHERE pk > 0", arguments: [schema.table])
-        guard primary.count == 1, (primary[0][0] as String).asciiLowercased == schema.keyColumns[0].column.asciiLowercased else { return false }
+        guard primary.count == 1, (primary[0][0] as String).folded == schema.keyColumns[0].column.folded else { return false }
         // A table without rowid has an index for its primary key.
-        return try (primary[0][1] as String).asciiLowercased == "integer"
+        return try (primary[0][1] as String).folded == "integer"
             && Int.fetchOne(db, sql: "SELECT count(*) FROM pragma_index_list(?) WHERE origin = 'pk'", arguments: [schema.table]) == 0
     }
 
@@ -19,7 +19,7 @@ extension TableInspector {
         guard try db.hasTable("sqlite_sequence"), try hasRowidKey(schema) else { return false }
         let sql = try String.fetchOne(db, sql: "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE", arguments: [schema.table])
         // The word may also stand in a comment, or in quotes as the name of a column.
-        return sql.map { SQLToken.all(of: Array($0)).contains { $0.isWord("autoincrement") } } ?? false
+        return sql.map { SQLToken.all(of: Array($0.unicodeScalars)).contains { $0.isWord("autoincrement") } } ?? false
     }
 
     /// A key that no row has, and that no row ever had in a table with AUTOINCREMENT.

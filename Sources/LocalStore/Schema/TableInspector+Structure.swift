@@ -11,43 +11,43 @@ extension TableInspector {
         guard let table = try TableColumns(db, schema.table) else {
             throw LocalStoreError(.schemaMismatch, at: "\(path), table \(schema.table)", "dataset \(schema.name): there is no such table")
         }
-        let described = Set(schema.columns.map { $0.column.asciiLowercased })
-        func areDescribed(_ names: [String]) -> Bool { names.allSatisfy { described.contains($0.asciiLowercased) } }
+        let described = Set(schema.columns.map { $0.column.folded })
+        func areDescribed(_ names: [String]) -> Bool { names.allSatisfy { described.contains($0.folded) } }
         let unique = try UniqueIndex.all(db, of: table.name).filter { $0.isPlain && !$0.isPrimary }.compactMap { index -> TableStructure.Unique? in
-            let columns = index.columns.compactMap { $0 }, collations = index.collations.compactMap { TableStructure.Collation(rawValue: $0.lowercased()) }
+            let columns = index.columns.compactMap { $0 }, collations = index.collations.compactMap { TableStructure.Collation(rawValue: $0.folded.text) }
             guard areDescribed(columns), collations.count == columns.count, TableStructure.areDistinct(columns) else { return nil }
             return TableStructure.Unique(columns: columns, collations: collations)
         }.prefix(TableStructure.constraintLimit)
         let deferred = try DeferredKeys(db, of: table.name)
-        let references = try transaction.references.foreignKeys().filter { $0.child.asciiLowercased == table.name.asciiLowercased }.compactMap {
+        let references = try transaction.references.foreignKeys().filter { $0.child.folded == table.name.folded }.compactMap {
             key -> TableStructure.Reference? in
-            guard let parent = datasets.first(where: { $0.table.asciiLowercased == key.parent.asciiLowercased }), areDescribed(key.columns.map(\.child)),
+            guard let parent = datasets.first(where: { $0.table.folded == key.parent.folded }), areDescribed(key.columns.map(\.child)),
                 TableStructure.areDistinct(key.columns.map(\.child))
             else { return nil }
             // A foreign key to columns that are not unique in the parent is SQLite's "foreign key mismatch". Do not create tables with one.
-            let parentColumns = Set(parent.columns.map { $0.column.asciiLowercased }), named = Set(key.columns.map(\.parent.asciiLowercased))
+            let parentColumns = Set(parent.columns.map { $0.column.folded }), named = Set(key.columns.map(\.parent.folded))
             guard parentColumns.isSuperset(of: named), try isUnique(named, in: parent.table) else { return nil }
             return TableStructure.Reference(
                 columns: key.columns.map(\.child), parent: parent.name, parentColumns: key.columns.map(\.parent), onDelete: action(key.onDelete),
                 onUpdate: action(key.onUpdate), deferred: deferred.contains(key.columns.map(\.child), parent: key.parent) ? true : nil)
         }.prefix(TableStructure.constraintLimit)
         let primary = table.primaryKey.map(\.name)
-        let travelling = table.columns.filter { !$0.isGenerated && described.contains($0.name.asciiLowercased) }.map(\.name)
+        let travelling = table.columns.filter { !$0.isGenerated && described.contains($0.name.folded) }.map(\.name)
         let checks = try TableCheck.all(db, of: table, columns: travelling).compactMap(\.described).prefix(TableStructure.checkLimit)
         return TableStructure(
-            columns: table.columns.filter { described.contains($0.name.asciiLowercased) }.map { column in
+            columns: table.columns.filter { described.contains($0.name.folded) }.map { column in
                 TableStructure.Column(
                     column: column.name, declared: column.structureType(isStrict: table.isStrict), notNull: column.isNotNull,
-                    collation: TableStructure.Collation(rawValue: column.collation.lowercased()) ?? .binary, default: column.describedDefault)
+                    collation: TableStructure.Collation(rawValue: column.collation.folded.text) ?? .binary, default: column.describedDefault)
             },
             primaryKey: areDescribed(primary) ? primary : [], autoincrement: try hasAutoincrement(schema), withoutRowid: table.isWithoutRowid,
             strict: table.isStrict, unique: Array(unique), references: Array(references), checks: checks.isEmpty ? nil : Array(checks))
     }
 
-    private func isUnique(_ columns: Set<String>, in table: String) throws -> Bool {
+    private func isUnique(_ columns: Set<ExactText>, in table: String) throws -> Bool {
         guard let parent = try TableColumns(db, table) else { return false }
-        if Set(parent.primaryKey.map(\.name.asciiLowercased)) == columns { return true }
-        return try UniqueIndex.all(db, of: table).contains { $0.isPlain && Set($0.columns.compactMap { $0?.asciiLowercased }) == columns }
+        if Set(parent.primaryKey.map(\.name.folded)) == columns { return true }
+        return try UniqueIndex.all(db, of: table).contains { $0.isPlain && Set($0.columns.compactMap { $0?.folded }) == columns }
     }
 
     /// A number that changes with every change of the database's schema by any program.
@@ -57,7 +57,7 @@ extension TableInspector {
     package func exists(_ table: String) throws -> Bool { try db.hasTable(table) }
 
     private func action(_ text: String) -> TableStructure.Action {
-        TableStructure.Action.allCases.first { $0.sql == text.uppercased() } ?? .noAction
+        TableStructure.Action.allCases.first { $0.sql == text.upper } ?? .noAction
     }
 
     /// Creates the tables of descriptions that are missing here. Returns their names.
@@ -85,10 +85,10 @@ extension TableInspector {
     package func byOwnNames(_ schema: DatasetSchema) throws -> DatasetSchema {
         // What is no table is for the check of the table to name.
         guard try db.hasTable(schema.table), let table = try TableColumns(db, schema.table) else { return schema }
-        let taken = Set(schema.columns.map { $0.column.asciiLowercased }.filter { table.column($0) != nil })
+        let taken = Set(schema.columns.map(\.column).filter { table.column($0) != nil }.map(\.folded))
         let columns = schema.columns.map { column -> DatasetColumn in
-            guard table.column(column.column) == nil, !RowidName.all.contains(column.column.asciiLowercased), let own = table.column(column.name),
-                !taken.contains(own.name.asciiLowercased)
+            guard table.column(column.column) == nil, !RowidName.all.contains(where: { $0.exact == column.column.folded }), let own = table.column(column.name),
+                !taken.contains(own.name.folded)
             else { return column }
             return DatasetColumn(column.name, column.kind, column: own.name, isOptional: column.isOptional, collation: column.collation)
         }
@@ -184,7 +184,7 @@ extension TableStructure {
         }
         for reference in references {
             guard let parent = tables[reference.parent],
-                reference.parentColumns.allSatisfy({ name in parent.columns.contains { $0.column.asciiLowercased == name.asciiLowercased } })
+                reference.parentColumns.allSatisfy({ name in parent.columns.contains { $0.column.folded == name.folded } })
             else { continue }
             var part = "FOREIGN KEY(\(list(reference.columns))) REFERENCES \(parent.table.sqlIdentifier)(\(list(reference.parentColumns)))"
             if reference.onDelete != .noAction { part += " ON DELETE \(reference.onDelete.sql)" }

@@ -27,7 +27,7 @@ package struct TableInspector: TransactionPart {
         func refuse(_ reason: String, _ hint: String) -> LocalStoreError {
             LocalStoreError(.schemaMismatch, at: place, "dataset \(schema.name): \(reason)", hint: hint)
         }
-        let lowercased = schema.table.asciiLowercased
+        let lowercased = schema.table.folded
         guard !lowercased.hasPrefix("snapsync_"), !lowercased.hasPrefix("sqlite_") else {
             throw refuse("the table is not an application's own", "name another table in the dataset file")
         }
@@ -41,20 +41,20 @@ package struct TableInspector: TransactionPart {
         }
         guard kind == "table" else { throw refuse("it is a view", "name the table behind it in a dataset file (--datasets)") }
 
-        let list = try Row.fetchOne(db.cachedStatement(sql: "SELECT wr, strict FROM pragma_table_list(?) WHERE schema = 'main'"), arguments: [schema.table])
+        let list = try Row.fetchOne(db.keptStatement(sql: "SELECT wr, strict FROM pragma_table_list(?) WHERE schema = 'main'"), arguments: [schema.table])
         let withoutRowid: Bool = list?[0] ?? false, isStrict: Bool = list?[1] ?? false
-        var columns: [String: (declared: String, hidden: Int)] = [:]
-        var names: [String] = [], required: Set<String> = []
+        var columns: [ExactText: (declared: String, hidden: Int)] = [:]
+        var names: [String] = [], required: Set<ExactText> = []
         let info = "SELECT name, type, hidden, \"notnull\" AND dflt_value IS NULL AND pk = 0 FROM pragma_table_xinfo(?)"
-        for row in try Row.fetchAll(db.cachedStatement(sql: info), arguments: [schema.table]) {
+        for row in try Row.fetchAll(db.keptStatement(sql: info), arguments: [schema.table]) {
             let name: String = row[0]
-            columns[name.asciiLowercased] = (row[1], row[2])
+            columns[name.folded] = (row[1], row[2])
             if row[2] as Int == 0 { names.append(name) }
-            if row[3] as Bool { required.insert(name) }
+            if row[3] as Bool { required.insert(name.exact) }
         }
         let isHidden = try hiddenKey(of: schema) != nil
         for (index, column) in schema.columns.enumerated() where !(isHidden && schema.keyIndices == [index]) {
-            guard let found = columns[column.column.asciiLowercased] else {
+            guard let found = columns[column.column.folded] else {
                 throw refuse("it has no column \(column.column)", "correct the dataset file, or add the column")
             }
             guard found.hidden == 0 else {
@@ -69,14 +69,14 @@ package struct TableInspector: TransactionPart {
         if !isHidden { try checkKey(of: schema, refuse: refuse) }
 
         // With another affinity, SQLite stores a text unchanged only if it does not look like a number. One connection reads such a table.
-        let affinity = ColumnAffinity(declared: columns[schema.keyColumns[0].column.asciiLowercased]?.declared ?? "", isStrict: isStrict)
-        let described = Set(schema.columns.map { $0.column.asciiLowercased })
-        let undescribed = names.filter { !described.contains($0.asciiLowercased) }
+        let affinity = ColumnAffinity(declared: columns[schema.keyColumns[0].column.folded]?.declared ?? "", isStrict: isStrict)
+        let described = Set(schema.columns.map { $0.column.folded })
+        let undescribed = names.filter { !described.contains($0.folded) }
         return TableShape(
             hasRangeableKey: try !withoutRowid
                 && (schema.hasSimpleKey ? schema.keyShape.isText && (affinity == .text || affinity == .blob) : hasIndexInKeyOrder(schema)),
-            rowidName: withoutRowid ? nil : RowidName.all.first { columns[$0] == nil }, undescribedColumns: undescribed,
-            unfillableColumns: undescribed.filter(required.contains))
+            rowidName: withoutRowid ? nil : RowidName.all.first { columns[$0.exact] == nil }, undescribedColumns: undescribed,
+            unfillableColumns: undescribed.filter { required.contains($0.exact) })
     }
 
     /// Whether a table of the main database is STRICT.
@@ -91,8 +91,8 @@ package struct TableInspector: TransactionPart {
         let key = names.joined(separator: ", ")
         for column in schema.keyColumns {
             let own = try columnCollation(db, table: schema.table, column: column.column)
-            guard column.kind == .text, own.asciiLowercased != column.collation.rawValue else { continue }
-            guard let known = KeyCollation(rawValue: own.asciiLowercased) else {
+            guard column.kind == .text, own.folded != column.collation.rawValue.exact else { continue }
+            guard let known = KeyCollation(rawValue: own.folded.text) else {
                 throw refuse(
                     "the key column \(column.column) is compared by the collation \(own), which is not SQLite's own",
                     "declare the column without COLLATE, or with NOCASE or RTRIM")
@@ -104,14 +104,14 @@ package struct TableInspector: TransactionPart {
                     : "say \"collation\": \"\(known.rawValue)\" in the dataset file: keys that are equal for the table are one entity")
         }
         if try hasRowidColumn(schema) { return }
-        let wanted = Set(names.map(\.asciiLowercased))
+        let wanted = Set(names.map(\.folded))
         var collations: [[String]] = []
-        for index in try uniqueIndexes(of: schema) where Set(index.map { $0.name?.asciiLowercased }) == Set(wanted.map { Optional($0) }) {
+        for index in try uniqueIndexes(of: schema) where Set(index.map { $0.name?.folded }) == Set(wanted.map { Optional($0) }) {
             if index.count == wanted.count { collations.append(index.map { $0.collation }) }
             let isSame =
                 try index.count == wanted.count
                 && index.allSatisfy { part in
-                    try part.collation.asciiLowercased == columnCollation(db, table: schema.table, column: part.name ?? "").asciiLowercased
+                    try part.collation.folded == columnCollation(db, table: schema.table, column: part.name ?? "").folded
                 }
             if isSame { return }
         }
@@ -127,16 +127,16 @@ package struct TableInspector: TransactionPart {
     /// The columns and collations of the unique indexes that cover all rows; the name is nil for an expression.
     private func uniqueIndexes(of schema: DatasetSchema) throws -> [[(name: String?, collation: String, isDescending: Bool)]] {
         try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT name FROM pragma_index_list(?) WHERE \"unique\" = 1 AND partial = 0"), arguments: [schema.table]
+            db.keptStatement(sql: "SELECT name FROM pragma_index_list(?) WHERE \"unique\" = 1 AND partial = 0"), arguments: [schema.table]
         ).map { index in
-            try Row.fetchAll(db.cachedStatement(sql: UniqueIndex.partsSQL), arguments: [index[0] as String]).map { ($0[0], $0[1], $0[2]) }
+            try Row.fetchAll(db.keptStatement(sql: UniqueIndex.partsSQL), arguments: [index[0] as String]).map { ($0[0], $0[1], $0[2]) }
         }
     }
 
     /// Whether a unique index has the key's columns in order, all ascending. Then SQLite reads the keys from the index alone.
     private func hasIndexInKeyOrder(_ schema: DatasetSchema) throws -> Bool {
-        let names = schema.keyColumns.map(\.column.asciiLowercased)
-        return try uniqueIndexes(of: schema).contains { index in index.map { $0.name?.asciiLowercased ?? "" } == names && !index.contains { $0.isDescending } }
+        let names = schema.keyColumns.map(\.column.folded)
+        return try uniqueIndexes(of: schema).contains { index in index.map { $0.name?.folded ?? "" } == names && !index.contains { $0.isDescending } }
     }
 
     /// Whether the key is a column that is an alias of the rowid: INTEGER PRIMARY KEY.
@@ -166,7 +166,7 @@ extension TableInspector {
 
     private static func rowidName(of schema: DatasetSchema) -> String? {
         guard schema.hasSimpleKey, !schema.keyShape.isText else { return nil }
-        return RowidName.all.first { $0 == schema.keyColumns[0].column.asciiLowercased }
+        return RowidName.all.first { $0.exact == schema.keyColumns[0].column.folded }
     }
 
     static func hiddenKey(of schema: DatasetSchema, _ db: Database) throws -> String? {

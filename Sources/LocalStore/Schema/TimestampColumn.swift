@@ -9,13 +9,13 @@ import StrictText
 /// key is never the timestamp.
 struct TimestampColumn {
     let table: TableColumns
-    let kinds: [String: ColumnKind]
+    let kinds: [ExactText: ColumnKind]
     let census: ColumnCensus
-    /// The table's columns that refer to other tables, in lower case.
-    let references: Set<String>
+    /// The table's columns that refer to other tables, by their folded names.
+    let references: Set<ExactText>
     private let finder = TimestampUnitFinder()
 
-    init(table: TableColumns, kinds: [String: ColumnKind], census: ColumnCensus, references: Set<String>) {
+    init(table: TableColumns, kinds: [ExactText: ColumnKind], census: ColumnCensus, references: Set<ExactText>) {
         self.table = table
         self.kinds = kinds
         self.census = census
@@ -36,8 +36,9 @@ struct TimestampColumn {
 
     /// The name in lower case, without separators and without the `Z` that Core Data puts before its upper-case names.
     private static func plain(_ name: String) -> String {
-        let plain = name.asciiLowercased.filter { $0 != "_" && $0 != " " && $0 != "-" }
-        return name.hasPrefix("Z") && name == name.uppercased() ? String(plain.dropFirst()) : plain
+        let isUpper = !name.utf8.contains { $0 &- UInt8(ascii: "a") < 26 }
+        let rest = name.folded.text.utf8.dropFirst(isUpper && name.utf8.first == UInt8(ascii: "Z") ? 1 : 0)
+        return String(decoding: rest.filter { !"_ -".utf8.contains($0) }, as: UTF8.self)
     }
 
     /// The columns with such a name, the best first.
@@ -49,8 +50,8 @@ struct TimestampColumn {
     ///
     /// - Parameter checksValues: whether to check values too, at most ``sampleSize`` of them.
     func refusal(of column: String, _ db: Database, checksValues: Bool = true) throws -> String? {
-        guard let kind = kinds[column] else { return "does not travel" }
-        guard !references.contains(column.asciiLowercased) else { return "refers to another table" }
+        guard let kind = kinds[column.exact] else { return "does not travel" }
+        guard !references.contains(column.folded) else { return "refers to another table" }
         if kind == .integer || kind == .real {
             guard table.column(column)?.keyPlace == 0 else { return "is of type \(kind.rawValue) and of the key" }
             guard checksValues else { return nil }
@@ -58,7 +59,7 @@ struct TimestampColumn {
         }
         guard kind == .text else { return "is of type \(kind.rawValue)" }
         guard checksValues else { return nil }
-        if census.rowCount > 0, census.columns[column]?.nulls == census.rowCount { return "is NULL in all rows" }
+        if census.rowCount > 0, census.columns[column.exact]?.nulls == census.rowCount { return "is NULL in all rows" }
         let name = column.sqlIdentifier
         let bad = try Int64.fetchOne(
             db,
@@ -76,7 +77,7 @@ struct TimestampColumn {
 
     /// The units that fit the numbers of a column.
     func units(of column: String) -> [TimestampUnit] {
-        guard let kind = kinds[column], let counts = census.columns[column] else { return [] }
+        guard let kind = kinds[column.exact], let counts = census.columns[column.exact] else { return [] }
         return finder.units(of: kind, counts)
     }
 

@@ -21,10 +21,10 @@ struct UnfitRows {
             if long > 0 { faults.append("\(Self.rows(long)) a key of more than \(Self.longestKey) bytes") }
         }
         for column in columns {
-            guard let count = census.columns[column.name]?.otherThanUTF8, count > 0 else { continue }
+            guard let count = census.columns[column.name.exact]?.otherThanUTF8, count > 0 else { continue }
             faults.append("\(Self.rows(Int(count))) text that is not UTF-8 in the key column \(column.name)")
         }
-        for column in columns where census.columns[column.name]?.hasInfinite ?? false {
+        for column in columns where census.columns[column.name.exact]?.hasInfinite ?? false {
             let infinite = try count("\(column.name.sqlIdentifier) IN (9e999, -9e999)")
             faults.append("\(Self.rows(infinite)) an infinite number in the key column \(column.name)")
         }
@@ -47,7 +47,7 @@ struct UnfitRows {
         return large == 0 ? [] : ["\(Self.rows(large)) more than 64 MiB as JSON"]
     }
 
-    private func mostBytes(_ column: TableColumns.Column) -> Int64 { census.columns[column.name]?.mostBytes ?? 0 }
+    private func mostBytes(_ column: TableColumns.Column) -> Int64 { census.columns[column.name.exact]?.mostBytes ?? 0 }
 
     private func count(_ condition: String) throws -> Int {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table.name.sqlIdentifier) WHERE \(condition)") ?? 0

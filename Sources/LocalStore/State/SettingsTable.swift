@@ -120,7 +120,7 @@ package struct SettingsTable: TransactionPart {
     /// Sets the file that says whether the user may sync, and the key whose signature it needs, or removes both. An answer from another file is
     /// deleted.
     package func setEntitlementFile(_ path: String?, key: String?) throws {
-        if try path != entitlementFile() || key != entitlementKey() { try transaction.state.setEntitlementRecord(nil) }
+        if try path?.exact != entitlementFile()?.exact || key != entitlementKey() { try transaction.state.setEntitlementRecord(nil) }
         try table.setText(path, of: "entitlementFile")
         try table.setText(key, of: "entitlementKey")
     }

@@ -52,32 +52,32 @@ package struct StateTable: TransactionPart {
     package func setTablesSeen() throws { try table.setText(String(transaction.tables.schemaVersion()), of: "tablesSeen") }
 
     /// The columns of a dataset that the applied version has and the rows do not have yet. The next import fills them.
-    package func unseenColumns(of schema: DatasetSchema) throws -> [String] { try value("unseenColumns:\(schema.name)") ?? [] }
+    package func unseenColumns(of schema: DatasetSchema) throws -> Set<ExactText> { try value("unseenColumns:\(schema.name)") ?? [] }
 
     /// Stores which columns the next import must fill.
-    package func setUnseenColumns(_ names: [String], of schema: DatasetSchema) throws {
+    package func setUnseenColumns(_ names: Set<ExactText>, of schema: DatasetSchema) throws {
         try setValue("unseenColumns:\(schema.name)", names.isEmpty ? nil : names.sorted())
     }
 
     /// The JSON names of columns that were removed from a dataset. If an older version still has them, this device does not count them as
     /// missing.
-    package func removedColumns(of schema: DatasetSchema) throws -> [String] { try value("removedColumns:\(schema.name)") ?? [] }
+    package func removedColumns(of schema: DatasetSchema) throws -> Set<ExactText> { try value("removedColumns:\(schema.name)") ?? [] }
 
     /// The JSON names of the columns that were removed from these datasets, by dataset name.
-    package func removedColumns(of schemas: [DatasetSchema]) throws -> [String: Set<String>] {
-        try Dictionary(schemas.map { ($0.name, Set(try removedColumns(of: $0))) }, uniquingKeysWith: { first, _ in first })
+    package func removedColumns(of schemas: [DatasetSchema]) throws -> [String: Set<ExactText>] {
+        try Dictionary(schemas.map { ($0.name, try removedColumns(of: $0)) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// Stores which columns were removed from a dataset.
-    package func setRemovedColumns(_ names: [String], of schema: DatasetSchema) throws {
+    package func setRemovedColumns(_ names: Set<ExactText>, of schema: DatasetSchema) throws {
         try setValue("removedColumns:\(schema.name)", names.isEmpty ? nil : names.sorted())
     }
 
     /// The table's columns that are not synced although they could be, because another device removed them from the dataset.
-    package func leftColumns(of schema: DatasetSchema) throws -> [String] { try value("leftColumns:\(schema.name)") ?? [] }
+    package func leftColumns(of schema: DatasetSchema) throws -> Set<ExactText> { try value("leftColumns:\(schema.name)") ?? [] }
 
     /// Stores which of the table's columns are not synced.
-    package func setLeftColumns(_ names: [String], of schema: DatasetSchema) throws {
+    package func setLeftColumns(_ names: Set<ExactText>, of schema: DatasetSchema) throws {
         try setValue("leftColumns:\(schema.name)", names.isEmpty ? nil : names.sorted())
     }
 

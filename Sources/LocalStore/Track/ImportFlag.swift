@@ -19,7 +19,7 @@ enum ImportFlag {
 
     /// Whether the triggers of `snapsync_importing` are as they should be.
     static func isInstalled(_ db: Database) throws -> Bool {
-        try installed(db).elementsEqual(triggers) { $0.name == $1.name && $0.sql == $1.sql }
+        try installed(db).elementsEqual(triggers) { $0.name == $1.name && $0.sql.exact == $1.sql.exact }
     }
 
     /// Creates the triggers, after dropping any that exist on the table.

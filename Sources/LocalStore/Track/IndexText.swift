@@ -1,5 +1,6 @@
 import GRDB
 import SnapshotModel
+import StrictText
 
 /// Reads the expressions of an index from its CREATE INDEX statement, because no pragma returns them.
 enum IndexText {
@@ -10,7 +11,7 @@ enum IndexText {
         guard let sql = try String.fetchOne(db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'index' AND name = ?", arguments: [index]) else {
             return nil
         }
-        let text = Array(sql)
+        let text = Array(sql.unicodeScalars)
         var tokens = SQLToken.all(of: text)[...]
         guard let on = tokens.firstIndex(where: { $0.isWord("on") }) else { return nil }
         tokens = tokens[(on + 1)...]
@@ -28,13 +29,13 @@ enum IndexText {
             var part = part
             if part.last?.isWord("asc") == true || part.last?.isWord("desc") == true { part.removeLast() }
             guard let first = part.first, let last = part.last else { return "" }
-            return String(text[first.range.lowerBound..<last.range.upperBound])
+            return SQLToken.text(text[first.range.lowerBound..<last.range.upperBound])
         }
     }
 
     /// The columns of a table that an expression mentions, in the table's order.
     static func columns(in expression: String, of table: String, _ db: Database) throws -> [String] {
-        let names = Set(SQLToken.all(of: Array(expression)).compactMap(\.name).map(\.asciiLowercased))
-        return try TableColumns(db, table)?.columns.map(\.name).filter { names.contains($0.asciiLowercased) } ?? []
+        let names = Set(SQLToken.all(of: Array(expression.unicodeScalars)).compactMap(\.name).map(\.folded))
+        return try TableColumns(db, table)?.columns.map(\.name).filter { names.contains($0.folded) } ?? []
     }
 }

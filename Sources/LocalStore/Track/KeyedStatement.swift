@@ -15,7 +15,7 @@ struct KeyedStatement {
     /// Prepares SQL, or takes the statement from the connection's cache.
     init(_ db: Database, _ sql: String) throws {
         self.db = db
-        statement = try db.cachedStatement(sql: sql)
+        statement = try db.keptStatement(sql: sql)
         handle = statement.sqliteStatement
     }
 

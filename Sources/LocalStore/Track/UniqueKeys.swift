@@ -21,8 +21,8 @@ struct UniqueKey {
 
     /// The table's columns that the constraint depends on.
     var columns: [String] {
-        var seen: Set<String> = []
-        return parts.flatMap(\.columns).filter { seen.insert($0.asciiLowercased).inserted }
+        var seen: Set<ExactText> = []
+        return parts.flatMap(\.columns).filter { seen.insert($0.folded).inserted }
     }
 
     /// The UNIQUE constraints of a dataset's table other than its key.
@@ -30,12 +30,12 @@ struct UniqueKey {
     /// - Returns: nil if one is an index on expressions that cannot be parsed. A trigger cannot follow such an index.
     static func others(_ db: Database, _ schema: DatasetSchema) throws -> [UniqueKey]? {
         var found: [UniqueKey] = []
-        let key = Set(schema.keyColumns.map { $0.column.asciiLowercased })
+        let key = Set(schema.keyColumns.map { $0.column.folded })
         for index in try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT name FROM pragma_index_list(?) WHERE \"unique\" = 1 ORDER BY name"), arguments: [schema.table])
+            db.keptStatement(sql: "SELECT name FROM pragma_index_list(?) WHERE \"unique\" = 1 ORDER BY name"), arguments: [schema.table])
         {
             let parts = try Row.fetchAll(
-                db.cachedStatement(sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key = 1 ORDER BY seqno"), arguments: [index[0] as String])
+                db.keptStatement(sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key = 1 ORDER BY seqno"), arguments: [index[0] as String])
             var columns: [Part] = []
             for (place, part) in parts.enumerated() {
                 if let name = part[0] as String? {
@@ -46,12 +46,12 @@ struct UniqueKey {
                     columns.append(Part(name: nil, expression: text[place], columns: names, collation: part[1]))
                 }
             }
-            if columns.count != key.count || Set(columns.map { $0.name?.asciiLowercased ?? "" }) != key { found.append(UniqueKey(parts: columns)) }
+            if columns.count != key.count || Set(columns.map { $0.name?.folded ?? "" }) != key { found.append(UniqueKey(parts: columns)) }
         }
         // INTEGER PRIMARY KEY is the rowid and has no index of its own.
-        let primary = try Row.fetchAll(db.cachedStatement(sql: "SELECT name, type FROM pragma_table_info(?) WHERE pk > 0"), arguments: [schema.table])
-        if primary.count == 1, (primary[0][1] as String).asciiLowercased == "integer",
-            !(key.count == 1 && key.contains((primary[0][0] as String).asciiLowercased))
+        let primary = try Row.fetchAll(db.keptStatement(sql: "SELECT name, type FROM pragma_table_info(?) WHERE pk > 0"), arguments: [schema.table])
+        if primary.count == 1, (primary[0][1] as String).folded == "integer",
+            !(key.count == 1 && key.contains((primary[0][0] as String).folded))
         {
             let name: String = primary[0][0]
             found.append(UniqueKey(parts: [Part(name: name, expression: name.sqlIdentifier, columns: [name], collation: "BINARY")]))

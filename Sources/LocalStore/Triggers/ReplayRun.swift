@@ -93,7 +93,7 @@ final class ReplayRun {
             let message = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
             if case .failure = statement { return Cause(table: name, trigger: culprit(message, name), message: message, isUnique: false) }
             guard sqlite3_get_autocommit(db.sqliteConnection) == 0 else {
-                transaction.silenced.add(name.asciiLowercased, "the trigger \(trace.last ?? "?") rolls the whole import back (\(message))")
+                transaction.silenced.add(name.folded, "the trigger \(trace.last ?? "?") rolls the whole import back (\(message))")
                 throw TriggerRollback()
             }
             // SQLite does not trace a statement that it had to compile again; the trigger is then found by its message.
@@ -128,9 +128,9 @@ final class ReplayRun {
 
     /// The trigger that SQLite could not compile: one that uses the last name in the message.
     private func culprit(_ message: String, _ table: String) -> String? {
-        guard let name = message.split(separator: " ").last?.split(separator: ".").last?.lowercased() else { return nil }
-        let users = texts.filter { $0.sql.lowercased().contains(name) }
-        return (users.first { $0.table.asciiLowercased == table.asciiLowercased } ?? users.first)?.name
+        guard let name = message.exact.split(separator: " ").last?.exact.split(separator: ".").last?.folded.text else { return nil }
+        let users = texts.filter { $0.sql.folded.contains(name) }
+        return (users.first { $0.table.folded == table.folded } ?? users.first)?.name
     }
 
     /// Makes changes without running triggers, which must be off.
@@ -140,7 +140,7 @@ final class ReplayRun {
             for one in failed {
                 let sql = images[one.table].forcing(one.change.kind)
                 guard step < sql.count else { continue }
-                try db.cachedStatement(sql: sql[step]).execute(arguments: [one.change.row])
+                try db.keptStatement(sql: sql[step]).execute(arguments: [one.change.row])
             }
         }
     }

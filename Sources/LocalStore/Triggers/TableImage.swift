@@ -43,23 +43,28 @@ struct TableImage {
         let shape = try Row.fetchOne(db, sql: "SELECT wr, strict FROM pragma_table_list(?) WHERE schema = 'main'", arguments: [schema.table])
         let hasNoRowid: Bool = shape?[0] ?? false, isStrict: Bool = shape?[1] ?? false
         columns = info.map { $0[0] }
-        let lowercased = Set(columns.map(\.asciiLowercased))
+        let lowercased = Set(columns.map(\.folded))
         let primary = info.filter { $0[2] as Int > 0 }
-        let hasAlias = primary.count == 1 && (primary[0][1] as String).asciiLowercased == "integer"
-        rowid = !comparesRowids || hasNoRowid || hasAlias ? nil : ["rowid", "_rowid_", "oid"].first { !lowercased.contains($0) }
-        let declared: String = info.first { ($0[0] as String).asciiLowercased == schema.keyColumns[0].column.asciiLowercased }?[1] ?? ""
+        let hasAlias = primary.count == 1 && (primary[0][1] as String).folded == "integer"
+        rowid = !comparesRowids || hasNoRowid || hasAlias ? nil : ["rowid", "_rowid_", "oid"].first { !lowercased.contains($0.exact) }
+        let declared: String = info.first { ($0[0] as String).folded == schema.keyColumns[0].column.folded }?[1] ?? ""
         // Compare as the table's own key does, so that SQLite can use its indexes.
         keyType = schema.hasSimpleKey ? ColumnAffinity(declared: hasHiddenKey ? "INTEGER" : declared, isStrict: isStrict).name : ""
-        let parts = try String.fetchAll(
-            db,
-            sql: "SELECT DISTINCT x.name FROM pragma_index_list(?) l, pragma_index_xinfo(l.name) x WHERE l.\"unique\" = 1 AND x.key = 1 AND x.name IS NOT NULL",
-            arguments: [schema.table])
+        let parts = try Set(
+            String.fetchAll(
+                db,
+                sql:
+                    "SELECT DISTINCT x.name FROM pragma_index_list(?) l, pragma_index_xinfo(l.name) x WHERE l.\"unique\" = 1 AND x.key = 1 AND x.name IS NOT NULL",
+                arguments: [schema.table]
+            ).map(\.exact))
         var unique: [Int: Bool] = [:]
-        for (index, row) in info.enumerated() where parts.contains(row[0]) || row[2] as Int > 0 { unique[index] = (row[3] as Int) == 0 && (row[2] as Int) == 0 }
+        for (index, row) in info.enumerated() where parts.contains((row[0] as String).exact) || row[2] as Int > 0 {
+            unique[index] = (row[3] as Int) == 0 && (row[2] as Int) == 0
+        }
         // A row keeps its key. Key columns can differ only in spelling.
-        let keyNames = Set(schema.keyColumns.map(\.column.asciiLowercased))
+        let keyNames = Set(schema.keyColumns.map(\.column.folded))
         let names = columns
-        self.unique = unique.filter { !keyNames.contains(names[$0.key].asciiLowercased) }
+        self.unique = unique.filter { !keyNames.contains(names[$0.key].folded) }
         try open()
     }
 
@@ -164,7 +169,7 @@ extension TableImage {
         var last: Int64 = 0
         while true {
             let rows = try Int64.fetchAll(
-                db.cachedStatement(
+                db.keptStatement(
                     sql:
                         "SELECT rowid FROM temp.\(before) b WHERE rowid > ? AND had = 1 AND NOT EXISTS (SELECT 1 FROM temp.\(after) a WHERE a.k = b.k) ORDER BY rowid LIMIT 512"
                 ),
@@ -181,7 +186,7 @@ extension TableImage {
         var last: Int64 = 0
         while true {
             let rows = try Row.fetchAll(
-                db.cachedStatement(
+                db.keptStatement(
                     sql:
                         "SELECT a.rowid, b.had, \(differences) FROM temp.\(after) a CROSS JOIN temp.\(before) b ON b.k = a.k WHERE a.rowid > ? ORDER BY a.rowid LIMIT 512"
                 ),
@@ -237,7 +242,7 @@ extension TableImage {
 
     /// Logs every row that differs as changed now by this device.
     func note(id: Int64) throws {
-        let stamp = schema.timestampIndex.flatMap { index in columns.firstIndex { $0.asciiLowercased == schema.columns[index].column.asciiLowercased } }
+        let stamp = schema.timestampIndex.flatMap { index in columns.firstIndex { $0.folded == schema.columns[index].column.folded } }
         try db.execute(
             sql: """
                 INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen)

@@ -32,8 +32,8 @@ struct TriggerReplay {
     /// - Parameter noting: whether the rows that differ in the end are logged as changes of this device.
     func run<T>(noting: Bool, then finish: () throws -> Void, _ body: () throws -> T) throws -> T {
         let concerned = schemas.filter { !triggers.of($0).isEmpty }
-        let firing = Set(try concerned.filter { try fires($0) }.map(\.table))
-        let images = try schemas.filter { noting || firing.contains($0.table) }.enumerated().map { try TableImage(db, $1, name: "\($0)") }
+        let firing = Set(try concerned.filter { try fires($0) }.map(\.table.exact))
+        let images = try schemas.filter { noting || firing.contains($0.table.exact) }.enumerated().map { try TableImage(db, $1, name: "\($0)") }
         let result: T
         if images.isEmpty, concerned.isEmpty {
             result = try body()
@@ -47,7 +47,7 @@ struct TriggerReplay {
             }
             for image in images { try image.close() }
             if noting { for image in images { if let id = try transaction.tracking.id(of: image.schema) { try image.note(id: id) } } }
-            let seen = images.filter { firing.contains($0.schema.table) }
+            let seen = images.filter { firing.contains($0.schema.table.exact) }
             if !seen.isEmpty { try replay(seen) }
             for image in images { try image.drop() }
         }
@@ -57,7 +57,7 @@ struct TriggerReplay {
 
     private func fires(_ schema: DatasetSchema) throws -> Bool {
         guard schema.triggers == .fire else { return false }
-        guard let reason = transaction.silenced.reason(schema.table.asciiLowercased) else { return true }
+        guard let reason = transaction.silenced.reason(schema.table.folded) else { return true }
         notice("\(reason); no trigger of \(schema.table) ran in this import")
         return false
     }

@@ -33,11 +33,11 @@ package struct TriggerSurvey: Sendable {
     package init(_ database: LocalDatabase, _ schemas: [DatasetSchema]) throws {
         let (path, setup) = (database.path, database.setup)
         let all = try LocalStoreError.translating(at: path) { try StatementCompiler(path: path, setup).triggers() }
-        var writes: [String: Set<StatementCompiler.Write>] = [:]
-        var events: [String: Set<Int32>] = [:]
+        var writes: [ExactText: Set<StatementCompiler.Write>] = [:]
+        var events: [ExactText: Set<Int32>] = [:]
         var unwritable: [String: String] = [:]
         var keys: [String: String] = [:]
-        var needs: [String: String] = [:]
+        var needs: [ExactText: String] = [:]
         for schema in schemas {
             let name = schema.table.sqlIdentifier
             let columns = schema.columns.map { "\($0.column.sqlIdentifier) = \($0.column.sqlIdentifier)" }.joined(separator: ", ")
@@ -51,35 +51,35 @@ package struct TriggerSurvey: Sendable {
             let compiler = try StatementCompiler(path: path, setup)
             for (event, sql) in statements {
                 defer { for trigger in compiler.compiled { events[trigger, default: []].insert(event) } }
-                for lack in compiler.compile(sql) where lack.reason != unwritable[schema.name] {
-                    for trigger in all where trigger.sql.lowercased().contains(lack.name.lowercased()) {
-                        needs[trigger.name] = needs[trigger.name] ?? lack.reason
+                for lack in compiler.compile(sql) where lack.reason.exact != unwritable[schema.name]?.exact {
+                    for trigger in all where trigger.sql.folded.contains(lack.name.folded.text) {
+                        needs[trigger.name.exact] = needs[trigger.name.exact] ?? lack.reason
                     }
                 }
             }
             writes.merge(compiler.writes) { $0.union($1) }
         }
         // The events of triggers on the datasets' tables are known. Triggers on other tables may run on any event.
-        func reach(_ name: String, _ seen: inout Set<String>) -> Set<String> {
+        func reach(_ name: ExactText, _ seen: inout Set<ExactText>) -> Set<ExactText> {
             guard seen.insert(name).inserted else { return [] }
-            var tables: Set<String> = []
+            var tables: Set<ExactText> = []
             for write in writes[name] ?? [] {
                 tables.insert(write.table)
-                for next in all where next.table.asciiLowercased == write.table.asciiLowercased {
-                    let isOfDataset = schemas.contains { $0.table.asciiLowercased == next.table.asciiLowercased }
-                    if !isOfDataset || events[next.name]?.contains(write.event) == true { tables.formUnion(reach(next.name, &seen)) }
+                for next in all where next.table.folded == write.table.text.folded {
+                    let isOfDataset = schemas.contains { $0.table.folded == next.table.folded }
+                    if !isOfDataset || events[next.name.exact]?.contains(write.event) == true { tables.formUnion(reach(next.name.exact, &seen)) }
                 }
             }
             return tables
         }
         var found: [Trigger] = []
         for schema in schemas {
-            for trigger in all where trigger.table.asciiLowercased == schema.table.asciiLowercased {
-                var seen: Set<String> = []
+            for trigger in all where trigger.table.folded == schema.table.folded {
+                var seen: Set<ExactText> = []
                 found.append(
                     Trigger(
-                        name: trigger.name, dataset: schema.name, table: trigger.table, writes: reach(trigger.name, &seen).sorted(),
-                        failure: needs[trigger.name]))
+                        name: trigger.name, dataset: schema.name, table: trigger.table, writes: reach(trigger.name.exact, &seen).sorted().map(\.text),
+                        failure: needs[trigger.name.exact]))
             }
         }
         triggers = found
@@ -98,17 +98,17 @@ private final class StatementCompiler {
 
     /// A table that is written, and the kind of statement as SQLite's action code.
     struct Write: Hashable {
-        let table: String
+        let table: ExactText
         let event: Int32
     }
 
     /// What each trigger writes directly, by the trigger's name.
-    private(set) var writes: [String: Set<Write>] = [:]
+    private(set) var writes: [ExactText: Set<Write>] = [:]
     /// The triggers that the last compiled statement would run.
-    private(set) var compiled: Set<String> = []
+    private(set) var compiled: Set<ExactText> = []
     private var connection: OpaquePointer?
     /// What was replaced by a stub, as SQLite's messages.
-    private var substituted: Set<String> = []
+    private var substituted: Set<ExactText> = []
 
     init(path: String, _ setup: ConnectionSetup?, triggers: Bool = true) throws {
         // `deinit` closes the connection, also if this initialiser throws.
@@ -124,7 +124,7 @@ private final class StatementCompiler {
             connection,
             { context, action, table, _, _, trigger in
                 guard let context, let trigger else { return SQLITE_OK }
-                Unmanaged<StatementCompiler>.fromOpaque(context).takeUnretainedValue().note(action, table, in: String(cString: trigger))
+                Unmanaged<StatementCompiler>.fromOpaque(context).takeUnretainedValue().note(action, table, in: ExactText(String(cString: trigger)))
                 return SQLITE_OK
             }, Unmanaged.passUnretained(self).toOpaque())
         if !triggers { csqlite_triggers(connection, 0, nil) }
@@ -132,10 +132,10 @@ private final class StatementCompiler {
 
     deinit { sqlite3_close(connection) }
 
-    private func note(_ action: Int32, _ table: UnsafePointer<CChar>?, in trigger: String) {
+    private func note(_ action: Int32, _ table: UnsafePointer<CChar>?, in trigger: ExactText) {
         compiled.insert(trigger)
         guard let table, [SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE].contains(action) else { return }
-        writes[trigger, default: []].insert(Write(table: String(cString: table), event: action))
+        writes[trigger, default: []].insert(Write(table: ExactText(String(cString: table)), event: action))
     }
 
     /// The application's triggers of the main database.
@@ -182,8 +182,8 @@ private final class StatementCompiler {
             sqlite3_finalize(statement)
             guard code != SQLITE_OK, let connection else { break }
             let message = String(cString: sqlite3_errmsg(connection))
-            var name = message.split(separator: " ").last.map { String($0.split(separator: ".").last ?? $0) } ?? message
-            if name.hasSuffix("()") { name.removeLast(2) }
+            var name = message.exact.split(separator: " ").last.map { String($0.exact.split(separator: ".").last ?? $0) } ?? message
+            if name.exact.hasSuffix("()") { name.removeLast(2) }
             found.append(Lack(name: name, reason: message))
             guard substitute(message, name) else { break }
         }
@@ -191,13 +191,13 @@ private final class StatementCompiler {
     }
 
     private func substitute(_ message: String, _ name: String) -> Bool {
-        guard substituted.insert(message).inserted else { return false }
+        guard substituted.insert(message.exact).inserted else { return false }
         // SQLite uses the second message for a function in the schema, of a generated column or an index.
-        if message.hasPrefix("no such function: ") || message.hasPrefix("unknown function: ") {
+        if message.exact.hasPrefix("no such function: ") || message.exact.hasPrefix("unknown function: ") {
             return sqlite3_create_function_v2(
                 connection, name, -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil, { context, _, _ in sqlite3_result_null(context) }, nil, nil, nil) == SQLITE_OK
         }
-        if message.hasPrefix("no such collation sequence: ") {
+        if message.exact.hasPrefix("no such collation sequence: ") {
             return sqlite3_create_collation_v2(connection, name, SQLITE_UTF8, nil, { _, _, _, _, _ in 0 }, nil) == SQLITE_OK
         }
         return false

@@ -1,5 +1,6 @@
 import GRDB
 import GRDBSQLite
+import StrictText
 
 /// Records which of the application's triggers ran last on a connection, because SQLite's errors do not name it.
 final class TriggerTrace {
@@ -18,7 +19,7 @@ final class TriggerTrace {
                 // The comparison stops at the first difference, at the latest at the zero byte that ends the text.
                 guard prefix.withUTF8Buffer({ bytes in bytes.indices.allSatisfy { UInt8(bitPattern: characters[$0]) == bytes[$0] } }) else { return 0 }
                 let name = String(cString: characters + prefix.utf8CodeUnitCount)
-                if !name.hasPrefix("snapsync_") { Unmanaged<TriggerTrace>.fromOpaque(context).takeUnretainedValue().last = name }
+                if !name.exact.hasPrefix("snapsync_") { Unmanaged<TriggerTrace>.fromOpaque(context).takeUnretainedValue().last = name }
                 return 0
             }, Unmanaged.passUnretained(self).toOpaque())
     }

@@ -1,5 +1,6 @@
 package import CloudStore
 import Foundation
+import StrictText
 
 /// The location of a cloud in an object store: `s3://BUCKET[/PREFIX][?endpoint=URL&region=NAME&addressing=path|virtual&ca=FILE&http=allow]`.
 ///
@@ -22,31 +23,31 @@ package struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
     package var allowsHTTP = false
 
     /// Whether a text names a bucket instead of a directory.
-    package static func isOne(_ text: String) -> Bool { text.hasPrefix(scheme) }
+    package static func isOne(_ text: String) -> Bool { text.exact.hasPrefix(scheme) }
 
     /// Parses a location.
     ///
     /// - Throws: ``CloudError`` with `.invalidArguments` and the part that is not allowed.
     package init(_ text: String) throws(CloudError) {
         func refusal(_ reason: String, _ hint: String) -> CloudError { CloudError(.invalidArguments, at: "--cloud", reason, hint: hint) }
-        guard text.hasPrefix(Self.scheme) else { throw refusal("the location does not begin with s3://", "give s3://BUCKET/PREFIX") }
-        let halves = text.dropFirst(Self.scheme.count).split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        let path = halves[0].split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        bucket = String(path[0])
+        guard text.exact.hasPrefix(Self.scheme) else { throw refusal("the location does not begin with s3://", "give s3://BUCKET/PREFIX") }
+        let halves = text.dropFirst(Self.scheme.count).exact.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let path = halves[0].exact.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        bucket = path[0]
         guard Self.isBucket(bucket) else {
             throw refusal("the bucket's name is not allowed", "a bucket's name is 3 to 63 of a-z 0-9 . - and begins and ends with a letter or digit")
         }
         let rest = path.count > 1 ? path[1] : ""
-        prefix = String(rest.hasSuffix("/") ? rest.dropLast() : rest)
+        prefix = rest.exact.hasSuffix("/") ? String(rest.dropLast()) : rest
         guard Self.isPrefix(prefix) else {
             throw refusal(
                 "the prefix is not allowed", "use parts of A-Z a-z 0-9 _ - . that do not begin with a dot, with one slash between them; at most 512 bytes")
         }
         guard halves.count > 1 else { return }
-        for pair in halves[1].split(separator: "&", omittingEmptySubsequences: false) {
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, let value = String(parts[1]).removingPercentEncoding, !value.isEmpty else {
-                throw refusal("\(String(parts[0]).debugDescription) in the location has no value", "write NAME=VALUE, with & between them")
+        for pair in halves[1].exact.split(separator: "&", omittingEmptySubsequences: false) {
+            let parts = pair.exact.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, let value = parts[1].removingPercentEncoding, !value.isEmpty else {
+                throw refusal("\(parts[0].debugDescription) in the location has no value", "write NAME=VALUE, with & between them")
             }
             switch parts[0] {
             case "endpoint": endpoint = value
@@ -59,7 +60,7 @@ package struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
                 guard value == "allow" else { throw refusal("http takes allow", "leave it out to refuse HTTP without TLS") }
                 allowsHTTP = true
             default:
-                throw refusal("\(String(parts[0]).debugDescription) is not known in a location", "the names are endpoint, region, addressing, ca and http")
+                throw refusal("\(parts[0].debugDescription) is not known in a location", "the names are endpoint, region, addressing, ca and http")
             }
         }
         try verifyServer()
@@ -83,8 +84,8 @@ package struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
     /// The server's scheme and authority, without a trailing slash.
     package var server: (scheme: String, authority: String) {
         let text = endpoint ?? "https://s3.\(signingRegion).amazonaws.com"
-        let halves = text.split(separator: "/", omittingEmptySubsequences: true)
-        return (String(halves[0].dropLast()), String(halves.count > 1 ? halves[1] : ""))
+        let halves = text.exact.split(separator: "/", omittingEmptySubsequences: true)
+        return (String(halves[0].dropLast()), halves.count > 1 ? halves[1] : "")
     }
 
     /// The region that requests are signed for.
@@ -94,7 +95,7 @@ package struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
     package func address(of key: String) -> (host: String, path: String) {
         let encoded = Self.encode(key, sparingSlashes: true)
         // A certificate for *.s3.amazonaws.com does not cover a name with a dot in it.
-        let usesPath = usesPath ?? (endpoint != nil || bucket.contains("."))
+        let usesPath = usesPath ?? (endpoint != nil || bucket.exact.contains("."))
         return usesPath ? (server.authority, "/\(bucket)/\(encoded)") : ("\(bucket).\(server.authority)", "/\(encoded)")
     }
 
@@ -133,11 +134,12 @@ package struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
         let bytes = text.utf8
         guard (3...63).contains(bytes.count), let first = bytes.first, let last = bytes.last else { return false }
         func isWord(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10 }
-        return isWord(first) && isWord(last) && bytes.allSatisfy { isWord($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") } && !text.contains("..")
+        return isWord(first) && isWord(last) && bytes.allSatisfy { isWord($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }
+            && !text.exact.contains("..")
     }
 
     private static func isPrefix(_ text: String) -> Bool {
-        text.isEmpty || text.utf8.count <= 512 && text.split(separator: "/", omittingEmptySubsequences: false).allSatisfy { CloudNames.isName(String($0)) }
+        text.isEmpty || text.utf8.count <= 512 && text.exact.split(separator: "/", omittingEmptySubsequences: false).allSatisfy { CloudNames.isName($0) }
     }
 
     private static func isRegion(_ text: String) -> Bool {
@@ -146,9 +148,9 @@ package struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
     }
 
     static func isLoopback(_ host: String) -> Bool {
-        let host = host.lowercased().trimming("[]")
+        let host = host.folded.text.trimming("[]")
         return host == "localhost" || host == "::1"
-            || host.hasPrefix("127.") && host.split(separator: ".").count == 4
-                && host.split(separator: ".").allSatisfy { UInt8($0) != nil }
+            || host.exact.hasPrefix("127.") && host.exact.split(separator: ".").count == 4
+                && host.exact.split(separator: ".").allSatisfy { UInt8($0) != nil }
     }
 }

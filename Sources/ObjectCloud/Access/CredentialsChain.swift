@@ -121,7 +121,7 @@ package final class CredentialsChain: CredentialsProvider {
             url = "http://169.254.170.2\(relative)"
         } else if let full = variable("AWS_CONTAINER_CREDENTIALS_FULL_URI") {
             let host = URLComponents(string: full)?.host ?? ""
-            guard full.hasPrefix("https://") || BucketLocation.isLoopback(host) || ["169.254.170.2", "169.254.170.23"].contains(host) else {
+            guard full.exact.hasPrefix("https://") || BucketLocation.isLoopback(host) || ["169.254.170.2", "169.254.170.23"].contains(host) else {
                 throw refusal(
                     "AWS_CONTAINER_CREDENTIALS_FULL_URI", "the address uses HTTP and is not this machine's own", "use https, or an address of this machine")
             }
@@ -144,7 +144,7 @@ package final class CredentialsChain: CredentialsProvider {
     /// Asks the metadata service of a virtual machine, version 2, which requires a token first. On other machines there is no such service,
     /// and the result is nil.
     private func ofMachine() throws -> ObjectCredentials? {
-        guard variable("AWS_EC2_METADATA_DISABLED")?.lowercased() != "true" else { return nil }
+        guard variable("AWS_EC2_METADATA_DISABLED")?.folded != "true" else { return nil }
         let base = variable("AWS_EC2_METADATA_SERVICE_ENDPOINT") ?? "http://169.254.169.254"
         let place = "the machine's metadata service"
         guard let token = try? ask("PUT", "\(base)/latest/api/token", [("x-aws-ec2-metadata-token-ttl-seconds", "21600")], at: place), token.status == 200
@@ -152,7 +152,7 @@ package final class CredentialsChain: CredentialsProvider {
         let header = [("x-aws-ec2-metadata-token", String(decoding: token.body, as: UTF8.self))]
         let folder = "\(base)/latest/meta-data/iam/security-credentials/"
         let roles = try ask("GET", folder, header, at: place)
-        guard roles.status == 200, let role = String(decoding: roles.body, as: UTF8.self).split(whereSeparator: \.isNewline).first else { return nil }
+        guard roles.status == 200, let role = String(decoding: roles.body, as: UTF8.self).exact.split(separator: "\n").first?.trimming("\r") else { return nil }
         let answer = try ask("GET", folder + BucketLocation.encode(String(role), sparingSlashes: false), header, at: place)
         guard answer.status == 200 else { throw refusal(place, "the answer has status \(answer.status)", "check the machine's role") }
         return try decode(answer.body, at: place)
@@ -192,7 +192,7 @@ package final class CredentialsChain: CredentialsProvider {
 
 /// A configuration file of the AWS tools: section names in brackets, and `name = value` lines.
 struct ProfileFile {
-    private var sections: [String: [String: String]] = [:]
+    private var sections: [ExactText: [String: String]] = [:]
 
     /// Reads a file; nil if it does not exist.
     init?(path: String) throws(CloudError) {
@@ -201,20 +201,19 @@ struct ProfileFile {
             throw CloudError(.permissionFailure, at: path, "the file cannot be read", hint: "check its rights: it is to be readable by you alone")
         }
         var name: String?
-        for line in text.split(whereSeparator: \.isNewline) {
+        for line in text.exact.split(separator: "\n") {
             // An indented line is a nested setting of the previous value. None of these is needed here.
-            if line.first?.isWhitespace == true { continue }
-            let line = line.trimming(" \t")
-            if line.hasPrefix("#") || line.hasPrefix(";") { continue }
-            if line.hasPrefix("["), let end = line.firstIndex(of: "]") {
-                name = line[line.index(after: line.startIndex)..<end].split(whereSeparator: \.isWhitespace).joined(separator: " ")
-                sections[name ?? "", default: [:]] = sections[name ?? ""] ?? [:]
-            } else if let name, let equals = line.firstIndex(of: "=") {
-                sections[name]?[line[..<equals].trimming(" \t").lowercased()] =
-                    line[line.index(after: equals)...].trimming(" \t")
+            if line.exact.hasPrefix(" ") || line.exact.hasPrefix("\t") { continue }
+            let line = line.trimming(" \t\r")
+            if line.exact.hasPrefix("#") || line.exact.hasPrefix(";") { continue }
+            if line.exact.hasPrefix("["), line.exact.contains("]") {
+                name = line.exact.split(separator: "]")[0].exact.split(separator: "[").first?.exact.split(separator: " ").joined(separator: " ")
+                sections[(name ?? "").exact, default: [:]] = sections[(name ?? "").exact] ?? [:]
+            } else if let name, case let halves = line.exact.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false), halves.count == 2 {
+                sections[name.exact]?[halves[0].trimming(" \t").folded.text] = halves[1].trimming(" \t")
             }
         }
     }
 
-    func section(_ name: String) -> [String: String]? { sections[name] }
+    func section(_ name: String) -> [String: String]? { sections[name.exact] }
 }

@@ -63,7 +63,7 @@ package struct RequestSignature {
         return (day, "\(day)T\(text.dropFirst(11).prefix(8).filter { $0 != ":" })Z")
     }
 
-    private static func trimmed(_ value: String) -> String { value.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ") }
+    private static func trimmed(_ value: String) -> String { value.exact.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ") }
 
     private static func mac(_ bytes: [UInt8], key: [UInt8]) -> [UInt8] {
         Array(HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: key)))

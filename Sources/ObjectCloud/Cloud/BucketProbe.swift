@@ -1,6 +1,7 @@
 package import CloudStore
 import CommitLog
 import Foundation
+import StrictText
 import Synchronization
 
 /// Tests whether a bucket meets the requirements of a cloud, with objects of its own that it removes again.
@@ -22,7 +23,7 @@ public struct BucketProbe: Sendable, Encodable {
     private static let mark = "probe-"
 
     /// Whether a path beneath the cloud is one of the test objects.
-    static func isOwn(_ path: String) -> Bool { path.hasPrefix(mark) }
+    static func isOwn(_ path: String) -> Bool { path.exact.hasPrefix(mark) }
 
     /// How many writers race for one key, and in how many rounds.
     static let writers = 16, rounds = 5

@@ -34,7 +34,7 @@ extension ObjectClient {
             let (page, objects) = try page(of: prefix, query, byFolders: byFolders)
             found += objects
             for folder in page.folders {
-                guard byFolders, folder.hasPrefix(location.key(prefix)), folder.hasSuffix("/") else { throw notAStore(prefix) }
+                guard byFolders, folder.exact.hasPrefix(location.key(prefix)), folder.exact.hasSuffix("/") else { throw notAStore(prefix) }
                 folders.insert(String(folder.dropFirst(location.key(prefix).utf8.count)))
             }
             if let first, found.count >= first { break }
@@ -57,7 +57,7 @@ extension ObjectClient {
         var objects: [StoredObject] = []
         for object in page.objects {
             // A key outside the prefix, or a page that repeats itself, could make a listing endless.
-            guard object.key.hasPrefix(whole), object.byteCount >= 0 else { throw notAStore(prefix) }
+            guard object.key.exact.hasPrefix(whole), object.byteCount >= 0 else { throw notAStore(prefix) }
             let path = location.prefix.isEmpty ? object.key : String(object.key.dropFirst(location.prefix.utf8.count + 1))
             objects.append(
                 StoredObject(path: path, byteCount: object.byteCount, modified: (try? Instant(parsing: object.modified)) ?? clock))
@@ -80,7 +80,7 @@ extension ObjectClient {
                 throw failure(answer, at: prefix, listing: true)
             }
             guard let page = ObjectListing(answer.body), page.root == "ListMultipartUploadsResult" else { return [] }
-            for upload in page.uploads where upload.key.hasPrefix(whole) && !upload.id.isEmpty {
+            for upload in page.uploads where upload.key.exact.hasPrefix(whole) && !upload.id.isEmpty {
                 let path = location.prefix.isEmpty ? upload.key : String(upload.key.dropFirst(location.prefix.utf8.count + 1))
                 found.append(UnfinishedUpload(path: path, id: upload.id, begun: (try? Instant(parsing: upload.initiated)) ?? clock))
             }

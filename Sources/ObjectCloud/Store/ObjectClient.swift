@@ -82,8 +82,8 @@ package final class ObjectClient: Sendable {
         // Some servers send a range with status 200.
         case 206,
             200 where answer.headers["content-range"] != nil:
-            guard let range = answer.headers["content-range"], range.hasPrefix("bytes \(offset)-"),
-                let size = range.split(separator: "/").last.flatMap({ Int($0) })
+            guard let range = answer.headers["content-range"], range.exact.hasPrefix("bytes \(offset)-"),
+                let size = range.exact.split(separator: "/").last.flatMap({ Int($0) })
             else { throw notAStore(path) }
             return (answer.body, size)
         // A server may send the whole object with status 200 if the range covers all of it.

@@ -1,4 +1,5 @@
 import CCurl
+import StrictText
 import Synchronization
 
 /// Sends requests with libcurl's easy interface and keeps connections open between them.
@@ -151,7 +152,7 @@ package final class CurlTransport: ObjectTransport {
                 let space: [UInt8] = [0x20, 0x09, 0x0D, 0x0A]
                 var value = bytes[(colon + 1)...].drop { space.contains($0) }
                 while let last = value.last, space.contains(last) { value = value.dropLast() }
-                headers[String(decoding: bytes[..<colon], as: UTF8.self).lowercased()] = String(decoding: value, as: UTF8.self)
+                headers[String(decoding: bytes[..<colon], as: UTF8.self).folded.text] = String(decoding: value, as: UTF8.self)
             }
             return bytes.count
         }

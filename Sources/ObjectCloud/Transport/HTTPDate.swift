@@ -7,7 +7,7 @@ enum HTTPDate {
 
     /// The instant; nil for other text.
     static func instant(_ text: String) -> Instant? {
-        let parts = text.split(separator: " ")
+        let parts = text.exact.split(separator: " ")
         guard parts.count == 6, parts[5] == "GMT", parts[1].count == 2, parts[3].count == 4, parts[4].count == 8,
             let month = months.firstIndex(of: String(parts[2]))
         else { return nil }

@@ -1,4 +1,5 @@
 import CExpat
+import StrictText
 
 /// A page of an S3 listing, or another small XML answer, parsed by Expat.
 ///
@@ -63,7 +64,7 @@ struct ObjectListing {
 
         func begin(_ name: String) {
             // Ignore the namespace prefix.
-            let name = name.split(separator: ":").last.map(String.init) ?? name
+            let name = name.exact.split(separator: ":").last ?? name
             if path.isEmpty { listing.root = name }
             path.append(name)
             text = []

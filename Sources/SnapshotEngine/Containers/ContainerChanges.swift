@@ -3,6 +3,7 @@ import LocalStore
 import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
+import StrictText
 
 /// The differences between a container of Swift values and the rows of its dataset.
 ///
@@ -28,13 +29,13 @@ struct ContainerChanges {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         var rows = try Self.rows(of: schema, as: Container.Entity.self, in: transaction)
-        var changed: [Data] = [], ids: Set<String> = []
+        var changed: [Data] = [], ids: Set<ExactText> = []
         for entity in container.entities {
-            guard ids.insert(entity.id).inserted else {
+            guard ids.insert(entity.id.exact).inserted else {
                 throw SyncError(.dataRefused, step: .apply, at: "the container", "a key of dataset \(schema.name) stands twice", hint: "give each key once")
             }
             let encoded = try encoder.encode(entity)
-            guard let row = rows.removeValue(forKey: entity.id) else {
+            guard let row = rows.removeValue(forKey: entity.id.exact) else {
                 changed.append(encoded)
                 continue
             }
@@ -42,7 +43,7 @@ struct ContainerChanges {
             let after = try before.merged(old: JSONMembers(encoder.encode(row.entity)), new: JSONMembers(encoded))
             if after != before { changed.append(try after.text) }
         }
-        removed = rows.keys.sorted().map { EntityKey($0) }
+        removed = rows.keys.sorted().map { EntityKey($0.text) }
         unchangedCount = container.entities.count - changed.count
         text =
             try Data("{\"syncTimestamp\":".utf8) + encoder.encode(container.syncTimestamp) + Data(",".utf8) + encoder.encode(schema.name) + Data(":[".utf8)
@@ -52,16 +53,16 @@ struct ContainerChanges {
     /// Returns the rows as JSON objects and as decoded values, by key.
     private static func rows<Entity: Decodable & Identifiable>(
         of schema: DatasetSchema, as type: Entity.Type, in transaction: LocalTransaction
-    ) throws -> [String: (text: Data, entity: Entity)] where Entity.ID == String {
+    ) throws -> [ExactText: (text: Data, entity: Entity)] where Entity.ID == String {
         let encoder = BlockEncoder(schema: schema, blockEntities: 1), decoder = JSONDecoder()
         try transaction.rows.giveRows(of: schema, to: encoder)
         encoder.finish()
-        var rows: [String: (text: Data, entity: Entity)] = [:]
+        var rows: [ExactText: (text: Data, entity: Entity)] = [:]
         while let block = encoder.popCompleted() {
             let text = Data(block.bytes)
             do {
                 let entity = try decoder.decode(Entity.self, from: text)
-                rows[entity.id] = (text, entity)
+                rows[entity.id.exact] = (text, entity)
             } catch {
                 throw SyncError(.dataRefused, step: .decode, at: "table \(schema.table)", DatasetFile.explain(error), hint: "correct the row")
             }

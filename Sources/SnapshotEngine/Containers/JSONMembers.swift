@@ -4,8 +4,10 @@ import StrictText
 /// The members of a JSON object as text, in their order.
 struct JSONMembers: Equatable {
     private struct Member: Equatable {
-        let name: String
+        @ExactText var name: String
         let value: Data
+
+        init(name: String, value: Data) { (_name, self.value) = (ExactText(name), value) }
     }
 
     private var members: [Member] = []
@@ -24,14 +26,15 @@ struct JSONMembers: Equatable {
 
     /// Returns these members with the differences between two states of the object. `old` and `new` contain the members that a type carries.
     func merged(old: JSONMembers, new: JSONMembers) -> JSONMembers {
-        let before = Dictionary(old.members.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
-        let after = Dictionary(new.members.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
-        let names = Set(members.map(\.name))
+        let before = Dictionary(old.members.map { ($0.name.exact, $0.value) }, uniquingKeysWith: { first, _ in first })
+        let after = Dictionary(new.members.map { ($0.name.exact, $0.value) }, uniquingKeysWith: { first, _ in first })
+        let names = Set(members.map(\.name.exact))
         var merged = self
         merged.members = members.compactMap { member in
-            before[member.name] == after[member.name] ? member : after[member.name].map { Member(name: member.name, value: $0) }
+            let name = member.name.exact
+            return before[name] == after[name] ? member : after[name].map { Member(name: name.text, value: $0) }
         }
-        merged.members += new.members.filter { !names.contains($0.name) && before[$0.name] != $0.value }
+        merged.members += new.members.filter { !names.contains($0.name.exact) && before[$0.name.exact] != $0.value }
         return merged
     }
 

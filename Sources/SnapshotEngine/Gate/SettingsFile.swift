@@ -1,6 +1,7 @@
 import Foundation
 import Platform
 import SnapshotVersions
+import StrictText
 
 /// A small file of an application. It is read whole and replaced whole and durably. If the application writes it meanwhile, nothing of that is
 /// lost.
@@ -49,7 +50,7 @@ struct SettingsFile: Sendable {
     private func removeLeftovers(of target: String) {
         let url = URL(fileURLWithPath: target), folder = url.deletingLastPathComponent().path, prefix = url.lastPathComponent + Self.mark
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        where name.hasPrefix(prefix) && UInt64(name.dropFirst(prefix.count)) != nil {
+        where name.exact.hasPrefix(prefix) && UInt64(name.dropFirst(prefix.count)) != nil {
             let leftover = "\(folder)/\(name)"
             if let facts = Self.facts(leftover), facts.st_mtim.tv_sec < time(nil) - 60 { unlink(leftover) }
         }

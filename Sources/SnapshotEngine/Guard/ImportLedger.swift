@@ -109,7 +109,7 @@ package final class ImportLedger {
     @discardableResult
     private func withdraw(_ key: EntityKey, _ schema: DatasetSchema) -> Bool {
         var hasSaid = false
-        for event in events.keys where event.dataset == schema.name && (event.what == Self.cameBack || event.what.hasPrefix(Self.setAside)) {
+        for event in events.keys where event.dataset == schema.name && (event.what == Self.cameBack || event.what.exact.hasPrefix(Self.setAside)) {
             guard let index = events[event]?.firstIndex(of: key) else { continue }
             events[event]?.remove(at: index)
             if events[event]?.isEmpty == true { events[event] = nil }

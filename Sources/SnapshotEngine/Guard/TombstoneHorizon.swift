@@ -32,7 +32,7 @@ enum TombstoneHorizon {
 
     /// Returns the horizon that approvals name; nil if they name none.
     static func named(in approvals: [String]) -> Instant? {
-        approvals.compactMap { $0.hasPrefix(prefix) ? try? Instant(parsing: String($0.dropFirst(prefix.count))) : nil }.max()
+        approvals.compactMap { $0.exact.hasPrefix(prefix) ? try? Instant(parsing: String($0.dropFirst(prefix.count))) : nil }.max()
     }
 
     /// Returns the horizon of a dataset in a commit that wrote its snapshot asset; nil if the commit dropped none of its tombstones.

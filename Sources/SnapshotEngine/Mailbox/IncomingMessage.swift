@@ -47,7 +47,7 @@ package struct IncomingMessage: Sendable {
     ///   - removed: the JSON names of columns that were taken out of the datasets, by dataset name. A reader that has not heard of it yet sends them
     ///     all the same. They are left out of the row.
     /// - Throws: ``Fault``.
-    package init(_ found: CloudMessage, datasets: [DatasetSchema]?, removed: [String: Set<String>] = [:], now: Instant) throws {
+    package init(_ found: CloudMessage, datasets: [DatasetSchema]?, removed: [String: Set<ExactText>] = [:], now: Instant) throws {
         name = CloudMessageName(sender: found.sender, id: found.id)
         guard let message = try? StrictJSON.decode(SyncUpdateMessage.self, from: found.body) else {
             throw Fault(reason: "it is of a type that this version does not know, or lacks a field")
@@ -67,7 +67,7 @@ package struct IncomingMessage: Sendable {
     }
 
     private static func subject(
-        of message: SyncUpdateMessage, _ operation: MessageOperation, _ datasets: [DatasetSchema], _ removed: [String: Set<String>]
+        of message: SyncUpdateMessage, _ operation: MessageOperation, _ datasets: [DatasetSchema], _ removed: [String: Set<ExactText>]
     ) throws -> Subject {
         let named = message.type.dataset
         guard named == nil || message.dataset == nil || message.dataset == named else {
@@ -100,9 +100,9 @@ package struct IncomingMessage: Sendable {
     }
 
     /// Returns the schema with only the columns that the sender of a row knows.
-    private static func entitySchema(of message: SyncUpdateMessage, _ schema: DatasetSchema, _ removed: Set<String>) throws -> DatasetSchema {
+    private static func entitySchema(of message: SyncUpdateMessage, _ schema: DatasetSchema, _ removed: Set<ExactText>) throws -> DatasetSchema {
         guard message.type.operation == .put, let names = message.columns else { return schema }
-        let wanted = Set(names).subtracting(removed), columns = schema.columns.filter { wanted.contains($0.name) }
+        let wanted = Set(names.map(\.exact)).subtracting(removed), columns = schema.columns.filter { wanted.contains($0.name.exact) }
         guard columns.count == wanted.count else {
             throw Fault(reason: "its row has columns that this device does not know; update the dataset file or snapsync here")
         }
@@ -114,12 +114,12 @@ package struct IncomingMessage: Sendable {
         }
     }
 
-    private static func check(_ entity: String?, _ key: EntityKey, _ schema: DatasetSchema, _ removed: Set<String>) throws {
+    private static func check(_ entity: String?, _ key: EntityKey, _ schema: DatasetSchema, _ removed: Set<ExactText>) throws {
         let row = schema.messageRules?.vocabulary == .buckets ? "bucket" : "row"
         guard let entity else { throw Fault(reason: "it lacks the \(row)") }
         let copies = EntityCopies(schema: schema)
         do {
-            let unknown = try EntityDocument.give(entity, of: schema, to: copies).subtracting(removed)
+            let unknown = try EntityDocument.give(entity, of: schema, to: copies).filter { !removed.contains($0.exact) }
             guard unknown.isEmpty else { throw Fault(reason: "its \(row) has fields that this device does not know; update the dataset file or snapsync here") }
         } catch let error as FormatError {
             throw Fault(reason: "its \(row) is not one of the dataset: \(error.reason)")
@@ -142,7 +142,7 @@ extension IncomingMessage.Subject {
         try EntityDocument.give(entity, of: entitySchema, to: copies)
         var values: [Int: OwnedValue] = [:]
         for (index, value) in copies.copies[key]?.values ?? [:] {
-            if let position = schema.columns.firstIndex(where: { $0.name == entitySchema.columns[index].name }) { values[position] = value }
+            if let position = schema.columns.firstIndex(where: { $0.name.exact == entitySchema.columns[index].name.exact }) { values[position] = value }
         }
         try row(OverlayingSink(sink, setting: values))
     }

@@ -16,11 +16,11 @@ final class MadeStates {
         let sender: String
     }
 
-    private var states: [String: State] = [:]
+    private var states: [ExactText: State] = [:]
 
     /// Notes that a message made the state of its entity that is tracked with `tracked`.
     func note(_ incoming: IncomingMessage, tracked: Instant, claimed: Instant) {
-        if let entity = incoming.entity { states[entity] = State(tracked: tracked, claimed: claimed, sender: incoming.name.sender) }
+        if let entity = incoming.entity { states[entity.exact] = State(tracked: tracked, claimed: claimed, sender: incoming.name.sender) }
     }
 
     /// Returns the instant that messages about an entity are compared with, if a message made the state that is tracked with `tracked`.
@@ -30,6 +30,6 @@ final class MadeStates {
     func sender(_ subject: IncomingMessage.Subject, at tracked: Instant) -> String? { state(of: subject, at: tracked)?.sender }
 
     private func state(of subject: IncomingMessage.Subject, at tracked: Instant) -> State? {
-        states[InboxEntry.entity(subject.key, of: subject.schema)].flatMap { $0.tracked == tracked ? $0 : nil }
+        states[InboxEntry.entity(subject.key, of: subject.schema).exact].flatMap { $0.tracked == tracked ? $0 : nil }
     }
 }

@@ -349,7 +349,7 @@ struct MessageComposer: Sendable {
     ) throws -> String? {
         let part = try RowPatch.schema(columns, of: schema)
         return try EntityDocument.make(part) { sink in
-            let schemaSink = ColumnsSink(sink, columns: part.columns.map { column in schema.columns.firstIndex { $0.name == column.name } ?? 0 })
+            let schemaSink = ColumnsSink(sink, columns: part.columns.map { column in schema.columns.firstIndex { $0.name.exact == column.name.exact } ?? 0 })
             try transaction.rows.giveRow(change.key, of: schema, to: OverlayingSink(schemaSink, setting: values))
         }
     }

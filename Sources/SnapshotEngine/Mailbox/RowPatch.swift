@@ -29,7 +29,7 @@ struct RowPatch: Sendable, Hashable {
             changes = [column: Change(new: OwnedValue(message.newReadAt), seen: OwnedValue(message.basedOnReadAt))]
         } else {
             let columns = try (message.columns ?? []).map { name in
-                guard let index = schema.columns.firstIndex(where: { $0.name == name }) else {
+                guard let index = schema.columns.firstIndex(where: { $0.name.exact == name.exact }) else {
                     throw IncomingMessage.Fault(reason: "it changes the column \(name.debugDescription), which this device does not know")
                 }
                 return index
@@ -60,7 +60,7 @@ struct RowPatch: Sendable, Hashable {
             }
             var values: [Int: OwnedValue] = [:]
             for (index, value) in copy.values {
-                if let position = schema.columns.firstIndex(where: { $0.name == part.columns[index].name }) { values[position] = value }
+                if let position = schema.columns.firstIndex(where: { $0.name.exact == part.columns[index].name.exact }) { values[position] = value }
             }
             return values
         } catch let error as FormatError {

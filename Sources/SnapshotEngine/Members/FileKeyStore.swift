@@ -2,6 +2,7 @@ public import CloudStore
 import Foundation
 import Platform
 import Sealing
+import StrictText
 import Synchronization
 
 /// Stores keys in files of mode 0600, outside of databases and clouds: `$XDG_DATA_HOME/snapsync/keys/CLOUD/SCOPE/ZONE/DEVICE.json`.
@@ -142,7 +143,7 @@ public struct FileKeyStore: KeyStore {
     private func location(of owner: KeyOwner) -> PrivateFile {
         let credential = PrivateFile.credential("snapsync-key", in: environment)
         // The XDG Base Directory Specification says to ignore a relative path.
-        let data = environment("XDG_DATA_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(environment("HOME") ?? NSHomeDirectory())/.local/share"
+        let data = environment("XDG_DATA_HOME").flatMap { $0.exact.hasPrefix("/") ? $0 : nil } ?? "\(environment("HOME") ?? NSHomeDirectory())/.local/share"
         let named = environment("SNAPSYNC_KEY_FILE").flatMap { $0.isEmpty ? nil : $0 }
         return PrivateFile(
             path: named ?? credential ?? "\(data)/snapsync/keys/\(owner.cloud)/\(owner.zone)/\(owner.device).json",

@@ -2,6 +2,7 @@ import CloudStore
 import LocalStore
 import SnapshotModel
 import SnapshotVersions
+import StrictText
 
 /// Syncs a database with a zone that has other publishers as well: imports what is new, merges, and publishes the tracked changes.
 ///
@@ -142,7 +143,7 @@ extension ImportReport {
         return ImportReport(
             applied: applied || later.applied, version: later.version, datasets: datasets.filter { !again.contains($0.name) } + later.datasets,
             view: later.view,
-            warnings: warnings.filter { warning in !outdated.contains(where: warning.hasPrefix) } + later.warnings,
+            warnings: warnings.filter { warning in !outdated.contains(where: warning.exact.hasPrefix) } + later.warnings,
             conflicts: conflicts + later.conflicts, refusedEdits: refusedEdits + later.refusedEdits)
     }
 

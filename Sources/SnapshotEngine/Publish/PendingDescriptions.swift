@@ -2,6 +2,7 @@ import CloudStore
 import LocalStore
 import SnapshotModel
 import SnapshotVersions
+import StrictText
 
 /// The descriptions of datasets that the next commit must carry.
 ///
@@ -52,7 +53,7 @@ struct PendingDescriptions: Sendable {
                 if let there, there == one || known?.hashes[one.schema.name] == nil && !one.describesMore(than: there) { continue }
                 // Another device may have added columns that this device does not describe yet. Keep them.
                 let removed = try device.database.read(at: .read) { try $0.state.removedColumns(of: one.schema) }
-                let whole = try there.map { try one.adding($0, without: Set(removed)) } ?? one
+                let whole = try there.map { try one.adding($0, without: removed) } ?? one
                 if whole != there { pending.records.append(try whole.record()) }
             }
         }
@@ -70,10 +71,10 @@ extension DatasetDescription {
     /// This description with the additional columns of another one.
     ///
     /// - Parameter removed: the JSON names of columns that were removed from the dataset.
-    fileprivate func adding(_ other: DatasetDescription, without removed: Set<String>) throws -> DatasetDescription {
+    fileprivate func adding(_ other: DatasetDescription, without removed: Set<ExactText>) throws -> DatasetDescription {
         guard structure.strict == other.structure.strict else { return self }
         let further = other.schema.columns.filter { column in
-            !removed.contains(column.name) && !schema.columns.contains { $0.name == column.name || $0.column.asciiLowercased == column.column.asciiLowercased }
+            !removed.contains(column.name.exact) && !schema.columns.contains { $0.name.exact == column.name.exact || $0.column.folded == column.column.folded }
         }
         let columns = further.compactMap { other.structure.column($0.column) }
         guard !further.isEmpty, columns.count == further.count else { return self }
@@ -87,6 +88,6 @@ extension DatasetDescription {
 
     /// Whether this description has all columns of the other one, and more.
     fileprivate func describesMore(than other: DatasetDescription) -> Bool {
-        Set(schema.columns.map(\.name)).isStrictSuperset(of: other.schema.columns.map(\.name))
+        Set(schema.columns.map(\.name.exact)).isStrictSuperset(of: other.schema.columns.map(\.name.exact))
     }
 }

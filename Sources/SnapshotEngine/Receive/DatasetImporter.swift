@@ -65,7 +65,7 @@ struct DatasetImporter: Sendable {
             let unseen = try transaction.state.unseenColumns(of: schema)
             let merge = BlockMerge(
                 schema: schema, transaction: transaction, rule: rule, latest: asset.syncTimestamp, ledger: ledger, missing: index.missingColumns(of: schema),
-                unseen: schema.columns.indices.filter { unseen.contains(schema.columns[$0].name) })
+                unseen: schema.columns.indices.filter { unseen.contains(schema.columns[$0].name.exact) })
             let hasChanges = try transaction.changeLog.hasChanges(of: schema)
             if hasChanges { try decide(numbers, merge, transaction) }
             if hasChanges { try keepLaterInstants(outside: numbers, merge, transaction) }

@@ -26,7 +26,7 @@ struct IncomingDataset: Sendable {
     init(whole record: CloudRecord, of schema: DatasetSchema, in cloud: any RecordDatabase, zone: ZoneID) async throws {
         let version = try await DatasetVersion(record, as: schema, in: cloud, zone: zone)
         let index = version.snapshot.index
-        guard index.key == schema.keyColumns.map(\.name) else {
+        guard index.key.map(\.exact) == schema.keyColumns.map(\.name.exact) else {
             throw SyncError(
                 .refused, step: .verify, at: version.place,
                 "the writer's dataset file has the key \(index.key.joined(separator: ", ")), and this device's has \(schema.keyNames)",
@@ -70,9 +70,9 @@ struct IncomingDataset: Sendable {
         let missing = snapshot?.index.missingColumns(of: schema) ?? []
         transaction.missingColumns[schema.name] = missing.isEmpty ? nil : missing
         let (unseen, removed) = try SyncError.at(.read) {
-            (Set(try transaction.state.unseenColumns(of: schema)), Set(try transaction.state.removedColumns(of: schema)))
+            (try transaction.state.unseenColumns(of: schema), try transaction.state.removedColumns(of: schema))
         }
-        let unseenColumns = schema.columns.indices.filter { unseen.contains(schema.columns[$0].name) }
+        let unseenColumns = schema.columns.indices.filter { unseen.contains(schema.columns[$0].name.exact) }
         let own = Set(missing).union(unseenColumns).sorted()
         try SyncError.at(.apply) { try transaction.defaultedRows.begin(of: schema) }
         let carried = try SyncError.at(.read) { try own.isEmpty ? nil : CarriedColumns(transaction, schema, own) }
@@ -119,7 +119,7 @@ struct IncomingDataset: Sendable {
             if let snapshot {
                 let unknown = missing + snapshot.index.widenedColumns(of: schema)
                 // The version still has columns that were removed here.
-                let surplus = ledger.publishes ? snapshot.index.columns.map(\.name).filter(removed.contains) : []
+                let surplus = ledger.publishes ? snapshot.index.columns.map(\.name).filter { removed.contains($0.exact) } : []
                 try transaction.state.setMissingColumns(unknown.map { schema.columns[$0].name } + surplus, of: schema)
             }
         }
@@ -128,6 +128,6 @@ struct IncomingDataset: Sendable {
                 name: schema.name, recordCount: fields.recordCount, syncTimestamp: fields.syncTimestamp.description,
                 size: (base?.size ?? 0) + changes.reduce(0) { $0 + $1.file.byteCount }, blocks: base?.blocks, blocksFetched: base?.blocksFetched,
                 changeFiles: changes.count),
-            unknownFields: unknown.subtracting(removed).sorted())
+            unknownFields: unknown.filter { !removed.contains($0.exact) }.sorted { $0.exact < $1.exact })
     }
 }

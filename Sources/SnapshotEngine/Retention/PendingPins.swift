@@ -17,7 +17,7 @@ struct PendingPins: Sendable {
 
         var warnings: [String] {
             lost.map { one in
-                let act = one.name.hasPrefix("before the ") ? String(one.name.dropFirst(11)) : "last command"
+                let act = one.name.exact.hasPrefix("before the ") ? String(one.name.dropFirst(11)) : "last command"
                 return
                     "version \(one.version), which the \(act) replaced, was pruned by another device before it could be pinned; it is gone, and undo cannot bring it back"
             }

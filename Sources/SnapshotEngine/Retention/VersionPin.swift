@@ -59,7 +59,7 @@ package struct VersionPin: Sendable, Hashable {
 
     static let recordType = "SnapshotPin"
     static func recordName(_ version: Int) -> String { "pin_\(version)" }
-    static func isRecordName(_ name: String) -> Bool { name.hasPrefix("pin_") && Int(name.dropFirst(4)).map { recordName($0) == name } ?? false }
+    static func isRecordName(_ name: String) -> Bool { name.exact.hasPrefix("pin_") && Int(name.dropFirst(4)).map { recordName($0) == name } ?? false }
 }
 
 extension CloudRecord {

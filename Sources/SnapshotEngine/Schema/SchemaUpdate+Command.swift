@@ -2,6 +2,7 @@ import CloudStore
 import LocalStore
 import SnapshotModel
 import SnapshotVersions
+import StrictText
 
 /// The options of ``SyncEngine/updateDescriptions(_:)``.
 public struct DescriptionUpdateRequest: Sendable {
@@ -110,20 +111,20 @@ extension SchemaUpdate {
 
     /// Describes tables to sync from now on.
     private func describe(_ tables: TableChoice) throws -> [DatasetSchema] {
-        let own = Set(device.settings.datasets.map { $0.table.asciiLowercased })
+        let own = Set(device.settings.datasets.map { $0.table.folded })
         var choice = tables
         // If every named table is synced already, the request is about their new columns, so there is no new table to describe.
-        if let names = choice.tables, names.allSatisfy({ own.contains($0.asciiLowercased) }) { return [] }
+        if let names = choice.tables, names.allSatisfy({ own.contains($0.folded) }) { return [] }
         if choice.tables == nil {
             choice.tables = try device.database.read(at: .read) { try $0.describer.applicationTables() }
         }
-        choice.tables?.removeAll { own.contains($0.asciiLowercased) }
+        choice.tables?.removeAll { own.contains($0.folded) }
         guard choice.tables?.isEmpty == false else {
             throw SyncError(.refused, step: .open, at: device.database.path, "all these tables travel already", hint: "name other tables").asSlip
         }
         let fresh = try DatabaseDescriber.datasets(of: device.database, choice, role: device.settings.role).datasets
-        let names = Set(device.settings.datasets.map { $0.name.asciiLowercased })
-        if let clash = fresh.first(where: { names.contains($0.name.asciiLowercased) }) {
+        let names = Set(device.settings.datasets.map { $0.name.folded })
+        if let clash = fresh.first(where: { names.contains($0.name.folded) }) {
             throw SyncError(
                 .refused, step: .open, at: "\(device.database.path), table \(clash.table)", "another table travels under the name \(clash.name)",
                 hint: "rename the table, or give a dataset file at init")
@@ -176,8 +177,8 @@ extension SchemaUpdate {
             _ = try transaction.tracking.install(datasets)
             try transaction.state.setTablesSeen()
             report.datasets = datasets.map(\.name)
-            let travelling = Set(datasets.map { $0.table.asciiLowercased })
-            if publishes { report.otherTables = try transaction.describer.applicationTables().filter { !travelling.contains($0.asciiLowercased) } }
+            let travelling = Set(datasets.map { $0.table.folded })
+            if publishes { report.otherTables = try transaction.describer.applicationTables().filter { !travelling.contains($0.folded) } }
         }
 
         private mutating func setReaderEdits(_ edits: ReaderEdits) throws {
@@ -226,18 +227,18 @@ extension SchemaUpdate {
                     .columnRenamed, schema.name, column: name,
                     "\(schema.name): the column \(column.column) is named \(name) now; it travels as \(column.name), as before")
             }
-            if let key = before.keyColumns.first(where: { key in found.lostColumns.contains { $0.name == key.name } }) {
+            if let key = before.keyColumns.first(where: { key in found.lostColumns.contains { $0.name.exact == key.name.exact } }) {
                 throw SyncError(
                     .refused, step: .open, at: "\(device.database.path), table \(table)", "dataset \(schema.name): the column \(key.column) of the key is gone",
                     hint: "a dataset keeps its key: take it out (--remove \(schema.name)), sync, and let the table travel anew (--tables \(table))")
             }
             let zone = zone?.descriptions.first { $0.schema.name == schema.name }
-            let zoneNames = zone.map { Set($0.schema.columns.map(\.name)) }
-            let missing = Set(try transaction.state.missingColumns(of: schema))
+            let zoneNames = zone.map { Set($0.schema.columns.map(\.name.exact)) }
+            let missing = Set(try transaction.state.missingColumns(of: schema).map(\.exact))
             // Columns that another device has removed from the zone, and columns that are gone here.
-            let takenOut = zoneNames.map { names in before.columns.filter { !names.contains($0.name) && !missing.contains($0.name) } } ?? []
-            let lost = found.lostColumns.filter { column in !takenOut.contains { $0.name == column.name } }
-            var columns = before.columns.filter { column in !found.lostColumns.contains { $0.name == column.name } && !takenOut.contains(column) }
+            let takenOut = zoneNames.map { names in before.columns.filter { !names.contains($0.name.exact) && !missing.contains($0.name.exact) } } ?? []
+            let lost = found.lostColumns.filter { column in !takenOut.contains { $0.name.exact == column.name.exact } }
+            var columns = before.columns.filter { column in !found.lostColumns.contains { $0.name.exact == column.name.exact } && !takenOut.contains(column) }
             for column in takenOut {
                 note(
                     .columnRemoved, schema.name, column: column.column,
@@ -251,14 +252,14 @@ extension SchemaUpdate {
                         : "\(schema.name): the column \(column.column) is gone; \(column.name) is no longer imported here")
             }
             try addLacking(of: zone, besides: &columns, lost, to: table, before)
-            var kinds: [String: ColumnKind] = [:]
-            for column in zone?.schema.columns ?? [] { kinds[column.column.asciiLowercased] = column.kind }
-            let isNamed = request.tables?.tables?.contains { $0.asciiLowercased == table.asciiLowercased } == true
-            let left = Set(isNamed ? [] : try transaction.state.leftColumns(of: schema))
+            var kinds: [ExactText: ColumnKind] = [:]
+            for column in zone?.schema.columns ?? [] { kinds[column.column.folded] = column.kind }
+            let isNamed = request.tables?.tables?.contains { $0.folded == table.folded } == true
+            let left = isNamed ? [] : try transaction.state.leftColumns(of: schema)
             let own = try transaction.tables.differences(from: before.with(columns: columns)).newColumns.filter { name in
-                if left.contains(name) { return false }
-                if takenOut.contains(where: { $0.column.asciiLowercased == name.asciiLowercased }) { return false }
-                return publishes || kinds[name.asciiLowercased] != nil
+                if left.contains(name.exact) { return false }
+                if takenOut.contains(where: { $0.column.folded == name.folded }) { return false }
+                return publishes || kinds[name.folded] != nil
             }
             let room = max(0, DatasetSchema.columnLimit - columns.count)
             for name in own.dropFirst(room) { note(.columnLeftOut, schema.name, column: name, SchemaUpdate.tooMany(name, in: schema)) }
@@ -282,10 +283,10 @@ extension SchemaUpdate {
         ) throws {
             guard let zone else { return }
             let lacking = zone.schema.columns.filter { column in
-                !schema.columns.contains { $0.name == column.name } && !lost.contains { $0.name == column.name }
+                !schema.columns.contains { $0.name.exact == column.name.exact } && !lost.contains { $0.name.exact == column.name.exact }
             }
-            let here = Set(try transaction.tables.differences(from: schema.with(columns: columns)).newColumns.map(\.asciiLowercased))
-            for column in lacking where !here.contains(column.column.asciiLowercased) {
+            let here = Set(try transaction.tables.differences(from: schema.with(columns: columns)).newColumns.map(\.folded))
+            for column in lacking where !here.contains(column.column.folded) {
                 guard request.creates else {
                     note(
                         .columnLacking, schema.name, column: column.column,

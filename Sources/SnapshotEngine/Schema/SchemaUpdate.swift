@@ -43,15 +43,15 @@ struct SchemaUpdate {
         }
         var wanted: [(TableDifferences, [String])] = [], waiting: [String] = []
         if source != .file {
-            let unknown = Dictionary(states.map { ($0.name, Set($0.unknownFields)) }, uniquingKeysWith: { first, _ in first })
+            let unknown = Dictionary(states.map { ($0.name, Set($0.unknownFields.map(\.exact))) }, uniquingKeysWith: { first, _ in first })
             for one in found where !one.newColumns.isEmpty && !DatasetSchema.builtIn.contains(one.schema) {
-                let left = try device.database.read(at: .read) { Set(try $0.state.leftColumns(of: one.schema)) }
+                let left = try device.database.read(at: .read) { try $0.state.leftColumns(of: one.schema) }
                 let names = one.newColumns.filter { name in
-                    if unknown[one.schema.name]?.contains(name) == true { return true }
-                    return device.settings.role.publishes && !left.contains(name) && !one.unfillableColumns.contains(name)
+                    if unknown[one.schema.name]?.contains(name.exact) == true { return true }
+                    return device.settings.role.publishes && !left.contains(name.exact) && !one.unfillableColumns.contains(name.exact)
                 }.prefix(one.schema.freeColumns)
                 if !names.isEmpty { wanted.append((one, Array(names))) }
-                if device.settings.role.publishes { waiting += notices(on: one, leaving: left.union(names)) }
+                if device.settings.role.publishes { waiting += notices(on: one, leaving: left.union(names.map(\.exact))) }
             }
         }
         guard !wanted.isEmpty else {
@@ -80,9 +80,9 @@ struct SchemaUpdate {
     }
 
     /// Says which new columns wait for somebody to take them over: earlier versions have no values of them, and a row cannot be without.
-    private func notices(on one: TableDifferences, leaving left: Set<String>) -> [String] {
-        one.newColumns.filter { !left.contains($0) }.compactMap { column in
-            if !one.unfillableColumns.contains(column) { return Self.tooMany(column, in: one.schema) }
+    private func notices(on one: TableDifferences, leaving left: Set<ExactText>) -> [String] {
+        one.newColumns.filter { !left.contains($0.exact) }.compactMap { column in
+            if !one.unfillableColumns.contains(column.exact) { return Self.tooMany(column, in: one.schema) }
             return "\(one.schema.name): the new column \(column) does not travel, because it is NOT NULL and has no default; to let it travel: "
                 + "snapsync describe --update --db \(device.database.path.shellWord)"
         }
@@ -127,14 +127,14 @@ struct SchemaUpdate {
         }
     }
 
-    /// Returns the types of the zone's columns, by dataset name and by the column's name in lower case.
-    private func zoneKinds(of schemas: [DatasetSchema]) async throws -> [String: [String: ColumnKind]] {
+    /// Returns the types of the zone's columns, by dataset name and by the column's folded name.
+    private func zoneKinds(of schemas: [DatasetSchema]) async throws -> [String: [ExactText: ColumnKind]] {
         guard !schemas.isEmpty else { return [:] }
         let descriptions = try await zoneState()?.descriptions ?? []
         return Dictionary(
             uniqueKeysWithValues: schemas.map { schema in
                 let columns = descriptions.first { $0.schema.name == schema.name }?.schema.columns ?? []
-                return (schema.name, Dictionary(columns.map { ($0.column.asciiLowercased, $0.kind) }, uniquingKeysWith: { first, _ in first }))
+                return (schema.name, Dictionary(columns.map { ($0.column.folded, $0.kind) }, uniquingKeysWith: { first, _ in first }))
             })
     }
 
@@ -175,15 +175,15 @@ struct SchemaUpdate {
             }
             // Before its first import, a device already describes the zone's present columns.
             if isFirst { continue }
-            let names = Set(zone.schema.columns.map(\.name))
+            let names = Set(zone.schema.columns.map(\.name.exact))
             let (missing, removed, source) = try device.database.read(at: .read) {
-                (try $0.state.missingColumns(of: schema), try $0.state.removedColumns(of: schema), try $0.settings.descriptionSource())
+                (Set(try $0.state.missingColumns(of: schema).map(\.exact)), try $0.state.removedColumns(of: schema), try $0.settings.descriptionSource())
             }
-            let back = removed.filter(names.contains)
+            let back = removed.intersection(names)
             if !back.isEmpty {
-                try device.database.write(at: .open) { try $0.state.setRemovedColumns(removed.filter { !names.contains($0) }, of: schema) }
+                try device.database.write(at: .open) { try $0.state.setRemovedColumns(removed.subtracting(names), of: schema) }
             }
-            let gone = schema.columns.filter { !names.contains($0.name) && !missing.contains($0.name) }
+            let gone = schema.columns.filter { !names.contains($0.name.exact) && !missing.contains($0.name.exact) }
             guard !gone.isEmpty, source != .file else { continue }
             let list = gone.map(\.name).joined(separator: ", ")
             guard !device.settings.role.publishes else {
@@ -194,7 +194,9 @@ struct SchemaUpdate {
                         "to take it out here, too (the table keeps its column and values): snapsync describe --update --db \(device.database.path.shellWord)"
                 )
             }
-            guard let after = try? schema.with(columns: schema.columns.filter { names.contains($0.name) || missing.contains($0.name) }) else { continue }
+            guard let after = try? schema.with(columns: schema.columns.filter { names.contains($0.name.exact) || missing.contains($0.name.exact) }) else {
+                continue
+            }
             try device.database.write(at: .open) { transaction in
                 try transaction.transition.take(schema, as: after, publishes: false)
                 outcome.device.settings.replace(after)

@@ -58,13 +58,13 @@ public struct DatasetFileDocument: Sendable, Encodable {
 
 extension DescribeReport {
     init(_ found: DatabaseDescription, database: String) {
-        let stamps = Dictionary(found.timestamps.map { ($0.table, $0) }, uniquingKeysWith: { first, _ in first })
+        let stamps = Dictionary(found.timestamps.map { ($0.table.exact, $0) }, uniquingKeysWith: { first, _ in first })
         self.init(
             database: database, file: DatasetFileDocument(found.datasets),
             tables: found.datasets.map {
                 Table(
-                    table: $0.table, dataset: $0.name, timestamp: stamps[$0.table]?.column, timestampUnit: $0.timestampUnit?.rawValue,
-                    otherTimestamps: stamps[$0.table]?.others ?? [])
+                    table: $0.table, dataset: $0.name, timestamp: stamps[$0.table.exact]?.column, timestampUnit: $0.timestampUnit?.rawValue,
+                    otherTimestamps: stamps[$0.table.exact]?.others ?? [])
             },
             unfit: found.unfit.map { UnfitTable(table: $0.table, reasons: $0.reasons) },
             leftOut: found.leftOut.map { LeftOut(table: $0.table, column: $0.column, reason: $0.reason) }, notes: found.notes)

@@ -55,7 +55,7 @@ struct DatasetChoice {
         }
         if let found = try await ZoneDescriptions(zone, in: cloud) { return found }
         let hasBuiltIn = try database.read(at: .open) { transaction in
-            Set(try transaction.describer.applicationTables().map(\.asciiLowercased)).isSuperset(of: DatasetSchema.builtIn.map { $0.table.asciiLowercased })
+            Set(try transaction.describer.applicationTables().map(\.folded)).isSuperset(of: DatasetSchema.builtIn.map { $0.table.folded })
         }
         guard !request.role.publishes, !hasBuiltIn else { return nil }
         let creator = try await cloud.at(.open).zone(zone).creator
@@ -68,11 +68,11 @@ struct DatasetChoice {
     private static func refuseAssuming(_ request: SetupRequest, _ database: LocalDatabase) throws {
         guard !request.assumesBuiltIn else { return }
         let tables = try database.read(at: .open) { try $0.describer.applicationTables() }
-        let builtIn = Set(DatasetSchema.builtIn.map { $0.table.asciiLowercased }), own = Set(tables.map(\.asciiLowercased))
+        let builtIn = Set(DatasetSchema.builtIn.map { $0.table.folded }), own = Set(tables.map(\.folded))
         guard !own.isEmpty, !own.isSuperset(of: builtIn), !(request.createsTables && own.isSubset(of: builtIn)) else { return }
         throw SyncError(
             .refused, step: .open, at: request.database,
-            "no option says which of its tables to sync, and the built-in ones (\(builtIn.sorted().joined(separator: " and "))) are not there",
+            "no option says which of its tables to sync, and the built-in ones (\(builtIn.map(\.text).sorted().joined(separator: " and "))) are not there",
             hint: "add --tables all; snapsync describe --db \(request.database.shellWord) shows what is synced then")
     }
 

@@ -1,6 +1,7 @@
 import LocalStore
 import SnapshotModel
 import SnapshotVersions
+import StrictText
 
 /// The tables in which readers may insert, change and delete rows, by messages to a publisher.
 ///
@@ -22,10 +23,10 @@ extension ReaderEdits {
         case .none: isChosen = { _ in false }
         case .all: isChosen = { !$0.takesBuiltInMessages }
         case .tables(let names):
-            let wanted = Set(names.map(\.asciiLowercased))
-            isChosen = { wanted.contains($0.name.asciiLowercased) || wanted.contains($0.table.asciiLowercased) }
-            let known = Set(datasets.flatMap { [$0.name.asciiLowercased, $0.table.asciiLowercased] })
-            let unknown = names.filter { !known.contains($0.asciiLowercased) }
+            let wanted = Set(names.map(\.folded))
+            isChosen = { wanted.contains($0.name.folded) || wanted.contains($0.table.folded) }
+            let known = Set(datasets.flatMap { [$0.name.folded, $0.table.folded] })
+            let unknown = names.filter { !known.contains($0.folded) }
             guard unknown.isEmpty else {
                 throw SyncError(
                     .refused, step: .open, at: path, "no table that travels is named \(unknown.joined(separator: ", "))",

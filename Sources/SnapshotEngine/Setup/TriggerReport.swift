@@ -18,12 +18,12 @@ public struct TriggerReport: Sendable, Encodable, Hashable {
     public let failure: String?
 
     package init(_ trigger: TriggerSurvey.Trigger, datasets: [DatasetSchema]) {
-        let own = Set(datasets.map { $0.table.asciiLowercased })
+        let own = Set(datasets.map { $0.table.folded })
         name = trigger.name
         dataset = trigger.dataset
         table = trigger.table
         writes = trigger.writes
-        ignored = trigger.writes.filter { own.contains($0.asciiLowercased) }
+        ignored = trigger.writes.filter { own.contains($0.folded) }
         failure = trigger.failure
         runs = trigger.failure == nil && datasets.first { $0.name == trigger.dataset }?.triggers != .off
     }
@@ -32,7 +32,7 @@ public struct TriggerReport: Sendable, Encodable, Hashable {
     package static func summary(_ triggers: [TriggerReport]) -> [String] {
         func said(_ chosen: [TriggerReport], _ what: String) -> [String] {
             guard !chosen.isEmpty else { return [] }
-            let tables = chosen.reduce(into: [String]()) { if !$0.contains($1.table) { $0.append($1.table) } }.joined(separator: ", ")
+            let tables = chosen.reduce(into: [String]()) { if !$0.map(\.exact).contains($1.table.exact) { $0.append($1.table) } }.joined(separator: ", ")
             return ["\(Format.count(chosen.count, "trigger")) of \(tables): \(what)"]
         }
         let failing = triggers.filter { $0.failure != nil }, able = triggers.filter { $0.failure == nil }

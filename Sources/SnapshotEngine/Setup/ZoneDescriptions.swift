@@ -2,6 +2,7 @@ package import CloudStore
 package import LocalStore
 package import SnapshotModel
 import SnapshotVersions
+import StrictText
 
 /// The zone's descriptions of its datasets, for a device that joins without a dataset file.
 package struct ZoneDescriptions {
@@ -38,7 +39,7 @@ package struct ZoneDescriptions {
         guard !datasets.isEmpty else {
             throw SyncError(.nothingThere, step: .open, at: "zone \(zone)", "it has no dataset", hint: "sync on a device that publishes")
         }
-        for (what, names) in [("name", datasets.map { $0.name.asciiLowercased }), ("table", datasets.map { $0.table.asciiLowercased })]
+        for (what, names) in [("name", datasets.map { $0.name.folded }), ("table", datasets.map { $0.table.folded })]
         where Set(names).count != names.count {
             throw DescriptionError("two datasets have one \(what)").refusal(at: "zone \(zone)")
         }

@@ -78,7 +78,7 @@ struct ZoneTurner {
     private var names: [String] {
         if let name = request.zone { return [name] }
         let present = context.zone.name, signed = "-signed"
-        let base = String((present.hasSuffix(signed) ? String(present.dropLast(signed.count)) : present).prefix(50)) + "-" + kind
+        let base = String((present.exact.hasSuffix(signed) ? String(present.dropLast(signed.count)) : present).prefix(50)) + "-" + kind
         return [base] + (2...9).map { "\(base)-\($0)" }
     }
 

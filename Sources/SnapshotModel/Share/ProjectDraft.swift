@@ -1,3 +1,5 @@
+import StrictText
+
 /// A project and its items as the owner publishes them.
 ///
 /// As JSON it is the file that `snapsync share publish --file` reads, in which unknown keys are refused:
@@ -53,7 +55,7 @@ extension ProjectDraft: Codable {
     }
 
     public init(from decoder: any Decoder) throws {
-        try AnyKey.refuseUnknown(in: decoder, known: Set(CodingKeys.allCases.map(\.rawValue)))
+        try AnyKey.refuseUnknown(in: decoder, known: Set(CodingKeys.allCases.map(\.rawValue.exact)))
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
             id: try container.decode(String.self, forKey: .id), title: try container.decode(String.self, forKey: .title),
@@ -69,7 +71,7 @@ extension SharedItem: Codable {
     }
 
     public init(from decoder: any Decoder) throws {
-        try AnyKey.refuseUnknown(in: decoder, known: Set(CodingKeys.allCases.map(\.rawValue)))
+        try AnyKey.refuseUnknown(in: decoder, known: Set(CodingKeys.allCases.map(\.rawValue.exact)))
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
             id: try container.decode(String.self, forKey: .id), title: try container.decode(String.self, forKey: .title),

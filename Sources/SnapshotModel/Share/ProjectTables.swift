@@ -1,3 +1,5 @@
+import StrictText
+
 /// Which tables and columns of a database contain projects and their items.
 ///
 ///     var tables = ProjectTables(projects: "project", items: "task")
@@ -14,7 +16,7 @@ public struct ProjectTables: Hashable, Sendable {
 
         /// The default name of the column; nil if a foreign key tells the column.
         package var defaultColumn: String? {
-            self == .itemProject ? nil : rawValue.split(separator: ".").last.map(String.init)
+            self == .itemProject ? nil : rawValue.exact.split(separator: ".").last
         }
 
         /// Whether a table may lack such a column.

@@ -26,7 +26,8 @@ final class DifferenceCounter {
         let shown = hasValues ? differing : []
         func values(_ all: [OwnedValue]?) -> [String: OwnedValue]? {
             guard hasValues, let all else { return nil }
-            return Dictionary(uniqueKeysWithValues: shown.map { (schema.columns[$0].name, all[$0]) })
+            // JSON's encoder has one member for names that are canonically equal.
+            return Dictionary(shown.map { (schema.columns[$0].name, all[$0]) }, uniquingKeysWith: { first, _ in first })
         }
         try give(
             EntityDifference(

@@ -45,7 +45,7 @@ enum DatabaseChecks {
             "make a copy of the file, then: sqlite3 \(database.path.shellWord) .recover | sqlite3 NEW, and compare it with the cloud: snapsync verify --local"
         switch database.damage {
         case nil: return []
-        case .failure(let error) where ["no such function", "unknown function", "no such collation"].contains(where: error.reason.contains):
+        case .failure(let error) where ["no such function", "unknown function", "no such collation"].contains(where: error.reason.exact.contains):
             return [
                 .notice(
                     "database", "\(error.place): \(error.reason)", means: "SQLite cannot look the database through without the application; syncs need not",

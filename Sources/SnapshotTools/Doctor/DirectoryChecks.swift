@@ -134,7 +134,7 @@ enum DirectoryChecks {
         }
         // Commit files that lost their number are reported as forks instead.
         let forks = Set(((try? zone?.forks.get()) ?? []).compactMap(\.file))
-        let files = all.filter { file in !forks.contains { file.path.hasSuffix("/commits/\($0)") } }
+        let files = all.filter { file in !forks.contains { file.path.exact.hasSuffix("/commits/\($0)") } }
         guard !files.isEmpty else { return [.ok("foreignFiles", "no file is there that is not the cloud's")] }
         func named(_ kind: ForeignFile.Kind) -> [String] { files.filter { $0.kind == kind }.map(\.path) }
         var findings: [DoctorReport.Finding] = []

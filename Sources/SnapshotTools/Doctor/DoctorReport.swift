@@ -1,4 +1,5 @@
 public import SnapshotVersions
+import StrictText
 
 /// The findings of `doctor` about a database and its cloud, or a cloud alone, each with its meaning and remedy.
 public struct DoctorReport: Sendable, Encodable {
@@ -81,7 +82,7 @@ extension DoctorReport.Finding {
 
     /// The error's hint as a remedy. A hint to run `snapsync doctor` is replaced, because the user is running it.
     static func remedy(_ hint: String?) -> String? {
-        guard let hint, hint.contains("snapsync doctor") else { return hint }
+        guard let hint, hint.exact.contains("snapsync doctor") else { return hint }
         return "bring the file back from a copy of the directory; snapsync verify --all names all that is damaged"
     }
 }

@@ -143,7 +143,7 @@ enum SyncChecks {
         return .warning(
             "lastRun", .tryAgainLater, "the last run failed, at \(time) UTC: \(failure.place): \(failure.reason)",
             means: "nothing was changed by it; if the reason is still there, it is among these findings",
-            do: failure.hint.flatMap { $0.contains("snapsync doctor") ? nil : $0 } ?? "run: snapsync sync \(place)")
+            do: failure.hint.flatMap { $0.exact.contains("snapsync doctor") ? nil : $0 } ?? "run: snapsync sync \(place)")
     }
 
     private static func conflicts(_ status: StatusReport, at place: String) -> [DoctorReport.Finding] {

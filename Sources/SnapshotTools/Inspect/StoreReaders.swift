@@ -1,4 +1,5 @@
 import SnapshotEngine
+import StrictText
 
 /// Where others than the zone's devices can read the files of a cloud: in a bucket, or in the copies of a folder that a tool replicates.
 struct StoreReaders: Sendable {
@@ -27,6 +28,7 @@ struct StoreReaders: Sendable {
         let isBucket = CloudLocation.isBucket(cloud)
         // A backend that an application passes has a name, not a path.
         self.init(
-            isBucket: isBucket, tool: !isBucket && cloud.hasPrefix("/") ? ReplicatedFolder.tool(of: cloud)?.name : nil, isSaidReplicated: isSaidReplicated)
+            isBucket: isBucket, tool: !isBucket && cloud.exact.hasPrefix("/") ? ReplicatedFolder.tool(of: cloud)?.name : nil, isSaidReplicated: isSaidReplicated
+        )
     }
 }

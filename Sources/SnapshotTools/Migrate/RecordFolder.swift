@@ -34,7 +34,7 @@ struct RecordFolder: Sendable {
 
     private func names(in folder: String) throws -> [String] {
         do {
-            return try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix(".") }.sorted {
+            return try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.exact.hasPrefix(".") }.sorted {
                 $0.utf8.lexicographicallyPrecedes($1.utf8)
             }
         } catch {
@@ -46,7 +46,7 @@ struct RecordFolder: Sendable {
     }
 
     private func take(_ file: String, folder: String?, into contents: inout Contents) {
-        guard file.lowercased().hasSuffix(".json") else {
+        guard file.folded.hasSuffix(".json") else {
             contents.others.append(file)
             return
         }
@@ -87,7 +87,7 @@ struct RecordFolder: Sendable {
     /// The dataset that a folder or a record type names. If both name one, they must agree.
     private func schema(type: String?, folder: String?) throws -> DatasetSchema {
         let named = try [type, folder].compactMap { $0 }.map { name in
-            guard let schema = schemas.first(where: { Self.names($0).contains(name.lowercased()) }) else {
+            guard let schema = schemas.first(where: { Self.names($0).contains(name.folded) }) else {
                 throw BadRecord(reason: "no dataset is called \(name.debugDescription); there are \(schemas.map(\.name).joined(separator: ", "))")
             }
             return schema
@@ -97,10 +97,10 @@ struct RecordFolder: Sendable {
         return first
     }
 
-    /// The accepted names of a dataset, in lower case: `buckets`, `bucket`.
-    private static func names(_ schema: DatasetSchema) -> Set<String> {
-        let name = schema.name.lowercased()
-        return name.hasSuffix("s") ? [name, String(name.dropLast())] : [name]
+    /// The accepted names of a dataset, folded: `buckets`, `bucket`.
+    private static func names(_ schema: DatasetSchema) -> Set<ExactText> {
+        let name = schema.name.folded
+        return name.hasSuffix("s") ? [name, String(name.text.dropLast()).exact] : [name]
     }
 
     private static func isFolder(_ path: String) -> Bool {

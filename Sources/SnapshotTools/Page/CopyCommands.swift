@@ -36,7 +36,7 @@ struct CopyCommand: Sendable {
             commands += requests.filter { !$0.isNameTaken }.prefix(requestLimit).map { request in
                 CopyCommand(
                     "Admit \(request.device): it shows the words again and asks whether they are those on the device",
-                    ["member", "approve", request.device.hasPrefix("-") ? nil : request.device, "--db", database])
+                    ["member", "approve", request.device.exact.hasPrefix("-") ? nil : request.device, "--db", database])
             }
         }
         if let status = zone.status, status.conflicts > 0 { commands.append(CopyCommand("See the edits that lost", ["conflicts", "list", "--db", database])) }

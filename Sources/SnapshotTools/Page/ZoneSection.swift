@@ -15,8 +15,8 @@ struct ZoneSection {
 
     /// The display name of a zone: the file name of its database, else its cloud, followed by the zone's name if that is not the standard one.
     static func name(of zone: ZoneOverview) -> String {
-        let path = zone.database ?? String(zone.cloud.split(separator: "?", maxSplits: 1).first ?? "")
-        let file = path.split(separator: "/").last.map(String.init) ?? path
+        let path = zone.database ?? String(zone.cloud.exact.split(separator: "?", maxSplits: 1).first ?? "")
+        let file = path.exact.split(separator: "/").last ?? path
         return zone.zone == ZoneID.standard.name ? file : "\(file), \(zone.zone)"
     }
 
@@ -155,7 +155,7 @@ extension ZoneOverview {
     var isSealed: Bool { (try? details.facts?.state.get())?.records.contains(where: \.isSealed) == true }
 
     /// The display name of a record's dataset. Without a dataset file it can only be guessed from the usual record name.
-    static func dataset(_ record: String) -> String { record.hasSuffix("_data") ? String(record.dropLast(5)) : record }
+    static func dataset(_ record: String) -> String { record.exact.hasSuffix("_data") ? String(record.dropLast(5)) : record }
 }
 
 extension HTML {

@@ -41,7 +41,7 @@ struct DatasetRestorer: Sendable {
         }
         let rows = transaction.rows.ranges(of: schema)
         // Columns that were removed here on purpose are allowed to be unknown; their values remain in the older versions.
-        let dropped = Set(try SyncError.at(.read) { try transaction.state.removedColumns(of: schema) })
+        let dropped = try SyncError.at(.read) { try transaction.state.removedColumns(of: schema) }
         try version.compare(runs, with: rows) { run in
             try refuseUnknown(run, except: dropped)
             add(run, to: &found)
@@ -79,12 +79,12 @@ struct DatasetRestorer: Sendable {
         }
     }
 
-    private func refuseUnknown(_ run: DatasetVersion.Comparison, except dropped: Set<String>) throws {
-        let unknown = run.unknownFields.subtracting(dropped)
+    private func refuseUnknown(_ run: DatasetVersion.Comparison, except dropped: Set<ExactText>) throws {
+        let unknown = run.unknownFields.filter { !dropped.contains($0.exact) }
         guard unknown.isEmpty else {
             throw SyncError(
                 .refused, step: .decode, at: version.place,
-                "its entities have fields that this device does not know (\(unknown.sorted().joined(separator: ", ")))",
+                "its entities have fields that this device does not know (\(unknown.sorted { $0.exact < $1.exact }.joined(separator: ", ")))",
                 hint: "update the dataset file or snapsync on this device; nothing was changed")
         }
     }

@@ -73,7 +73,7 @@ extension UndoPoint {
     /// The name of restoring this state: an undo, then alternately a redo and an undo of the same operation.
     fileprivate var actOfUndoing: String {
         let undo = "undo of the ", redo = "redo of the "
-        if act.hasPrefix(undo) { return redo + act.dropFirst(undo.count) }
-        return undo + (act.hasPrefix(redo) ? String(act.dropFirst(redo.count)) : act)
+        if act.exact.hasPrefix(undo) { return redo + act.dropFirst(undo.count) }
+        return undo + (act.exact.hasPrefix(redo) ? String(act.dropFirst(redo.count)) : act)
     }
 }

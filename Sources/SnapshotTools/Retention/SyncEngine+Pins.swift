@@ -27,7 +27,7 @@ extension SyncEngine {
             if device.settings.role.publishes { _ = try await VersionFinder(cloud: device.cloud, zone: device.zone, token: nil).state(of: version) }
             var changed = false
             let token = try await MetadataPublisher(device: device).publish { state in
-                if let pin = state.pins.first(where: { $0.version == version }), pin.name == name { return MetadataPublisher.Changes() }
+                if let pin = state.pins.first(where: { $0.version == version }), pin.name?.exact == name?.exact { return MetadataPublisher.Changes() }
                 changed = true
                 return MetadataPublisher.Changes(saving: [try await device.makePin(of: version, name: name).record])
             }

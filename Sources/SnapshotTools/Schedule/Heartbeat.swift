@@ -1,5 +1,6 @@
 import Foundation
 import ObjectCloud
+import StrictText
 
 /// An HTTP request to a monitoring service after each successful sync. The service raises an alarm when the requests stop.
 ///
@@ -15,10 +16,10 @@ package struct Heartbeat: Sendable {
     /// - Returns: nil if the text is no `http` or `https` URL of printable ASCII.
     package init?(_ text: String) {
         guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let end = text.range(of: "://") else { return nil }
-        let scheme = text[..<end.lowerBound].lowercased()
+        let scheme = String(text[..<end.lowerBound]).folded.text
         let authority = text[end.upperBound...].prefix { !"/?#".contains($0) }
-        let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
-        guard ["http", "https"].contains(scheme), !host.isEmpty, !host.hasPrefix(":") else { return nil }
+        let host = authority.exact.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+        guard ["http", "https"].contains(scheme), !host.isEmpty, !host.exact.hasPrefix(":") else { return nil }
         (url, place) = (text, "\(scheme)://\(host)")
     }
 

@@ -23,7 +23,7 @@ struct SchedulePlan: Sendable {
     func report(for scheduler: Scheduler) throws -> ScheduleReport {
         for path in [program, database] + options + (restoreCheck ?? []) where path.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) {
             throw SyncError(
-                .refused, at: path == program || path == database ? path : "an option",
+                .refused, at: [program, database].map(\.exact).contains(path.exact) ? path : "an option",
                 "a text with control characters fits into no \(scheduler == .cron ? "crontab" : "unit file")",
                 hint: "call it by another path, a symbolic link for instance")
         }
@@ -47,7 +47,7 @@ struct SchedulePlan: Sendable {
     private func checkLine(_ options: [String]) -> String { line(at: CronTime(weeklyBySeed: seed), Self.check, options) }
 
     private func line(at time: CronTime, _ command: String, _ options: [String]) -> String {
-        let words = ([program] + command.split(separator: " ").map(String.init) + ["--db", database] + options).map(\.shellWord)
+        let words = ([program] + command.exact.split(separator: " ") + ["--db", database] + options).map(\.shellWord)
         // Cron treats an unescaped percent sign as a line feed, even in quotes.
         return "\(time.fields) \((time.pause > 0 ? "sleep \(time.pause); " : "") + words.joined(separator: " "))"
             .escaping { $0 == UInt8(ascii: "%") ? "\\%" : nil }

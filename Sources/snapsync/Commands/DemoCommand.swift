@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import SnapshotSync
+import StrictText
 
 /// `snapsync demo`: shows the main use, step by step, with sample data.
 struct DemoCommand: AsyncParsableCommand {
@@ -74,7 +75,7 @@ private struct DemoSession {
     private func title(_ text: String) throws { try StandardStream.output.write("\n\(text)\n") }
 
     private func snapsync(_ arguments: String) throws {
-        try start("snapsync \(arguments)", "/proc/self/exe", arguments.split(separator: " ").map(String.init))
+        try start("snapsync \(arguments)", "/proc/self/exe", arguments.exact.split(separator: " "))
     }
 
     private func shell(_ command: String) throws {

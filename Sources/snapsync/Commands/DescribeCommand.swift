@@ -54,7 +54,7 @@ struct DescribeCommand: AsyncParsableCommand {
         let path = try database.path()
         try await output.printer.work("describe") { _ in
             if update {
-                let names = remove.flatMap { (list: String) in list.split(separator: ",").map(String.init) }
+                let names = remove.flatMap { (list: String) in list.exact.split(separator: ",") }
                 let report = try await SyncEngine.ofCommand(database: path).updateDescriptions(
                     DescriptionUpdateRequest(
                         tables: tables.isGiven ? tables.choice() : nil, removed: names, creates: create, readerEdits: readers.choice,
@@ -95,10 +95,10 @@ extension DescribeReport {
             return (table.table, "\(table.timestamp ?? "none")\(table.timestampUnit.map { " (\($0))" } ?? "")\(others)")
         }
         // Many tables often have a timestamp column of the same name, so list those in one line.
-        let common = Dictionary(grouping: found, by: \.what).filter { $0.value.count > 3 }
+        let common = Dictionary(grouping: found, by: \.what.exact).filter { $0.value.count > 3 }
         return found.compactMap { one in
-            guard let alike = common[one.what] else { return "timestamp of \(one.table): \(one.what)" }
-            return one.table == alike[0].table ? "timestamp of \(alike.map(\.table).joined(separator: ", ")): \(one.what)" : nil
+            guard let alike = common[one.what.exact] else { return "timestamp of \(one.table): \(one.what)" }
+            return one.table.exact == alike[0].table.exact ? "timestamp of \(alike.map(\.table).joined(separator: ", ")): \(one.what)" : nil
         }
     }
 }

@@ -62,7 +62,8 @@ extension MessagesReport {
         lines.append("told by this device")
         lines += told.map { one in
             // For a built-in dataset, the message type already names the dataset.
-            let what = [one.type ?? one.dataset, one.type?.hasPrefix("row") == true ? one.dataset : nil, one.entityId].compactMap(\.self).joined(separator: " ")
+            let what = [one.type ?? one.dataset, one.type?.exact.hasPrefix("row") == true ? one.dataset : nil, one.entityId].compactMap(\.self).joined(
+                separator: " ")
             return "  \(one.state): \(what)" + (one.timestamp.map { " of \($0)" } ?? "") + (one.reason.map { ": \($0)" } ?? "")
                 + (one.isMissing ? ": its file is not in the mailbox as it was sent; the next sync puts it back" : "")
         }
@@ -72,7 +73,7 @@ extension MessagesReport {
 
 extension MessagesReport.Waiting {
     /// The dataset, unless the message type already names it.
-    fileprivate var name: String { type.hasPrefix("row") ? dataset.map { " \($0)" } ?? "" : "" }
+    fileprivate var name: String { type.exact.hasPrefix("row") ? dataset.map { " \($0)" } ?? "" : "" }
 }
 
 extension SendReport {

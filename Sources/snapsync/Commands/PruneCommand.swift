@@ -80,7 +80,7 @@ struct PruneCommand: AsyncParsableCommand {
 
     /// The number of files in each folder.
     private func folders(_ files: [String]) -> [String] {
-        let counts = Dictionary(grouping: files) { $0.split(separator: "/").dropLast().joined(separator: "/") }.mapValues(\.count)
+        let counts = Dictionary(grouping: files) { $0.exact.split(separator: "/").dropLast().joined(separator: "/") }.mapValues(\.count)
         return counts.sorted { $0.key < $1.key }.map { "  \($0.key): \(Format.count($0.value, "file"))" } + (counts.isEmpty ? [] : ["  (--all names them)"])
     }
 

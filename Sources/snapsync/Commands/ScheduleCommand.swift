@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import SnapshotSync
+import StrictText
 
 /// `snapsync schedule`: prints what to install so that a sync runs at an interval.
 struct ScheduleCommand: AsyncParsableCommand {
@@ -61,8 +62,8 @@ struct ScheduleCommand: AsyncParsableCommand {
                 every: every?.duration, with: cron ? .cron : .systemd, program: program, options: options, restoreCheck: verifyRestore ? onFailure : nil)
             try output.printer.print(
                 report,
-                (report.crontab.map { $0.split(separator: "\n").map(String.init) } ?? [])
-                    + (report.units ?? []).flatMap { $0.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) })
+                (report.crontab.map { $0.exact.split(separator: "\n") } ?? [])
+                    + (report.units ?? []).flatMap { $0.text.exact.split(separator: "\n", omittingEmptySubsequences: false) })
         }
     }
 }

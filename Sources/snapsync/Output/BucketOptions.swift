@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import StrictText
 
 /// The options that describe the server of a bucket. `init` stores them in the cloud's location, so later commands do not need them.
 struct BucketOptions: ParsableArguments {
@@ -24,11 +25,11 @@ struct BucketOptions: ParsableArguments {
         if let caFile { pairs.append(("ca", URL(fileURLWithPath: caFile).standardizedFileURL.path)) }
         if allowHttp { pairs.append(("http", "allow")) }
         guard !pairs.isEmpty else { return cloud }
-        guard cloud.hasPrefix("s3://") else {
+        guard cloud.exact.hasPrefix("s3://") else {
             throw ValidationError("--endpoint, --region, --ca-file and --allow-http are for a bucket: --cloud s3://BUCKET/PREFIX.")
         }
         let unreserved = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~:/[]"))
         let text = pairs.map { "\($0.0)=\($0.1.addingPercentEncoding(withAllowedCharacters: unreserved) ?? $0.1)" }.joined(separator: "&")
-        return cloud + (cloud.contains("?") ? "&" : "?") + text
+        return cloud + (cloud.exact.contains("?") ? "&" : "?") + text
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SnapshotSync
+import StrictText
 
 /// Shell completions for arguments: names and numbers that the database or its cloud contains.
 ///
@@ -41,16 +42,17 @@ enum Completions {
 
     /// Whether a shell would use the name unchanged.
     static func isPlain(_ name: String) -> Bool {
-        name.unicodeScalars.allSatisfy { $0.properties.isAlphabetic || ("0"..."9").contains($0) || "-_.".unicodeScalars.contains($0) } && !name.hasPrefix("-")
+        name.unicodeScalars.allSatisfy { $0.properties.isAlphabetic || ("0"..."9").contains($0) || "-_.".unicodeScalars.contains($0) }
+            && !name.exact.hasPrefix("-")
     }
 
     /// The options in `words` that say where to look. The shell passes them unexpanded, so `~/` is expanded here.
     private static func places(in words: [String]) -> [String] {
         words.indices.flatMap { index -> [String] in
-            let parts = words[index].split(separator: "=", maxSplits: 1).map(String.init)
+            let parts = words[index].exact.split(separator: "=", maxSplits: 1)
             guard let name = parts.first, ["--db", "--cloud", "--zone"].contains(name) else { return [] }
             guard let value = parts.count == 2 ? parts[1] : words.dropFirst(index + 1).first, !value.isEmpty else { return [] }
-            guard value.hasPrefix("~/"), let home = DatabaseOptions.environment("HOME") else { return [name, value] }
+            guard value.exact.hasPrefix("~/"), let home = DatabaseOptions.environment("HOME") else { return [name, value] }
             return [name, home + value.dropFirst(1)]
         }
     }

@@ -10,23 +10,24 @@ struct TableNames {
     init(_ lists: [String]) {
         var quoted = false
         for list in lists {
-            var name = "", isQuoted = false, wasQuoted = false
+            var name = String.UnicodeScalarView(), isQuoted = false, wasQuoted = false
             func end() {
-                let text = wasQuoted ? name : String(name.drop { $0 == " " })
+                let text = String(wasQuoted ? name : String.UnicodeScalarView(name.drop { $0 == " " }))
                 if wasQuoted || !text.isEmpty { names.append(text) }
                 quoted = quoted || wasQuoted
-                (name, wasQuoted) = ("", false)
+                (name, wasQuoted) = (.init(), false)
             }
-            var rest = list[...]
-            while let character = rest.popFirst() {
-                switch character {
+            // By scalars: a mark that combines with a quotation mark or comma takes nothing from it.
+            var rest = list.unicodeScalars[...]
+            while let scalar = rest.popFirst() {
+                switch scalar {
                 case "\"" where isQuoted && rest.first == "\"":
                     name.append("\"")
                     rest.removeFirst()
                 case "\"" where isQuoted: isQuoted = false
-                case "\"" where name.allSatisfy { $0 == " " } && !wasQuoted: (name, isQuoted, wasQuoted) = ("", true, true)
+                case "\"" where name.allSatisfy { $0 == " " } && !wasQuoted: (name, isQuoted, wasQuoted) = (.init(), true, true)
                 case "," where !isQuoted: end()
-                default: name.append(character)
+                default: name.append(scalar)
                 }
             }
             end()

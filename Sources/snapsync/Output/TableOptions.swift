@@ -40,7 +40,7 @@ struct TableOptions: ParsableArguments {
 
     // Split at the last `=`: a table's name may contain one, a column's name rarely does.
     private static func parts(_ text: String) -> (table: String, column: String)? {
-        guard let sign = text.lastIndex(of: "="), sign != text.startIndex, text.index(after: sign) != text.endIndex else { return nil }
-        return (String(text[..<sign]), String(text[text.index(after: sign)...]))
+        guard let sign = text.utf8.lastIndex(of: UInt8(ascii: "=")), sign != text.startIndex, text.utf8.index(after: sign) != text.endIndex else { return nil }
+        return (String(text[..<sign]), String(text[text.utf8.index(after: sign)...]))
     }
 }

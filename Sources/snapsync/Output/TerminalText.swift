@@ -66,7 +66,7 @@ struct TerminalText {
         let indent = String(line.prefix { $0 == " " }), hanging = indent + "    "
         guard width >= hanging.count + leastRoom else { return [line] }
         var rows: [String] = [], row = indent, isEmpty = true
-        for word in line.dropFirst(indent.count).split(separator: " ", omittingEmptySubsequences: false) {
+        for word in line.dropFirst(indent.count).exact.split(separator: " ", omittingEmptySubsequences: false) {
             if isEmpty {
                 row += word
                 isEmpty = word.isEmpty

@@ -1,4 +1,5 @@
 import ArgumentParser
+import StrictText
 
 /// A time span on the command line: a whole number and `ms`, `s`, `m`, `h`, `d` or `w`.
 struct TimeSpan: ExpressibleByArgument, CustomStringConvertible {
@@ -12,7 +13,7 @@ struct TimeSpan: ExpressibleByArgument, CustomStringConvertible {
 
     init?(argument: String) {
         let units: [(String, Int64)] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000)]
-        guard let (unit, factor) = units.first(where: { argument.hasSuffix($0.0) }), let count = Int64(argument.dropLast(unit.count)),
+        guard let (unit, factor) = units.first(where: { argument.exact.hasSuffix($0.0) }), let count = Int64(argument.dropLast(unit.count)),
             (0...Self.most).contains(count)
         else { return nil }
         duration = .milliseconds(count * factor)
@@ -32,7 +33,7 @@ struct ByteCount: ExpressibleByArgument, CustomStringConvertible {
 
     init?(argument: String) {
         let units: [(String, Int)] = [("kB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("B", 1)]
-        let (unit, factor) = units.first { argument.hasSuffix($0.0) } ?? ("", 1)
+        let (unit, factor) = units.first { argument.exact.hasSuffix($0.0) } ?? ("", 1)
         guard let count = Int(argument.dropLast(unit.count)), count > 0, count <= 1_000_000_000_000 / factor else { return nil }
         value = count * factor
     }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import SnapshotSync
+import StrictText
 
 /// `snapsync share comment`: posts a comment on a shared project.
 struct ShareCommentCommand: AsyncParsableCommand {
@@ -35,7 +36,7 @@ struct ShareCommentCommand: AsyncParsableCommand {
             let typed = String(decoding: try FileHandle.standardInput.readToEnd() ?? Data(), as: UTF8.self)
             do {
                 // The final line feed of a file is not part of the comment.
-                try await post(typed.hasSuffix("\n") ? String(typed.dropLast()) : typed)
+                try await post(typed.exact.hasSuffix("\n") ? String(typed.dropLast()) : typed)
             } catch {
                 try StandardStream.output.write(typed)
                 throw error

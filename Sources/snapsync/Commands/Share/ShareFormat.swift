@@ -11,7 +11,7 @@ enum ShareFormat {
     /// The lines of a user's text, indented; empty if the text is empty.
     static func text(_ text: String, indent: Int = 2) -> [String] {
         guard !text.isEmpty else { return [] }
-        return text.split(separator: "\n", omittingEmptySubsequences: false).map { String(repeating: " ", count: indent) + $0 }
+        return text.exact.split(separator: "\n", omittingEmptySubsequences: false).map { String(repeating: " ", count: indent) + $0 }
     }
 
     static func items(_ count: Int) -> String { Format.count(count, "item") }

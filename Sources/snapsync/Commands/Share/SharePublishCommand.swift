@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import SnapshotModel
 import SnapshotSync
+import StrictText
 
 /// `snapsync share publish`: shares a project with its items.
 struct SharePublishCommand: AsyncParsableCommand {
@@ -83,7 +84,7 @@ struct SharePublishCommand: AsyncParsableCommand {
     private func tables() throws -> ProjectTables {
         var tables = ProjectTables(projects: projectTable ?? "projects", items: itemTable ?? "items")
         for text in column {
-            let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+            let parts = text.exact.split(separator: "=", maxSplits: 1)
             guard parts.count == 2, let field = ProjectTables.Field(rawValue: parts[0]) else {
                 throw ValidationError("--column takes FIELD=COLUMN, with one of \(ProjectTables.Field.allCases.map(\.rawValue).joined(separator: ", ")).")
             }

@@ -1,0 +1,125 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Names, keys and values that are one to Unicode and two to SQLite: composed and decomposed, the letter K and the Kelvin sign.
+@Suite(.runsPrograms) struct LookalikeTests {
+    private static let one = "\u{E9}", other = "e\u{301}", kelvin = "\u{212A}"
+
+    /// Two tables with lookalike names, lookalike columns, a UNIQUE and a CHECK constraint on one of them, a foreign key, and lookalike keys.
+    private static let tables = """
+        CREATE TABLE "\(one)"(id TEXT PRIMARY KEY, "c\(one)" TEXT DEFAULT '\(one)', "c\(other)" TEXT UNIQUE, K TEXT, "\(kelvin)" TEXT, CHECK("c\(other)" <> '\(other)'));
+        CREATE TABLE "\(other)"(id TEXT PRIMARY KEY, v TEXT, p TEXT REFERENCES "\(one)"(id));
+        CREATE TABLE K(id TEXT PRIMARY KEY, v); CREATE TABLE "\(kelvin)"(id TEXT PRIMARY KEY, v);
+        """
+    private static let rows = """
+        INSERT INTO "\(one)" VALUES('\(one)', '1', '2', '3', '4'), ('\(other)', '5', '6', '7', '8');
+        INSERT INTO "\(other)" VALUES('\(one)', 'x', '\(one)'), ('\(other)', 'y', '\(other)');
+        INSERT INTO K VALUES('\(kelvin)', 'kay'); INSERT INTO "\(kelvin)" VALUES('K', 'kelvin');
+        """
+
+    /// Two peers that have all tables.
+    private func peers() throws -> Scene {
+        let scene = try Scene()
+        try scene.database("a.db").run(Self.tables + Self.rows)
+        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create")
+        try scene.succeed("sync --db b.db")
+        return scene
+    }
+
+    /// Every value of all tables, by its bytes.
+    private func bytes(_ scene: Scene, _ database: String) throws -> Data {
+        let queries = [
+            "SELECT hex(id), hex(\"c\(Self.one)\"), hex(\"c\(Self.other)\"), hex(K), hex(\"\(Self.kelvin)\") FROM \"\(Self.one)\" ORDER BY 1",
+            "SELECT hex(id), hex(v), hex(p) FROM \"\(Self.other)\" ORDER BY 1", "SELECT hex(id), hex(v) FROM K",
+            "SELECT hex(id), hex(v) FROM \"\(Self.kelvin)\"",
+        ]
+        return Data(try queries.map { try scene.database(database).run($0) }.joined(separator: "-\n").utf8)
+    }
+
+    private func settle(_ scene: Scene, at location: SourceLocation = #_sourceLocation) throws {
+        for name in ["b", "a", "b"] { try scene.succeed("sync --db \(name).db", at: location) }
+        #expect(try bytes(scene, "a.db") == bytes(scene, "b.db"), sourceLocation: location)
+        for name in ["a", "b"] { try scene.succeed("verify --local --db \(name).db", at: location) }
+    }
+
+    @Test func tablesColumnsAndKeysStayApart() throws {
+        let scene = try peers()
+        try settle(scene)
+        let before = try bytes(scene, "a.db")
+        try scene.database("b.db").run(
+            """
+            UPDATE "\(Self.one)" SET "c\(Self.one)" = '\(Self.other)' WHERE id = '\(Self.one)';
+            UPDATE "\(Self.one)" SET "c\(Self.other)" = 'new' WHERE id = '\(Self.other)';
+            DELETE FROM "\(Self.other)" WHERE id = '\(Self.other)'; UPDATE "\(Self.kelvin)" SET v = 'sign';
+            """)
+        try settle(scene)
+        #expect(try scene.database("a.db").run("SELECT hex(id), v FROM \"\(Self.other)\"") == "C3A9|x\n")
+        #expect(try scene.database("a.db").run("SELECT v FROM K") == "kay\n")
+        try scene.succeed("diff 1 2 --values --db a.db")
+        #expect(try bytes(scene, "a.db") != before)
+        // Both directions: the applied version comes back row by row.
+        try scene.succeed("restore --version 1 --db a.db")
+        try settle(scene)
+        #expect(try bytes(scene, "b.db") == before)
+    }
+
+    @Test func columnsThatAreAddedAndRenamedStayApart() throws {
+        let scene = try peers()
+        try scene.database("a.db").run(
+            """
+            ALTER TABLE "\(Self.one)" ADD COLUMN "n\(Self.one)"; ALTER TABLE "\(Self.one)" ADD COLUMN "n\(Self.other)";
+            UPDATE "\(Self.one)" SET "n\(Self.one)" = 1, "n\(Self.other)" = 2; ALTER TABLE "\(Self.other)" RENAME COLUMN v TO "v\(Self.other)";
+            """)
+        try scene.succeed("describe --update --db a.db")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("describe --update --create --db b.db")
+        try scene.succeed("sync --db b.db")
+        let sql = "SELECT DISTINCT \"n\(Self.one)\", \"n\(Self.other)\" FROM \"\(Self.one)\""
+        #expect(try scene.database("b.db").run(sql) == "1|2\n")
+        // A name that only looks like the old one is another name.
+        try scene.database("a.db").run("ALTER TABLE \"\(Self.one)\" RENAME COLUMN \"n\(Self.one)\" TO \"x\"")
+        try scene.database("a.db").run("ALTER TABLE \"\(Self.one)\" RENAME COLUMN \"n\(Self.other)\" TO \"n\(Self.one)\"")
+        try scene.succeed("describe --update --db a.db")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("sync --db b.db")
+        #expect(try scene.database("b.db").run(sql) == "1|2\n")
+    }
+
+    @Test func anOptionMeansTheTableOfItsBytes() throws {
+        let scene = try Scene()
+        try scene.database("a.db").run(Self.tables + Self.rows)
+        let said = try scene.json("describe --db a.db --tables \(Self.other),K")
+        let tables = try #require(said["tables"] as? [[String: Any]]).compactMap { $0["table"] as? String }
+        #expect(tables.map { Array($0.utf8) } == [Array(Self.other.utf8), Array("K".utf8)])
+        let left = try scene.json("describe --db a.db --tables all --skip \(Self.one),\(Self.kelvin)")
+        let skipped = try #require(left["leftOut"] as? [[String: Any]]).compactMap { $0["table"] as? String }
+        #expect(skipped.map { Array($0.utf8) } == [Array(Self.one.utf8), Array(Self.kelvin.utf8)])
+    }
+
+    @Test func aLosingEditThatLooksTheSameIsInTheJournal() throws {
+        let scene = try peers()
+        try scene.database("a.db").run("UPDATE \"\(Self.other)\" SET v = '\(Self.one)' WHERE id = '\(Self.one)'")
+        try scene.database("b.db").run("UPDATE \"\(Self.other)\" SET v = '\(Self.other)' WHERE id = '\(Self.one)'")
+        for name in ["a", "b", "a"] { _ = try scene.run("sync --quiet --db \(name).db") }
+        let lost = try ["a", "b"].map { try #require(try scene.json("conflicts list --db \($0).db")["conflicts"] as? [Any]).count }
+        #expect(lost.reduce(0, +) == 1)
+        #expect(try bytes(scene, "a.db") == bytes(scene, "b.db"))
+    }
+
+    @Test func pathsThatLookTheSameAreTwo() throws {
+        let scene = try Scene()
+        for (name, value) in [(Self.one, "one"), (Self.other, "other")] {
+            try scene.database("\(name).db").run("CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT); INSERT INTO t VALUES('k', '\(value)')")
+            try scene.succeed("init --db \(name).db --cloud cloud\(name) --role writer --device w --tables all")
+            try scene.succeed("sync --db \(name).db")
+        }
+        for (name, value) in [(Self.one, "one"), (Self.other, "other")] {
+            try scene.succeed("init --db r\(name).db --cloud cloud\(name) --role reader --device r --create")
+            try scene.succeed("sync --db r\(name).db")
+            #expect(try scene.database("r\(name).db").run("SELECT v FROM t") == "\(value)\n")
+        }
+    }
+}
