@@ -49,8 +49,6 @@ public struct FormatError: Error, Sendable, CustomStringConvertible {
     public let hint: String?
     /// Whether the same call may succeed later without any change.
     public let isRetryable: Bool
-    /// The position of the column whose value fits the type `any` but not the column's type; nil for other failures.
-    package internal(set) var misfit: Int?
 
     /// Describes a failure at a place.
     public init(_ code: Code, at place: String, _ reason: String, hint: String? = nil, isRetryable: Bool = false) {

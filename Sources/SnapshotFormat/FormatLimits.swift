@@ -4,8 +4,8 @@ internal import SnapshotModel
 ///
 /// Units: bytes unless the name says otherwise. Source: docs/format.md, "Limits".
 package enum FormatLimits {
-    /// The newest format version; a dataset is written in the oldest one that can describe it (`DatasetSchema.formatVersion`).
-    package static let formatVersion = 2
+    /// The format version.
+    package static let formatVersion = 1
     /// The longest key, in bytes of UTF-8 or of its encoded values.
     package static let keyBytes = KeyShape.byteLimit
     /// The largest entity, in bytes of JSON.

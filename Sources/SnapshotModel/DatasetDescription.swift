@@ -3,16 +3,14 @@ import StrictText
 
 /// A dataset and its table as a zone describes them, complete enough for a device that has neither a dataset file nor the table.
 ///
-/// The document is `{"formatVersion":1,"dataset":{…},"structure":{…}}`, where `dataset` is as in a dataset file. A description that says what
-/// readers may edit has format 2, so that a program that cannot obey it refuses it. Source: docs/format.md, "Descriptions".
+/// The document is `{"formatVersion":1,"dataset":{…},"structure":{…}}`, where `dataset` is as in a dataset file. Source: docs/format.md,
+/// "Descriptions".
 package struct DatasetDescription: Hashable, Sendable {
     package let schema: DatasetSchema
     package let structure: TableStructure
 
-    /// The newest format of descriptions that this program reads and writes.
-    package static let formatVersion = 2
-    /// The format of this description: the oldest that can express it.
-    package var formatVersion: Int { schema.statedMessages == nil ? 1 : 2 }
+    /// The format of descriptions that this program reads and writes.
+    package static let formatVersion = 1
     /// The largest size of a description, in bytes.
     package static let byteLimit = 1 << 20
 
@@ -34,7 +32,7 @@ package struct DatasetDescription: Hashable, Sendable {
     /// The description's document: canonical JSON, so equal descriptions give equal texts.
     package func text() throws -> String {
         String(
-            decoding: try StrictJSON.encode(Document(formatVersion: formatVersion, dataset: DatasetFile.Dataset(schema), structure: structure)),
+            decoding: try StrictJSON.encode(Document(formatVersion: Self.formatVersion, dataset: DatasetFile.Dataset(schema), structure: structure)),
             as: UTF8.self)
     }
 
@@ -46,9 +44,8 @@ package struct DatasetDescription: Hashable, Sendable {
         do {
             let data = Data(text.utf8)
             let version = try StrictJSON.decode(Version.self, from: data).formatVersion
-            guard (1...Self.formatVersion).contains(version) else {
-                throw DescriptionError(
-                    "it has formatVersion \(version), this program knows 1 to \(Self.formatVersion)", needsUpdate: version > Self.formatVersion)
+            guard version == Self.formatVersion else {
+                throw DescriptionError("it has formatVersion \(version), this program knows \(Self.formatVersion)", needsUpdate: version > Self.formatVersion)
             }
             let document = try StrictJSON.decode(Document.self, from: data)
             self.init(schema: try document.dataset.schema(), structure: document.structure)
@@ -91,7 +88,7 @@ extension DatasetDescription {
         try require(known.count == names.count, "one column of the table is named twice")
         let described = Set(schema.columns.map { $0.column.folded })
         // A table without a key is identified by its rowid, which is not one of its columns.
-        let hidden = schema.hasSimpleKey && !schema.keyShape.isText ? described.intersection([schema.keyColumns[0].column.folded]) : []
+        let hidden = schema.keyIndices.count == 1 ? described.intersection([schema.keyColumns[0].column.folded]) : []
         let isHidden =
             structure.primaryKey.isEmpty && !structure.withoutRowid && known.isDisjoint(with: hidden) && hidden.isSubset(of: ["rowid", "_rowid_", "oid"])
         try require(known == (isHidden ? described.subtracting(hidden) : described), "the table's columns are not the dataset's")

@@ -21,10 +21,11 @@ extension DatasetFile {
                 fields.append(("messages", String(decoding: messages, as: UTF8.self)))
             }
             let columns = schema.columns.map { column in
-                var fields = [("name", quoted(column.name)), ("type", quoted(column.kind.rawValue))]
+                var fields = [("name", quoted(column.name))]
+                if let shape = column.shape { fields.append(("type", quoted(shape.rawValue))) }
                 if column.column.exact != column.name.exact { fields.append(("column", quoted(column.column))) }
                 if column.collation != .binary { fields.append(("collation", quoted(column.collation.rawValue))) }
-                if column.isOptional { fields.append(("optional", "true")) }
+                if column.shape != nil, column.isOptional { fields.append(("optional", "true")) }
                 return "    {" + members(fields) + "}"
             }
             return "  {" + members(fields) + ", \"columns\": [\n" + columns.joined(separator: ",\n") + "]}"

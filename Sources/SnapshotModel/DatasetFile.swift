@@ -6,13 +6,12 @@ import StrictText
 /// ```json
 /// {"formatVersion": 1, "datasets": [
 ///   {"name": "readings", "table": "sensor_readings", "key": "id", "timestamp": "changed",
-///    "columns": [{"name": "id", "type": "integer"},
-///                {"name": "changed", "type": "text", "column": "changed_at"},
-///                {"name": "value", "type": "real", "optional": true}]}]}
+///    "columns": [{"name": "id"}, {"name": "changed", "column": "changed_at"}, {"name": "value"},
+///                {"name": "tags", "type": "json", "optional": true}]}]}
 /// ```
 ///
 /// `key` is a name, or an array of names for a key of several columns. `column` is the name in the table if it differs from `name`. Optional are
-/// `collation` of a text column of the key, and `timestampUnit`, `recordType`, `recordName`, `merge`, `triggers` and `messages` of a dataset.
+/// `collation` of a column of the key, `type` (a ``ColumnShape``) with `optional`, and `timestampUnit`, `recordType`, `recordName`, `merge`, `triggers` and `messages` of a dataset.
 /// Unknown keys are refused, because a misspelt key must not be ignored. Source: docs/datasets.md.
 package enum DatasetFile {
     /// The format of dataset files that this program reads and writes.
@@ -181,16 +180,16 @@ package enum DatasetFile {
 
     struct Column: Codable {
         let name: String
-        let type: ColumnKind
+        let type: ColumnShape?
         let column: String?
         let optional: Bool?
         let collation: KeyCollation?
 
         init(_ column: DatasetColumn) {
             name = column.name
-            type = column.kind
+            type = column.shape
             self.column = column.column.exact == column.name.exact ? nil : column.column
-            optional = column.isOptional ? true : nil
+            optional = column.shape != nil && column.isOptional ? true : nil
             collation = column.collation == .binary ? nil : column.collation
         }
 
@@ -198,7 +197,7 @@ package enum DatasetFile {
             try AnyKey.refuseUnknown(in: decoder, known: ["name", "type", "column", "optional", "collation"])
             let container = try decoder.container(keyedBy: CodingKeys.self)
             name = try container.decode(String.self, forKey: .name)
-            type = try container.decodeName(forKey: .type)
+            type = try container.decodeIfPresent(String.self, forKey: .type) == nil ? nil : container.decodeName(forKey: .type)
             column = try container.decodeIfPresent(String.self, forKey: .column)
             optional = try container.decodeIfPresent(Bool.self, forKey: .optional)
             collation = try container.decodeIfPresent(String.self, forKey: .collation) == nil ? nil : container.decodeName(forKey: .collation)
@@ -207,7 +206,7 @@ package enum DatasetFile {
         init(_ node: JSONNode) throws(JSONNode.Misfit) {
             let members = try node.members(known: ["name", "type", "column", "optional", "collation"])
             name = try members.member("name").text()
-            type = try members.member("type").oneOf()
+            type = try members.optional("type").map { node throws(JSONNode.Misfit) in try node.oneOf() }
             column = try members.optional("column")?.text()
             optional = try members.optional("optional")?.boolean()
             collation = try members.optional("collation").map { node throws(JSONNode.Misfit) in try node.oneOf() }

@@ -49,11 +49,11 @@ extension MessagePolicy {
     ///
     /// The messages of the built-in datasets identify an entity by a text and set timestamps as text.
     static func standard(of dataset: String, _ columns: [DatasetColumn], _ keyShape: KeyShape, _ unit: TimestampUnit?) -> MessagePolicy {
-        guard keyShape.isSimple, keyShape.isText, unit == nil else { return .none }
+        guard keyShape.isTextOnly, unit == nil else { return .none }
         switch dataset {
         case "buckets": return .wholeRows
         case "notifications":
-            let canBeMarked = columns.contains { $0.name == "readAt" && $0.kind == .text && $0.isOptional }
+            let canBeMarked = columns.contains { $0.name == "readAt" && $0.shape == .text && $0.isOptional }
             return canBeMarked ? MessagePolicy(patch: ["readAt"], delete: true) : .none
         default: return .none
         }

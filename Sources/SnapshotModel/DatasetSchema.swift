@@ -1,7 +1,9 @@
 public import StrictText
 
-/// What a column holds, in SQLite and in JSON.
-public enum ColumnKind: String, Codable, Sendable, CaseIterable {
+/// How the values of a column look in a container's JSON, where its dataset declares it: the presentation that a type of an application reads.
+///
+/// A value that does not fit is refused when the dataset is published. A column without a shape carries every value as it is.
+public enum ColumnShape: String, Codable, Sendable, CaseIterable {
     /// UTF-8 text; a JSON string.
     case text
     /// A 64-bit integer; a JSON number without fraction or exponent.
@@ -14,29 +16,26 @@ public enum ColumnKind: String, Codable, Sendable, CaseIterable {
     case json
     /// Bytes; a JSON string in base64 (RFC 4648 section 4, with padding).
     case blob
-    /// A value of any storage class, which it keeps; a JSON number or string, or an object with one member for a value that JSON cannot
-    /// represent.
-    case any
 }
 
-/// One column of a dataset: its name in JSON, its name in the table, and what it holds.
+/// One column of a dataset: its name in JSON, its name in the table, and how its values look in JSON.
 public struct DatasetColumn: Hashable, Sendable {
     /// The name in JSON.
     @ExactText public var name: String
     /// The name of the table's column; by default the same as `name`.
     @ExactText public var column: String
-    /// What the column holds.
-    public let kind: ColumnKind
-    /// Whether the column may be NULL (in JSON: left out).
+    /// How its values look in JSON; nil for the form that carries every value of SQLite (docs/format.md, "Values").
+    public let shape: ColumnShape?
+    /// Whether the column may be NULL (in JSON: left out). Only a column with a shape can forbid it.
     public let isOptional: Bool
     /// How the table compares the column's texts. It matters only for key columns.
     public let collation: KeyCollation
 
-    public init(_ name: String, _ kind: ColumnKind, column: String? = nil, isOptional: Bool = false, collation: KeyCollation = .binary) {
+    public init(_ name: String, _ shape: ColumnShape? = nil, column: String? = nil, isOptional: Bool = false, collation: KeyCollation = .binary) {
         _name = ExactText(name)
         _column = ExactText(column ?? name)
-        self.kind = kind
-        self.isOptional = isOptional
+        self.shape = shape
+        self.isOptional = isOptional || shape == nil
         self.collation = collation
     }
 }
@@ -56,11 +55,11 @@ public struct DatasetSchema: Hashable, Sendable {
     @ExactText public var table: String
     /// All columns that are synced, including the key, in canonical order.
     public let columns: [DatasetColumn]
-    /// The positions in `columns` of the primary key's columns, in the key's order; of any kind but `json` and `any`, never optional.
+    /// The positions in `columns` of the primary key's columns, in the key's order; never NULL.
     public let keyIndices: [Int]
-    /// The position in `columns` of the instant of the last change, if the table has one. Its kind is `text` unless `timestampUnit` is set.
+    /// The position in `columns` of the instant of the last change, if the table has one.
     public let timestampIndex: Int?
-    /// The unit of the numbers in the timestamp column; nil if it holds RFC 3339 text.
+    /// The unit of numbers in the timestamp column; nil if only RFC 3339 text counts there.
     public let timestampUnit: TimestampUnit?
     /// What happens to a device's own entities at its first import.
     public let merge: MergePolicy
@@ -111,15 +110,17 @@ public struct DatasetSchema: Hashable, Sendable {
             guard let index = columns.firstIndex(where: { $0.name.exact == key.exact }) else {
                 throw SchemaError(dataset: name, reason: "the key is not among the columns")
             }
-            try SchemaError.require(![.json, .any].contains(columns[index].kind), "a key column cannot be of type \(columns[index].kind.rawValue)", name)
-            try SchemaError.require(!columns[index].isOptional, "the key cannot be optional", name)
+            try SchemaError.require(columns[index].shape != .json, "a key column cannot be of type json", name)
+            try SchemaError.require(columns[index].shape == nil || !columns[index].isOptional, "the key cannot be optional", name)
             return index
         }
         for (index, column) in columns.enumerated() where column.collation != .binary {
-            try SchemaError.require(keyIndices.contains(index) && column.kind == .text, "only a text column of the key has a collation", name)
+            try SchemaError.require(
+                keyIndices.contains(index) && column.shape ?? .text == .text, "only a column of the key that may hold text has a collation", name)
         }
         let timestampIndex = timestamp.flatMap { wanted in columns.firstIndex { $0.name.exact == wanted.exact } }
-        try Self.checkTimestamp(timestamp, timestampIndex.map { columns[$0].kind }, timestampUnit, name)
+        try SchemaError.require(timestamp == nil || timestampIndex != nil, "the timestamp is not among the columns", name)
+        try SchemaError.require(timestamp != nil || timestampUnit == nil, "a timestampUnit is given, and no timestamp", name)
         try messages?.verify(columns, keys: keys, timestamp: timestamp, name)
 
         self.name = name
@@ -167,14 +168,36 @@ public struct DatasetSchema: Hashable, Sendable {
             messages: statedMessages?.limited(to: columns))
     }
 
-    /// Throws if the type of the timestamp column does not match the unit.
-    private static func checkTimestamp(_ timestamp: String?, _ kind: ColumnKind?, _ unit: TimestampUnit?, _ name: String) throws {
-        guard timestamp != nil else { return try SchemaError.require(unit == nil, "a timestampUnit is given, and no timestamp", name) }
-        guard let unit else {
-            return try SchemaError.require(kind == .text, "the timestamp must be a text column, or of type integer or real with a timestampUnit", name)
-        }
-        let kinds = unit.columnKinds.map(\.rawValue).joined(separator: " or ")
-        try SchemaError.require(kind.map(unit.columnKinds.contains) == true, "a timestamp of the unit \(unit.rawValue) must be a column of type \(kinds)", name)
+    /// The same dataset with another choice of the timestamp.
+    package func with(timestamp: String?, unit: TimestampUnit?) throws -> DatasetSchema {
+        try DatasetSchema(
+            name: name, table: table, keys: keyColumns.map(\.name), timestamp: timestamp, columns: columns, recordType: recordType,
+            recordName: recordName, merge: merge, triggers: triggers, timestampUnit: unit, messages: statedMessages)
+    }
+
+    /// The JSON name of the timestamp column, if there is one.
+    package var timestamp: String? { timestampIndex.map { columns[$0].name } }
+
+    /// The same dataset without shapes: its entities carry every value as it is. The database keeps entities in this form.
+    package var withoutShapes: DatasetSchema {
+        guard columns.contains(where: { $0.shape != nil }) else { return self }
+        return DatasetSchema(self, columns: columns.map { DatasetColumn($0.name, column: $0.column, collation: $0.collation) })
+    }
+
+    /// A schema that differs only in what the columns say beside their names, which needs no check.
+    private init(_ other: DatasetSchema, columns: [DatasetColumn]) {
+        name = other.name
+        recordType = other.recordType
+        recordName = other.recordName
+        _table = ExactText(other.table)
+        self.columns = columns
+        keyIndices = other.keyIndices
+        timestampIndex = other.timestampIndex
+        timestampUnit = other.timestampUnit
+        merge = other.merge
+        triggers = other.triggers
+        messages = other.messages
+        keyShape = KeyShape(columns, keyIndices)
     }
 
     private static func isName(_ text: String) -> Bool {

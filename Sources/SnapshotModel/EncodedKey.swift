@@ -18,7 +18,7 @@ public enum KeyValue: Hashable, Sendable {
     }
 }
 
-/// The bytes of a key that is not one text or integer: its values one after another, each with its storage class, in SQLite's order.
+/// The bytes of a key that is not one text or one integer: its values one after another, each with its storage class, in SQLite's order.
 ///
 /// Two keys are equal for the table exactly if their bytes are equal, and the bytes have the same order as the keys in the table.
 ///

@@ -5,14 +5,14 @@ import Foundation
 /// Keys are ordered as in SQLite: numbers by value, then texts and then blobs by their bytes, column by column. Two keys that the table treats as
 /// one are equal. See ``DatasetSchema/keyIndices`` for the columns.
 public enum EntityKey: Hashable, Sendable {
-    /// The key of one text column that is compared by its bytes: UTF-8.
+    /// A text in UTF-8: the key of one column. Where the column ignores case or trailing spaces, the folded text.
     case text([UInt8])
-    /// The key of one integer column.
+    /// An integer, also one that is stored as a real number: the key of one column.
     case integer(Int64)
     /// Any other key: the encoded values of its columns. The bytes have the order of the keys. Source: docs/format.md, "Keys".
     case encoded([UInt8])
 
-    /// The key of one text column.
+    /// The key of one column that holds a text.
     public init(_ text: String) { self = .text(Array(text.utf8)) }
 }
 
@@ -22,8 +22,55 @@ extension EntityKey: Comparable {
         case (.text(let left), .text(let right)): left.lexicographicallyPrecedes(right)
         case (.integer(let left), .integer(let right)): left < right
         case (.encoded(let left), .encoded(let right)): left.lexicographicallyPrecedes(right)
-        case (.integer, _), (.text, .encoded): true
-        case (_, .integer), (.encoded, .text): false
+        case (.integer, .text): true
+        case (.text, .integer): false
+        // Numbers come before texts, and texts before blobs.
+        default: left.encoding.lexicographicallyPrecedes(right.encoding)
+        }
+    }
+
+    /// The encoded key with the same value.
+    private var encoding: [UInt8] {
+        switch self {
+        case .text(let bytes): EntityKey(encoding: [.text(bytes)]).encoding
+        case .integer(let value): EntityKey(encoding: [.integer(value)]).encoding
+        case .encoded(let bytes): bytes
+        }
+    }
+}
+
+/// A key whose bytes belong to somebody else, and are valid only during a call.
+package enum LentKey {
+    case text(UnsafeRawBufferPointer)
+    case integer(Int64)
+    case encoded(UnsafeRawBufferPointer)
+
+    /// A copy that owns its bytes.
+    package var owned: EntityKey {
+        switch self {
+        case .text(let bytes): .text(Array(bytes))
+        case .integer(let value): .integer(value)
+        case .encoded(let bytes): .encoded(Array(bytes))
+        }
+    }
+
+    /// The length in bytes that limits apply to; see ``EntityKey/byteCount``.
+    package var byteCount: Int {
+        switch self {
+        case .text(let bytes), .encoded(let bytes): bytes.count
+        case .integer: 8
+        }
+    }
+}
+
+extension EntityKey {
+    /// Calls `body` with the key without copying it.
+    package func lend<T>(_ body: (LentKey) throws -> T) rethrows -> T {
+        switch self {
+        // SAFETY: the bytes are valid during the call.
+        case .text(let bytes): try bytes.withUnsafeBytes { try body(.text($0)) }
+        case .integer(let value): try body(.integer(value))
+        case .encoded(let bytes): try bytes.withUnsafeBytes { try body(.encoded($0)) }
         }
     }
 }
@@ -36,7 +83,7 @@ extension EntityKey {
         self = .encoded(bytes)
     }
 
-    /// The values of the key's columns, in order. For a column that ignores case or trailing spaces, the folded text.
+    /// The values of the key's columns, in order.
     public var values: [KeyValue] {
         switch self {
         case .text(let bytes): [.text(bytes)]

@@ -27,79 +27,122 @@ public enum KeyCollation: String, Codable, Sendable, CaseIterable {
     }
 }
 
-/// The columns of a dataset's key: their types and how the table compares them.
+/// The columns of a dataset's key and how the table compares them.
 ///
 ///     let shape = schema.keyShape
 ///     if let key = shape.key(of: values) { … }
+///
+/// A key column may hold integers, reals, texts and blobs side by side. The key of one column is its value where that is an integer or a text; any
+/// other key is encoded.
 package struct KeyShape: Hashable, Sendable {
     /// One column of the key.
     package struct Part: Hashable, Sendable {
         /// The column's position in the schema.
         package let index: Int
-        package let kind: ColumnKind
+        package let shape: ColumnShape?
         package let collation: KeyCollation
     }
 
     /// The columns in the key's order, at least one.
     package let parts: [Part]
-    /// Whether the key is one text column compared by its bytes, or one integer column. Then the value itself is the key.
-    package let isSimple: Bool
-    /// Whether a simple key is text.
-    package let isText: Bool
 
     init(_ columns: [DatasetColumn], _ indices: [Int]) {
-        parts = indices.map { Part(index: $0, kind: columns[$0].kind, collation: columns[$0].collation) }
-        isSimple = parts.count == 1 && (parts[0].kind == .integer || parts[0].kind == .text && parts[0].collation == .binary)
-        isText = parts[0].kind == .text
+        parts = indices.map { Part(index: $0, shape: columns[$0].shape, collation: columns[$0].collation) }
     }
 
-    /// The position of the key's first column; of the only one if the key is simple.
+    /// The position of the key's first column.
     package var firstIndex: Int { parts[0].index }
+    /// Whether the key has one column.
+    package var isSingle: Bool { parts.count == 1 }
+    /// Whether the key has one column, whose texts are compared by their bytes. Then a text or an integer is the key as it is.
+    package var isPlain: Bool { isSingle && parts[0].collation == .binary }
+    /// Whether the dataset declares that all keys are texts, compared by their bytes.
+    package var isTextOnly: Bool { isPlain && parts[0].shape == .text }
 
-    /// The key of an entity; nil if a key column is NULL or has a value of another type.
+    /// The key of an entity; nil if a key column is NULL or an infinite number.
     @inline(__always)
     package func key(of values: UnsafeBufferPointer<ColumnValue>) -> EntityKey? {
-        guard isSimple else { return encodedKey(of: values) }
-        switch values[parts[0].index] {
-        case .text(let bytes) where isText: return .text(Array(bytes))
-        case .integer(let value) where !isText: return .integer(value)
-        default: return nil
+        if isPlain {
+            switch values[parts[0].index] {
+            case .text(let bytes): return .text(Array(bytes))
+            case .integer(let value): return .integer(value)
+            default: break
+            }
         }
-    }
-
-    private func encodedKey(of values: UnsafeBufferPointer<ColumnValue>) -> EntityKey? {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(64)
-        return misfit(of: values, encodingInto: &bytes) == nil ? .encoded(bytes) : nil
+        return lendKey(of: values, using: &bytes) { $0.owned }
     }
 
-    /// Appends the encoded key of an entity.
+    /// Calls `body` with the key of an entity; returns nil, without a call, if a key column is NULL or an infinite number.
     ///
-    /// - Returns: the position in the schema of the first key column that is NULL or has a value of another type; nil if there is none.
-    package func misfit(of values: UnsafeBufferPointer<ColumnValue>, encodingInto bytes: inout [UInt8]) -> Int? {
-        for part in parts {
-            let value = values[part.index]
-            guard Self.fits(value, part.kind) else { return part.index }
-            EncodedKey.append(value, part.collation, to: &bytes)
+    /// - Parameter bytes: memory for a key that is not a value of the entity.
+    package func lendKey<T>(of values: UnsafeBufferPointer<ColumnValue>, using bytes: inout [UInt8], _ body: (LentKey) throws -> T) rethrows -> T? {
+        bytes.removeAll(keepingCapacity: true)
+        guard isSingle else {
+            for part in parts {
+                guard Self.isUsable(values[part.index]) else { return nil }
+                EncodedKey.append(values[part.index], part.collation, to: &bytes)
+            }
+            return try bytes.withUnsafeBytes { try body(.encoded($0)) }
         }
-        return nil
+        let value = values[parts[0].index]
+        guard Self.isUsable(value) else { return nil }
+        switch value {
+        case .integer(let integer): return try body(.integer(integer))
+        case .text(let text) where parts[0].collation == .binary: return try body(.text(text))
+        case .text(let text):
+            parts[0].collation.appendFolded(text, to: &bytes)
+            return try bytes.withUnsafeBytes { try body(.text($0)) }
+        case .real(let real):
+            // 1 and 1.0 are one key.
+            if let integer = Int64(exactly: real) { return try body(.integer(integer)) }
+            fallthrough
+        default:
+            EncodedKey.append(value, .binary, to: &bytes)
+            return try bytes.withUnsafeBytes { try body(.encoded($0)) }
+        }
     }
 
-    /// Whether a key can have this shape: the same number of values, each of its column's type, with texts folded by their collations.
+    /// The position in the schema of the first key column that is NULL or an infinite number; nil if there is none.
+    package func unusableColumn(of values: UnsafeBufferPointer<ColumnValue>) -> Int? { parts.first { !Self.isUsable(values[$0.index]) }?.index }
+
+    private static func isUsable(_ value: ColumnValue) -> Bool {
+        switch value {
+        case .null: false
+        case .real(let value): value.isFinite
+        default: true
+        }
+    }
+
+    /// Whether a key can have this shape: as many values as columns, in the one form that a key has, each as its column declares it.
     package func accepts(_ key: EntityKey) -> Bool {
         switch key {
-        case .text: return isSimple && isText
-        case .integer: return isSimple && !isText
+        case .text(let bytes):
+            guard isSingle, fits(.text, 0) else { return false }
+            if parts[0].collation == .binary { return true }
+            var folded: [UInt8] = []
+            bytes.withUnsafeBytes { parts[0].collation.appendFolded($0, to: &folded) }
+            return folded == bytes
+        case .integer: return isSingle && (fits(.integer, 0) || fits(.real, 0) || fits(.boolean, 0))
         case .encoded(let bytes):
-            guard !isSimple, let values = EncodedKey.values(of: bytes), values.count == parts.count else { return false }
+            guard let values = EncodedKey.values(of: bytes), values.count == parts.count else { return false }
             var again: [UInt8] = []
-            for (value, part) in zip(values, parts) {
-                guard value.withColumnValue({ Self.fits($0, part.kind) }) else { return false }
-                value.withColumnValue { EncodedKey.append($0, part.collation, to: &again) }
+            for (index, value) in values.enumerated() {
+                let isFit =
+                    switch value {
+                    case .integer: !isSingle && (fits(.integer, index) || fits(.real, index) || fits(.boolean, index))
+                    case .real(let real): real.isFinite && fits(.real, index)
+                    case .text: !isSingle && fits(.text, index)
+                    case .blob: fits(.blob, index)
+                    }
+                guard isFit else { return false }
+                value.withColumnValue { EncodedKey.append($0, parts[index].collation, to: &again) }
             }
             return again == bytes
         }
     }
+
+    private func fits(_ shape: ColumnShape, _ part: Int) -> Bool { parts[part].shape ?? shape == shape }
 
     /// The longest key that a version can contain, in bytes of UTF-8 or of its encoded values.
     package static let byteLimit = 1024
@@ -107,26 +150,14 @@ package struct KeyShape: Hashable, Sendable {
     /// Whether a version can contain the key.
     package func holds(_ key: EntityKey) -> Bool { accepts(key) && key.byteCount <= Self.byteLimit }
 
-    /// Whether keys of the other shape have the same meaning: the same types, compared in the same way.
-    package func isComparable(with other: KeyShape) -> Bool {
-        parts.elementsEqual(other.parts) { $0.kind == $1.kind && $0.collation == $1.collation }
-    }
-
-    private static func fits(_ value: ColumnValue, _ kind: ColumnKind) -> Bool {
-        switch (value, kind) {
-        case (.text, .text), (.integer, .integer), (.integer, .real), (.integer, .boolean), (.blob, .blob): true
-        case (.real(let value), .real): value.isFinite
-        default: false
-        }
-    }
+    /// Whether keys of the other shape have the same meaning: as many columns, compared in the same way.
+    package func isComparable(with other: KeyShape) -> Bool { parts.elementsEqual(other.parts) { $0.collation == $1.collation } }
 }
 
 extension DatasetSchema {
-    /// Whether the key is one text column compared by its bytes, or one integer column.
-    public var hasSimpleKey: Bool { keyShape.isSimple }
     /// The columns of the key, in order.
     public var keyColumns: [DatasetColumn] { keyIndices.map { columns[$0] } }
-    /// The key of an entity; nil if a key column is NULL or has a value of another type.
+    /// The key of an entity; nil if a key column is NULL or an infinite number.
     package func key(of values: UnsafeBufferPointer<ColumnValue>) -> EntityKey? { keyShape.key(of: values) }
     /// The names of the key's columns for people: `id`, or `order_id, line`.
     package var keyNames: String { keyColumns.map(\.name).joined(separator: ", ") }

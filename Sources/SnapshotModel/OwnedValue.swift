@@ -21,15 +21,6 @@ package enum OwnedValue: Hashable, Sendable {
         }
     }
 
-    /// The value as a column of that kind has it, regardless of how the table or the JSON stores it: a whole number in a real column is a real.
-    package init(_ value: ColumnValue, of kind: ColumnKind) {
-        switch (value, kind) {
-        case (.integer(let integer), .real): self = .real(Double(integer).bitPattern)
-        case (.text(let bytes), .json): self = .json(Array(bytes))
-        default: self.init(value)
-        }
-    }
-
     /// Calls `body` with the value as a column value.
     package func withColumnValue<T>(_ body: (ColumnValue) throws -> T) rethrows -> T {
         switch self {

@@ -1,26 +1,17 @@
 package import StrictText
 
-/// The unit of the numbers in a timestamp column that does not hold RFC 3339 text.
+/// The unit of the numbers in a timestamp column. RFC 3339 text in it counts with any unit.
 public enum TimestampUnit: String, Codable, Sendable, CaseIterable {
-    /// Seconds since 1970-01-01T00:00:00Z, in an integer or a real column.
+    /// Seconds since 1970-01-01T00:00:00Z.
     case seconds
-    /// Milliseconds since 1970, in an integer column.
+    /// Milliseconds since 1970.
     case milliseconds
-    /// Microseconds since 1970, in an integer column.
+    /// Microseconds since 1970.
     case microseconds
-    /// Seconds since 2001-01-01T00:00:00Z, in an integer or a real column, as Apple's frameworks store them.
+    /// Seconds since 2001-01-01T00:00:00Z, as Apple's frameworks store them.
     case apple
-    /// The Julian day in UTC, in a real column, as SQLite's `julianday()` returns it.
+    /// The Julian day in UTC, as SQLite's `julianday()` returns it.
     case julian
-
-    /// The kinds of columns that may have this unit.
-    package var columnKinds: [ColumnKind] {
-        switch self {
-        case .seconds, .apple: [.integer, .real]
-        case .milliseconds, .microseconds: [.integer]
-        case .julian: [.real]
-        }
-    }
 
     /// The instant of an integer; nil outside the years 0001 to 9999.
     package func instant(of integer: Int64) -> Instant? {
@@ -48,15 +39,20 @@ public enum TimestampUnit: String, Codable, Sendable, CaseIterable {
         return Int64(exactly: microseconds.rounded()).flatMap { Self.instant($0, times: 1, after: start) }
     }
 
-    /// The number for an instant, with the precision of the column. An integer is rounded down.
-    package func value(of instant: Instant, in kind: ColumnKind) -> ColumnValue {
-        if kind == .integer { return .integer(whole(instant)) }
+    /// The number for an instant in place of an earlier value. An integer, rounded down, unless that was a real number.
+    package func value(of instant: Instant, replacing value: OwnedValue?) -> ColumnValue {
+        if case .real? = value { return .real(real(instant)) }
+        return self == .julian ? .real(real(instant)) : .integer(whole(instant))
+    }
+
+    /// The real number for an instant.
+    package func real(_ instant: Instant) -> Double {
         switch self {
-        case .seconds: return .real(Double(instant.microseconds) / 1_000_000)
-        case .milliseconds: return .real(Double(instant.microseconds) / 1000)
-        case .microseconds: return .real(Double(instant.microseconds))
-        case .apple: return .real(Double(instant.microseconds - Self.appleEpoch) / 1_000_000)
-        case .julian: return .real(Double(instant.microseconds) / 86_400_000_000 + Self.julianDayOf1970)
+        case .seconds: Double(instant.microseconds) / 1_000_000
+        case .milliseconds: Double(instant.microseconds) / 1000
+        case .microseconds: Double(instant.microseconds)
+        case .apple: Double(instant.microseconds - Self.appleEpoch) / 1_000_000
+        case .julian: Double(instant.microseconds) / 86_400_000_000 + Self.julianDayOf1970
         }
     }
 
@@ -87,7 +83,7 @@ public enum TimestampUnit: String, Codable, Sendable, CaseIterable {
 package struct RowInstant: Sendable {
     /// The column's position in the schema.
     package let index: Int
-    /// The unit of its numbers; nil for RFC 3339 text.
+    /// The unit of its numbers; nil if only RFC 3339 text counts.
     package let unit: TimestampUnit?
 
     /// Nil for a dataset without a timestamp column.
@@ -100,10 +96,10 @@ package struct RowInstant: Sendable {
     /// The instant of a row from its values in the schema's order; nil if the value is not an instant.
     package func instant(in values: UnsafeBufferPointer<ColumnValue>) -> Instant? { Self.instant(of: values[index], unit) }
 
-    /// The instant of a value of the column; nil if it is not an instant: another storage class, or out of range.
+    /// The instant of a value of the column: RFC 3339 text, or a number if there is a unit. Nil if it is none.
     package static func instant(of value: ColumnValue, _ unit: TimestampUnit?) -> Instant? {
         switch (value, unit) {
-        case (.text(let bytes), nil): try? Instant(parsing: bytes)
+        case (.text(let bytes), _): try? Instant(parsing: bytes)
         case (.integer(let integer), let unit?): unit.instant(of: integer)
         case (.real(let real), let unit?): unit.instant(of: real)
         default: nil

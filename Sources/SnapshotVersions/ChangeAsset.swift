@@ -46,10 +46,8 @@ package struct ChangeAsset: Sendable {
 
 extension ChangeOverlay {
     /// Reads change assets and combines them; a later change of a key replaces an earlier one.
-    ///
-    /// - Parameter written: the schema in which the assets' entities are written.
-    package init(reading assets: [ChangeAsset], _ schema: DatasetSchema, written: DatasetSchema) throws {
+    package init(reading assets: [ChangeAsset], _ schema: DatasetSchema) throws {
         self.init(schema: schema)
-        for asset in assets { add(try asset.read(written)) }
+        for asset in assets { add(try asset.read(schema)) }
     }
 }

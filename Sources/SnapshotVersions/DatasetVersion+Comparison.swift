@@ -15,8 +15,8 @@ extension DatasetVersion {
         package let version: [EntityKey: EntityState]
         /// The rows.
         package let rows: [EntityKey: EntityState]
-        /// How many rows have a key whose type is not the dataset's key type.
-        package let misfitCount: Int
+        /// How many rows have NULL or an infinite number in the key.
+        package let keylessCount: Int
         /// Fields in the version's JSON that the schema does not have.
         package let unknownFields: Set<String>
 
@@ -46,7 +46,7 @@ extension DatasetVersion {
                 try rows.read(range(of: run.number), into: here)
                 try body(
                     Comparison(
-                        run: run.number, version: version.states, rows: here.states, misfitCount: here.misfitCount, unknownFields: run.unknownFields))
+                        run: run.number, version: version.states, rows: here.states, keylessCount: here.keylessCount, unknownFields: run.unknownFields))
             }
         }
     }
@@ -61,7 +61,7 @@ extension DatasetVersion {
             try compare(runs, with: reader.ranges(of: schema)) { found in
                 let touched = try reader.transaction.changeLog.touchedKeys(of: schema, in: range(of: found.run))
                 let keys = found.differingKeys.filter { !touched.contains($0) }
-                if !keys.isEmpty || found.misfitCount > 0 { try body(found, keys) }
+                if !keys.isEmpty || found.keylessCount > 0 { try body(found, keys) }
             }
         }
     }
@@ -76,7 +76,7 @@ extension DatasetVersion {
             if hasNullKeys { return "a row has no key" }
             var found: String?
             try forEachUntrackedDifference(in: session) { comparison, keys in
-                guard found == nil, let key = keys.first?.description ?? (comparison.misfitCount > 0 ? Self.misfit(schema) : nil) else { return }
+                guard found == nil, let key = keys.first?.description ?? (comparison.keylessCount > 0 ? "without a usable key" : nil) else { return }
                 found =
                     snapshot.index.blocks.isEmpty
                     ? "the snapshot has no entities, and the row \(key) was not tracked"
@@ -103,9 +103,5 @@ extension DatasetVersion {
             defer { session.end() }
             return try body(session)
         }
-    }
-
-    private static func misfit(_ schema: DatasetSchema) -> String {
-        "whose key is not of type \(schema.keyColumns.map(\.kind.rawValue).joined(separator: ", "))"
     }
 }

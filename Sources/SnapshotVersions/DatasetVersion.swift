@@ -45,9 +45,16 @@ package struct DatasetVersion: Sendable {
     ///
     /// - Parameter schema: the schema by which entities are decoded; nil for the version's own.
     /// - Throws: ``SyncError`` with `.tryAgainLater` if a file has not arrived, `.dataRefused` if record, file, index and head do not belong
-    ///   together.
+    ///   together, `.refused` if the version was written with another key or other shapes than the schema's.
     package init(_ record: CloudRecord, as schema: DatasetSchema? = nil, in cloud: any RecordDatabase, zone: ZoneID) async throws {
         let snapshot = try await SnapshotAsset(of: record, dataset: schema?.name, in: cloud, zone: zone)
+        if let schema, let contradiction = snapshot.index.contradiction(of: schema) {
+            throw SyncError(
+                .refused, step: .verify, at: snapshot.place, "this version is another dataset than this device's: \(contradiction)",
+                hint:
+                    "to take over the zone's: snapsync describe --update --remove \(schema.name), then snapsync describe --update --create; with dataset files, make the two agree"
+            )
+        }
         let changes = try await ChangeAsset.open(snapshot.fields.changeFiles, dataset: snapshot.index.dataset, in: cloud, zone: zone)
         self.init(snapshot, changes, try schema ?? snapshot.schema())
     }
@@ -231,7 +238,7 @@ private final class VersionContents: @unchecked Sendable {
     private func read() throws -> (overlay: ChangeOverlay, runs: [DatasetVersion.Run]) {
         try lock.withLock {
             if let known { return known }
-            let overlay = try ChangeOverlay(reading: changes, schema, written: index.asWritten(schema))
+            let overlay = try ChangeOverlay(reading: changes, schema)
             let blocks = index.blocks
             let runs =
                 blocks.isEmpty

@@ -30,7 +30,7 @@ package final class EntityMerge: EntitySink {
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         guard let key = keyShape.key(of: values) else {
             throw SyncError(
-                .dataRefused, step: .read, at: "dataset \(place)", "a row has no key, or one of another type",
+                .dataRefused, step: .read, at: "dataset \(place)", "a row has no usable key",
                 hint: "correct or delete the row; snapsync verify --local names it")
         }
         while let left = try left(), left.key < key {

@@ -16,14 +16,14 @@ enum FuzzSchema {
         return everyKind
     }
 
-    private static func make(key: ColumnKind, name: String) -> DatasetSchema {
+    private static func make(key: ColumnShape, name: String) -> DatasetSchema {
         do {
             return try DatasetSchema(
                 name: name, table: name, key: "id", timestamp: "updatedAt",
                 columns: [
                     DatasetColumn("flag", .boolean, isOptional: true), DatasetColumn("id", key), DatasetColumn("updatedAt", .text),
                     DatasetColumn("n", .integer), DatasetColumn("x", .real, isOptional: true), DatasetColumn("tree", .json),
-                    DatasetColumn("bytes", .blob, isOptional: true), DatasetColumn("any", .any, isOptional: true),
+                    DatasetColumn("bytes", .blob, isOptional: true), DatasetColumn("any"),
                 ])
         } catch {
             preconditionFailure("the schema breaks a rule: \(error)")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads a snapshot asset of format version 1 or 2 and checks all of it; written from docs/format.md alone.
+"""Reads a snapshot asset of format version 1 and checks all of it; written from docs/format.md alone.
 
 usage: read_asset.py ASSET INDEX [--quiet]
 
@@ -17,9 +17,6 @@ STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 REAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e[+-][0-9]{2,})?")
 SPACE = re.compile(r"[ \t\n\r]*")
-# The types of columns that may hold timestamps of each unit.
-UNITS = {
-    "seconds": ("integer", "real"), "milliseconds": ("integer",), "microseconds": ("integer",), "apple": ("integer", "real"), "julian": ("real",)}
 LONG = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 
@@ -81,14 +78,6 @@ def folded(text, collation):
     return text
 
 
-def simple(index):
-    """The type of a simple key; None for an encoded key."""
-    if isinstance(index["key"], list):
-        return None
-    column = next(c for c in index["columns"] if c["name"] == index["key"])
-    return column["type"] if column["type"] == "integer" or column["type"] == "text" and "collation" not in column else None
-
-
 def key_columns(index):
     names = index["key"] if isinstance(index["key"], list) else [index["key"]]
     columns = {c["name"]: c for c in index["columns"]}
@@ -96,26 +85,25 @@ def key_columns(index):
 
 
 def outside(values, index):
-    """A key as it stands outside entities."""
-    if simple(index):
-        return values[0]
+    """A key as it stands outside entities: the value of one column, if that is a text or an integer, else a list."""
     shown = []
     for value, column in zip(values, key_columns(index)):
-        if column["type"] == "text":
+        need(not isinstance(value, tuple) and value not in (float("inf"), -float("inf")), "a value that no key has")
+        if isinstance(value, str):
             shown.append(folded(value, column.get("collation")))
-        elif column["type"] == "blob":
+        elif isinstance(value, bytes):
             shown.append({"base64": b64encode(value).decode()})
         elif isinstance(value, float) and value == int(value) and -(1 << 63) <= value < 1 << 63:
             shown.append(int(value))
         else:
             shown.append(int(value) if isinstance(value, bool) else value)
-    return shown
+    return shown[0] if len(shown) == 1 and isinstance(shown[0], (str, int)) else shown
 
 
 def encoded(key):
-    """The bytes of a key that is not simple, from its values as they stand outside entities."""
+    """The bytes of a key, from its values as they stand outside entities."""
     result = b""
-    for value in key:
+    for value in key if isinstance(key, list) else [key]:
         if isinstance(value, str):
             result += b"\x20" + value.encode().replace(b"\0", b"\0\xff") + b"\0\0"
         elif isinstance(value, dict):
@@ -134,12 +122,8 @@ def cut_hash(key):
     return h ^ h >> 33
 
 
-def order(key):
-    return key.encode() if isinstance(key, str) else encoded(key) if isinstance(key, list) else key
-
-
 def ascending(keys):
-    return all(order(a) < order(b) for a, b in zip(keys, keys[1:]))
+    return all(encoded(a) < encoded(b) for a, b in zip(keys, keys[1:]))
 
 
 def unique(pairs):
@@ -163,33 +147,25 @@ def instant(text):
 def is_key(value, index):
     def is_integer(value):
         return type(value) is int and -(1 << 63) <= value < 1 << 63
-    kind = simple(index)
-    if kind == "text":
-        return isinstance(value, str) and len(value.encode()) <= 1024
-    if kind == "integer":
-        return is_integer(value)
     columns = key_columns(index)
-    if not isinstance(value, list) or len(value) != len(columns):
+    parts = value if isinstance(value, list) else [value]
+    if len(parts) != len(columns) or isinstance(value, list) == (len(parts) == 1 and isinstance(parts[0], (str, int))):
         return False
-    for part, column in zip(value, columns):
-        fits = {
+    for part, column in zip(parts, columns):
+        checks = {
             "text": lambda: isinstance(part, str) and folded(part, column.get("collation")) == part,
             "integer": lambda: is_integer(part),
             "boolean": lambda: type(part) is int and part in (0, 1),
             "real": lambda: is_integer(part) or isinstance(part, float) and not (part == int(part) and -(1 << 63) <= part < 1 << 63),
             "blob": lambda: isinstance(part, dict) and list(part) == ["base64"] and b64encode(b64decode(part["base64"], validate=True)).decode() == part["base64"],
-        }[column["type"]]
-        if not fits():
+        }
+        kind = column.get("type")
+        if not (checks[kind]() if kind else any(checks[k]() for k in ("text", "real", "blob"))):
             return False
-    return len(encoded(value)) <= 1024
+    return (len(value.encode()) if isinstance(value, str) else 8 if isinstance(value, int) else len(encoded(value))) <= 1024
 
 
 # The index.
-
-def format_version(index):
-    """The oldest version that can describe the dataset, which is the one that it is written in."""
-    return 2 if not simple(index) or "timestampUnit" in index or any(c["type"] == "any" for c in index["columns"]) else 1
-
 
 def member_text(member):
     return '"offset":%d,"length":%d,"rawLength":%d,"sha256":"%s","rawSha256":"%s"}' % tuple(
@@ -210,11 +186,10 @@ def index_text(index):
     text = '{"formatVersion":%d,"dataset":%s,"key":%s' % (index["formatVersion"], quote(index["dataset"]), key)
     if "timestamp" in index:
         text += ',"timestamp":' + quote(index["timestamp"])
-    if "timestampUnit" in index:
-        text += ',"timestampUnit":' + quote(index["timestampUnit"])
     columns = [
-        '{"name":%s,"type":%s,"optional":%s%s}' % (
-            quote(c["name"]), quote(c["type"]), "true" if c["optional"] else "false", ',"collation":' + quote(c["collation"]) if "collation" in c else "")
+        '{"name":%s%s%s}' % (
+            quote(c["name"]), ',"type":%s,"optional":%s' % (quote(c["type"]), "true" if c["optional"] else "false") if "type" in c else "",
+            ',"collation":' + quote(c["collation"]) if "collation" in c else "")
         for c in index["columns"]]
     text += ',\n"columns":[\n' + ",\n".join(columns) + "\n],\n"
     text += '"recordCount":%d,"blockEntities":%d,"size":%d,"rawSize":%d,\n' % tuple(index[n] for n in ("recordCount", "blockEntities", "size", "rawSize"))
@@ -227,22 +202,19 @@ def index_text(index):
 def read_index(data):
     need(len(data) <= 67108864, "the index is too large")
     index = json.loads(data.decode("utf-8"), object_pairs_hook=unique, parse_constant=no_constant)
-    need(isinstance(index, dict) and index.get("formatVersion") in (1, 2), "not an index of format version 1 or 2")
+    need(isinstance(index, dict) and index.get("formatVersion") == 1, "not an index of format version 1")
     need(index_text(index).encode() == data, "the index is not in canonical form")
     need(NAME.match(index["dataset"]) and index["dataset"] not in ("syncTimestamp", "deletions", "instants"), "the dataset's name is not allowed")
     columns = {c["name"]: c for c in index["columns"]}
     need(1 <= len(columns) == len(index["columns"]) <= 1000, "the columns' number or names are not allowed")
     need(all(1 <= len(n.encode()) <= 128 and not re.search(r"[\x00-\x1f\x7f]", n) for n in columns), "a column's name is not allowed")
-    need(all(c["type"] in ("text", "integer", "real", "boolean", "json", "blob", "any") for c in columns.values()), "an unknown type")
+    need(all(c.get("type", "text") in ("text", "integer", "real", "boolean", "json", "blob") for c in columns.values()), "an unknown type")
     names = index["key"] if isinstance(index["key"], list) else [index["key"]]
     need(not isinstance(index["key"], list) or len(names) > 1, "a key of one column is no array")
     need(len(set(names)) == len(names) and all(n in columns for n in names), "the key is not among the columns")
-    need(all(columns[n]["type"] not in ("json", "any") and not columns[n]["optional"] for n in names), "the key cannot be a key")
-    need(all("collation" not in c or c["collation"] in ("nocase", "rtrim") and c["type"] == "text" and c["name"] in names for c in columns.values()), "a collation is out of place")
-    need(index["formatVersion"] >= format_version(index), "an earlier format version than the dataset needs")
-    kinds = UNITS.get(index["timestampUnit"], ()) if "timestampUnit" in index else ("text",)
-    need("timestamp" not in index or columns.get(index["timestamp"], {}).get("type") in kinds, "the timestamp is of another type than it can be")
-    need("timestamp" in index or "timestampUnit" not in index, "a unit of no timestamp")
+    need(all(columns[n].get("type") != "json" and not columns[n].get("optional") for n in names), "the key cannot be a key")
+    need(all("collation" not in c or c["collation"] in ("nocase", "rtrim") and c.get("type", "text") == "text" and c["name"] in names for c in columns.values()), "a collation is out of place")
+    need("timestamp" not in index or index["timestamp"] in columns, "the timestamp is not among the columns")
     need(1 <= index["blockEntities"] <= 65536, "blockEntities is out of range")
     offset = 0
     for limit, member in [(256, index["header"])] + [(68157444, b) for b in index["blocks"]] + [(67108864, index["tail"])]:
@@ -292,15 +264,15 @@ def json_column(text, position):
     return SPACE.match(text, end).end()
 
 
-def any_value(text, position):
-    """The value of a column of type any, whose text says its storage class."""
+def plain_value(text, position):
+    """The value of a column without a type, whose text says its storage class."""
     for word, meaning in (('{"real":"Infinity"}', float("inf")), ('{"real":"-Infinity"}', -float("inf"))):
         if text.startswith(word, position):
             return meaning, position + len(word)
     for label in ('{"base64":', '{"textBase64":'):
         if text.startswith(label, position):
             result, end = value(text, position + len(label), "blob")
-            need(text.startswith("}", end), "an object of a column of type any has more than one member")
+            need(text.startswith("}", end), "an object that stands for a value has more than one member")
             if label == '{"textBase64":':
                 try:
                     result.decode("utf-8")
@@ -311,7 +283,7 @@ def any_value(text, position):
     if text.startswith('"', position):
         return value(text, position, "text")
     match = REAL.match(text, position)
-    need(match, "a value of a column of type any is of no known form")
+    need(match, "a value is of no known form")
     return value(text, position, "integer" if INTEGER.fullmatch(match[0]) else "real")
 
 
@@ -325,8 +297,8 @@ def value(text, position, kind):
             if text.startswith(word, position):
                 return meaning, position + len(word)
         raise Bad("a boolean is neither true nor false")
-    if kind == "any":
-        return any_value(text, position)
+    if kind is None:
+        return plain_value(text, position)
     match = (STRING if kind in ("text", "blob") else REAL if kind == "real" else INTEGER).match(text, position)
     need(match, "a value is not of its column's type")
     token = match[0]
@@ -352,12 +324,13 @@ def entity(text, position, index):
     for column in index["columns"]:
         label = separator + quote(column["name"]) + ":"
         if not text.startswith(label, position):
-            need(column["optional"], "a required column is missing")
+            need(column.get("optional", True), "a required column is missing")
             continue
-        result, position = value(text, position + len(label), column["type"])
+        result, position = value(text, position + len(label), column.get("type"))
         separator = ","
         found[column["name"]] = result
     need(text.startswith("}", position), "something in an entity is not of the schema")
+    need(all(column["name"] in found for column in key_columns(index)), "a column of the key is missing")
     return outside([found[column["name"]] for column in key_columns(index)], index), position + 1
 
 
@@ -401,7 +374,6 @@ def read_tail(raw, index, entities):
     need(match, "the tail is not of the format's form")
     counts = []
     places = {key_text(key): place for place, key in enumerate(entities)}
-    runs = 0
     for content, field in ((match[1], "deletedAt"), (match[2], "at")):
         entries = json.loads("[%s]" % (content or ""), object_pairs_hook=unique)
         canonical = ",".join(entry_text(e, field) for e in entries)
@@ -413,14 +385,12 @@ def read_tail(raw, index, entities):
         for e in entries:
             instant(e[field])
             if "from" in e:
-                need(field == "at" and index["formatVersion"] >= 2, "a run of entities in a list of version 1, or of deletions")
+                need(field == "at", "a run of entities in a list of deletions")
                 need(key_text(e["from"]) in places and key_text(e["to"]) in places, "a run names an entity that is not there")
                 count += places[key_text(e["to"])] - places[key_text(e["from"])] + 1
-                runs += 1
             else:
                 count += 1
         counts.append(count)
-    need(index["formatVersion"] == (2 if runs else format_version(index)), "not the lowest format version")
     return counts
 
 

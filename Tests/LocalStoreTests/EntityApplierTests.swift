@@ -96,7 +96,7 @@ import Testing
     @Test func aTextKeyForAnIntegerKeyIsRefused() throws {
         let scene = try LocalScene("CREATE TABLE items(id INTEGER PRIMARY KEY, name TEXT)")
         let error = try #require(throws: LocalStoreError.self) { try scene.replace(namedItems(), by: [[.text("secret"), .null]]) }
-        #expect(error.code == .badRow)
+        #expect(error.code == .schemaMismatch)
         #expect(!error.description.contains("secret"))
     }
 
@@ -104,7 +104,7 @@ import Testing
         for text in ["007", "1e3", "+5", " 12 ", ".5", "5.", "-0", "9223372036854775808", "1E+2"] {
             let scene = try LocalScene("CREATE TABLE items(id TEXT PRIMARY KEY, name \(declared)); INSERT INTO items VALUES('a', 'b')")
             let error = try #require(throws: LocalStoreError.self, "\(text)") { try scene.replace(namedItems(), by: [[.text("c"), .text(text)]]) }
-            #expect(error.code == .badRow)
+            #expect(error.code == .schemaMismatch)
             #expect(error.reason.contains("name"))
             #expect(!error.reason.contains(text))
             #expect(try scene.app.run("SELECT * FROM items") == "a|b\n")

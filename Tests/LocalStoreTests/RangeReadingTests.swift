@@ -5,6 +5,8 @@ import TestSupport
 import Testing
 
 @Suite struct RangeReadingTests {
+    private static func bytes(_ key: LentKey) -> [UInt8] { if case .text(let bytes) = key { Array(bytes) } else { [] } }
+
     /// Key texts that are close to one another, so that ranges have hard edges: prefixes, NUL, letters of one to four bytes.
     private static func randomKey(_ random: inout SeededGenerator) -> [UInt8] {
         let letters: [[UInt8]] = [[0], [0x41], [0x42], [0x61], [0x7F], Array("ü".utf8), Array("表".utf8), Array("😀".utf8), [0x20]]
@@ -35,7 +37,7 @@ import Testing
             #expect(try reader.transaction.tables.check(of: schema).hasRangeableKey)
             let keys = try reader.keys(of: schema)
             var ranges: [KeyRange] = []
-            while let range = try keys.next(cuts: { $0.reduce(salt) { $0 &* 31 &+ $1 } % UInt8(modulus) == 0 }) { ranges.append(range) }
+            while let range = try keys.next(cuts: { Self.bytes($0).reduce(salt) { $0 &* 31 &+ $1 } % UInt8(modulus) == 0 }) { ranges.append(range) }
             #expect(try keys.next(cuts: { _ in true }) == nil)
             #expect(keys.count == ranges.count)
             return ranges
@@ -80,9 +82,9 @@ import Testing
         #expect(all == sorted.map { [$0.cell, .null] })
     }
 
-    @Test(arguments: ["NULL", "x'41'"]) func aKeyThatIsNoTextIsRefusedWithoutItsValue(literal: String) throws {
+    @Test func aKeyThatIsNULLIsRefusedWithoutTheRow() throws {
         let scene = try LocalScene(
-            "CREATE TABLE items(id TEXT UNIQUE, name TEXT); INSERT INTO items VALUES('a', 'secret'), (\(literal), 'secret'), ('b', 'secret')")
+            "CREATE TABLE items(id TEXT UNIQUE, name TEXT); INSERT INTO items VALUES('a', 'secret'), (NULL, 'secret'), ('b', 'secret')")
         let schema = try namedItems()
         let session = try ReadSession(scene.database, readers: 1)
         defer { session.end() }

@@ -58,7 +58,6 @@ import Testing
         "CREATE TABLE items(id BIGINT UNIQUE, name TEXT)",
         "CREATE TABLE items(id INT PRIMARY KEY, name TEXT) WITHOUT ROWID",
         "CREATE TABLE items(id NUMERIC PRIMARY KEY, name TEXT)",
-        "CREATE TABLE items(id PRIMARY KEY, name TEXT)",
     ])
     func anIntegerKeyIsNotReadInRanges(sql: String) throws {
         let shape = try shape(sql, items(DatasetColumn("id", .integer), Self.name))
@@ -66,10 +65,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (ColumnKind.integer, "TEXT"), (.integer, "VARCHAR(9)"), (.boolean, "TEXT"), (.real, "TEXT"),
+        (ColumnShape.integer, "TEXT"), (.integer, "VARCHAR(9)"), (.boolean, "TEXT"), (.real, "TEXT"),
         (.integer, "REAL"), (.integer, "DOUBLE PRECISION"), (.boolean, "FLOAT"),
     ])
-    func aColumnThatCannotHoldItsTypeIsRefused(kind: ColumnKind, declared: String) throws {
+    func aColumnThatCannotHoldItsTypeIsRefused(kind: ColumnShape, declared: String) throws {
         let schema = try items(Self.id, DatasetColumn("value", kind))
         let error = try #require(throws: LocalStoreError.self) { try shape("CREATE TABLE items(id TEXT PRIMARY KEY, value \(declared))", schema) }
         #expect(error.code == .schemaMismatch)
@@ -77,10 +76,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (ColumnKind.integer, "INTEGER"), (.integer, "NUMERIC"), (.integer, ""), (.boolean, "BOOLEAN"), (.real, "REAL"), (.real, "DECIMAL(10,5)"),
+        (ColumnShape.integer, "INTEGER"), (.integer, "NUMERIC"), (.integer, ""), (.boolean, "BOOLEAN"), (.real, "REAL"), (.real, "DECIMAL(10,5)"),
         (.real, "INTEGER"), (.text, "DATETIME"), (.json, "JSON"), (.text, "TEXT"), (.blob, "TEXT"), (.blob, "INTEGER"), (.text, ""),
     ])
-    func aColumnThatMayHoldItsTypeIsTaken(kind: ColumnKind, declared: String) throws {
+    func aColumnThatMayHoldItsTypeIsTaken(kind: ColumnShape, declared: String) throws {
         _ = try shape("CREATE TABLE items(id TEXT PRIMARY KEY, value \(declared))", items(Self.id, DatasetColumn("value", kind)))
     }
 

@@ -42,9 +42,7 @@ def entity(side):
 
 def as_json(table, row):
     """A row as the entity that travels: docs/datasets.md."""
-    types = [column.type for column in table.keys + table.columns]
-    convert = {"boolean": bool, "json": loaded, "blob": lambda value: base64.b64encode(value).decode(), "any": as_any}
-    return {name: convert.get(type, lambda value: value)(value) for name, type, value in zip(table.names(), types, row) if value is not None}
+    return {name: as_any(value) for name, value in zip(table.names(), row) if value is not None}
 
 
 def as_any(value):

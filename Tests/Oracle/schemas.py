@@ -34,9 +34,7 @@ class Column:
         return " ".join(part for part in parts if part)
 
     def described(self, key=False):
-        result = {"name": self.name, "type": self.type}
-        if self.optional:
-            result["optional"] = True
+        result = {"name": self.name}
         if key and self.collation != "binary":
             result["collation"] = self.collation
         return result

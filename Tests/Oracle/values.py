@@ -46,6 +46,8 @@ def told_key(text, key):
     """A key of a report in the model's terms, if it is one like `key`."""
     if not isinstance(key, tuple):
         return text
+    if isinstance(text, str):
+        return (int(text) if isinstance(key[0], int) else text,)
     import base64
     return tuple(base64.b64decode(value["base64"]) if isinstance(value, dict) else value for value in text)
 

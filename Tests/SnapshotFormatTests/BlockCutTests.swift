@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct BlockCutTests {
     private func cuts(_ blockEntities: Int, _ key: String) -> Bool {
-        Array(key.utf8).withUnsafeBytes { BlockCutter(blockEntities: blockEntities).cuts(beforeTextKey: $0) }
+        BlockCutter(blockEntities: blockEntities).cuts(before: EntityKey(key))
     }
 
     /// Keys and the smallest mean at which they no longer begin a block; computed from the formula by an independent program.
@@ -15,7 +15,7 @@ import Testing
         if lastMean < 65_536 { #expect(!cuts(lastMean + 1, key)) }
         if let integer = Int64(key), String(integer) == key {
             for mean in [1, lastMean, lastMean + 1, 65_536] {
-                #expect(BlockCutter(blockEntities: mean).cuts(beforeIntegerKey: integer) == cuts(mean, key))
+                #expect(BlockCutter(blockEntities: mean).cuts(before: EntityKey.integer(integer)) == cuts(mean, key))
             }
         }
     }
@@ -35,7 +35,7 @@ import Testing
     @Test(arguments: 1...10)
     func rangesEncodedApartAreTheBlocksOfOneEncoder(seed: Int) throws {
         var random = SeededRandom(seed: UInt64(seed))
-        let kind: ColumnKind = seed.isMultiple(of: 2) ? .text : .integer
+        let kind: ColumnShape = seed.isMultiple(of: 2) ? .text : .integer
         let schema = try Samples.everyKind(key: kind)
         let rows = Samples.everyKindRows(600, key: kind, random: &random)
         let whole = try Asset.make(schema, rows, blockEntities: 20)
@@ -46,8 +46,8 @@ import Testing
         for row in rows {
             let isCut =
                 switch row[1] {
-                case .text(let key): key.withUnsafeBytes { cutter.cuts(beforeTextKey: $0) }
-                case .integer(let key): cutter.cuts(beforeIntegerKey: key)
+                case .text(let key): cutter.cuts(before: EntityKey.text(key))
+                case .integer(let key): cutter.cuts(before: EntityKey.integer(key))
                 default: false
                 }
             if ranges.isEmpty || (isCut && random.chance(60)) { ranges.append([]) }
@@ -142,7 +142,7 @@ import Testing
     /// What a reader fetches that differs in so many rows: the blocks where they lie, which are larger than the mean block.
     @Test(arguments: UInt64(1)...3) func aHundredRowsOfAMillionLieInATwentiethOfTheBlocks(seed: UInt64) {
         let cutter = BlockCutter(blockEntities: BlockSizing.blockEntities(sampleCount: 256, bytes: 256 * 630))
-        let starts = [0] + (1..<1_000_000).filter { cutter.cuts(beforeIntegerKey: Int64($0)) } + [1_000_000]
+        let starts = [0] + (1..<1_000_000).filter { cutter.cuts(before: EntityKey.integer(Int64($0))) } + [1_000_000]
         var random = SeededRandom(seed: seed)
         var rows = Set<Int>()
         while rows.count < 100 { rows.insert(random.below(1_000_000)) }

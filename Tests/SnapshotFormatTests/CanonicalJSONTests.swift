@@ -13,7 +13,7 @@ import Testing
         return String(decoding: block.bytes, as: UTF8.self)
     }
 
-    private func column(_ kind: ColumnKind, optional: Bool = false) throws -> DatasetSchema {
+    private func column(_ kind: ColumnShape, optional: Bool = false) throws -> DatasetSchema {
         try DatasetSchema(
             name: "d", table: "d", key: "k", timestamp: nil,
             columns: [DatasetColumn("k", .integer), DatasetColumn("v", kind, isOptional: optional)])
@@ -67,7 +67,7 @@ import Testing
     @Test func booleansBlobsAndAbsentColumns() throws {
         #expect(try json(column(.boolean), [.integer(1), .integer(0)]) == "{\"k\":1,\"v\":false}")
         #expect(try json(column(.boolean), [.integer(1), .integer(1)]) == "{\"k\":1,\"v\":true}")
-        for kind in ColumnKind.allCases { #expect(try json(column(kind, optional: true), [.integer(1), .null]) == "{\"k\":1}") }
+        for kind in ColumnShape.allCases { #expect(try json(column(kind, optional: true), [.integer(1), .null]) == "{\"k\":1}") }
         // RFC 4648 section 10.
         for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("foobar", "Zm9vYmFy")] {
             #expect(try json(column(.blob), [.integer(1), .blob(Array(bytes.utf8))]) == "{\"k\":1,\"v\":\"\(text)\"}")
@@ -113,8 +113,8 @@ import Testing
     @Test func everyOtherStorageClassIsRefusedAndTheErrorNamesColumnAndKeyButNoValue() throws {
         let secret = "secret-4711"
         let values: [Value] = [.null, .integer(4711), .real(4711.5), .text(secret), .json("\"\(secret)\""), .blob(Array(secret.utf8))]
-        let allowed: [ColumnKind: Set<Int>] = [.text: [3], .integer: [1], .real: [1, 2], .boolean: [], .json: [4], .blob: [5], .any: [1, 2, 3, 4, 5]]
-        for kind in ColumnKind.allCases {
+        let allowed: [ColumnShape: Set<Int>] = [.text: [3], .integer: [1], .real: [1, 2], .boolean: [], .json: [4], .blob: [5]]
+        for kind in ColumnShape.allCases {
             let schema = try column(kind)
             for (number, value) in values.enumerated() where !allowed[kind, default: []].contains(number) {
                 let error = try #require(throws: FormatError.self) { try json(schema, [.integer(12), value]) }
@@ -140,8 +140,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [ColumnKind.text, .integer])
-    func aKeyThatDoesNotComeAfterTheOneBeforeIsRefused(kind: ColumnKind) throws {
+    @Test(arguments: [ColumnShape.text, .integer])
+    func aKeyThatDoesNotComeAfterTheOneBeforeIsRefused(kind: ColumnShape) throws {
         let schema = try DatasetSchema(name: "d", table: "d", key: "k", timestamp: nil, columns: [DatasetColumn("k", kind)])
         let pairs: [(Value, Value)] =
             kind == .text

@@ -28,7 +28,7 @@ import Testing
         return MemberEntry(offset: 0, length: bytes.count, rawLength: rawLength, sha256: hash, rawSHA256: hash)
     }
 
-    @Test(arguments: [ColumnKind.text, .integer], 1...8) func randomChangesComeBackAsTheyWere(key: ColumnKind, seed: Int) throws {
+    @Test(arguments: [ColumnShape.text, .integer], 1...8) func randomChangesComeBackAsTheyWere(key: ColumnShape, seed: Int) throws {
         var random = SeededRandom(seed: UInt64(seed))
         let schema = try Samples.everyKind(key: key)
         let rows = Samples.everyKindRows(random.below(60), key: key, random: &random)

@@ -152,7 +152,7 @@ import Testing
             good.replacing("notes", with: "n\\u006ftes"), good.replacing(",", with: ", "),
         ] { #expect(throws: FormatError.self) { try header(bad) } }
 
-        func tail(_ text: String, _ kind: ColumnKind = .text, runs: Bool = true) throws -> SnapshotTail {
+        func tail(_ text: String, _ kind: ColumnShape = .text, runs: Bool = true) throws -> SnapshotTail {
             let schema = try DatasetSchema(name: "d", table: "d", key: "k", timestamp: nil, columns: [DatasetColumn("k", kind)])
             return try Array(text.utf8).withUnsafeBytes {
                 try SnapshotTail.read($0, keyShape: schema.keyShape, hasRuns: runs, .init(deletion: { _, _ in }, instant: { _, _ in }, run: { _ in }))

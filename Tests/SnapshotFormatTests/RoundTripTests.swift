@@ -4,8 +4,8 @@ import SnapshotModel
 import Testing
 
 @Suite struct RoundTripTests {
-    @Test(arguments: [ColumnKind.text, .integer], 1...12)
-    func randomEntitiesComeBackAsTheyWere(key: ColumnKind, seed: Int) throws {
+    @Test(arguments: [ColumnShape.text, .integer], 1...12)
+    func randomEntitiesComeBackAsTheyWere(key: ColumnShape, seed: Int) throws {
         var random = SeededRandom(seed: UInt64(seed))
         let schema = try Samples.everyKind(key: key)
         let rows = Samples.everyKindRows(40 + random.below(300), key: key, random: &random)

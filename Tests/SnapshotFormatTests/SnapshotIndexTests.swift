@@ -41,7 +41,7 @@ import Testing
 
     @Test func aNewerVersionIsNamedAsSuch() throws {
         let text = String(decoding: try sample().index.encode(), as: UTF8.self)
-        let newer = text.replacing("\"formatVersion\":1,", with: "\"formatVersion\":3,\"whatever\":[],")
+        let newer = text.replacing("\"formatVersion\":1,", with: "\"formatVersion\":2,\"whatever\":[],")
         let error = try #require(throws: FormatError.self) { try decode(newer) }
         #expect(error.code == .unsupportedVersion)
     }
@@ -51,7 +51,7 @@ import Testing
         ("\"recordCount\":60", "\"recordCount\":61"), ("\"blockEntities\":10", "\"blockEntities\":0"), ("\"blockEntities\":10", "\"blockEntities\":65537"),
         ("\"size\":", "\"size\":1"), ("\"rawSize\":", "\"rawSize\":2"), ("\"offset\":0", "\"offset\":1"), ("\"count\":", "\"count\":9"),
         ("\"count\":", "\"count\":-"), ("\"length\":", "\"length\":9"), ("\"rawLength\":", "\"rawLength\":99999999999999999"),
-        ("\"key\":\"id\"", "\"key\":\"title\\u0021\""), ("\"key\":\"id\"", "\"key\":\"body\""), ("\"timestamp\":\"updatedAt\"", "\"timestamp\":\"actions\""),
+        ("\"key\":\"id\"", "\"key\":\"title\\u0021\""), ("\"key\":\"id\"", "\"key\":\"body\""), ("\"timestamp\":\"updatedAt\"", "\"timestamp\":\"nothing\""),
         ("\"dataset\":\"notes\"", "\"dataset\":\"no tes\""), ("\"dataset\":\"notes\"", "\"dataset\":\"deletions\""),
         ("\"type\":\"text\"", "\"type\":\"TEXT\""), ("\"name\":\"body\"", "\"name\":\"title\""), ("\"name\":\"id\"", "\"name\":\"\\u0069d\""),
         ("\"optional\":true", "\"optional\": true"), ("\n", " "), ("\"sha256\":\"", "\"sha256\":\"A"), ("{\"firstKey\":", "{\"firstKey\":7,\"x\":"),

@@ -18,7 +18,7 @@ import Testing
         #expect(schema.table == "sensor_readings")
         #expect(schema.recordType == "ReadingsData")
         #expect(schema.recordName == "readings_data")
-        #expect(schema.keyColumns.map(\.kind) == [.integer])
+        #expect(schema.keyColumns.map(\.shape) == [.integer])
         #expect(schema.columns.map(\.column) == ["id", "changed_at", "value"])
         #expect(schema.columns.map(\.isOptional) == [false, false, true])
         #expect(schema.timestampIndex == 1)
@@ -52,7 +52,7 @@ import Testing
         ("\"type\": \"real\"", "\"type\": \"float\""),
         ("\"key\": \"id\"", "\"key\": \"uid\""),
         ("\"key\": \"id\"", "\"key\": \"value\""),
-        ("\"timestamp\": \"changed\"", "\"timestamp\": \"value\""),
+        ("\"timestamp\": \"changed\"", "\"timestamp\": \"time\""),
         ("\"name\": \"value\"", "\"name\": \"id\""),
         ("\"column\": \"changed_at\"", "\"column\": \"ID\""),
         ("\"name\": \"readings\"", "\"name\": \"../x\""),

@@ -18,7 +18,7 @@ import Testing
         ("UPDATE buckets SET isOrphan = 2", ["column isOrphan", "a boolean must be 0 or 1"]),
         ("UPDATE buckets SET isOrphan = 'yes'", ["column isOrphan", "holds text, and the column is of type boolean"]),
         ("UPDATE notifications SET id = NULL WHERE id = 'n'", ["the key is NULL"]),
-        ("UPDATE notifications SET id = x'6E' WHERE id = 'n'", ["the key is not of type text"]),
+        ("UPDATE notifications SET id = x'6E' WHERE id = 'n'", ["column id", "holds a blob, and the column is of type text"]),
         ("UPDATE notifications SET id = CAST(x'6EFF' AS TEXT) WHERE id = 'n'", ["column id", "not UTF-8"]),
         ("UPDATE notifications SET id = printf('%.1025c', 'k') WHERE id = 'n'", ["longer than 1024 bytes", "use a shorter key"]),
     ]
@@ -103,7 +103,8 @@ import Testing
         #expect(refused.output.isEmpty)
         #expect(refused.errorText.split(separator: "\n").count == 9)
         for part in [
-            "7 rows cannot travel, and nothing was published", "\n  buckets, key \"b\", column isOrphan: a boolean must be 0 or 1", "a row without key",
+            "7 rows cannot travel, and nothing was published", "\n  buckets, key \"b\", column isOrphan: a boolean must be 0 or 1",
+            "a row without a usable key",
             "\n  notifications, key \"m00002\", column title: it is NULL", "key \"m00003\", column title: the text is not UTF-8",
             "key \"m00004\", column attachments: it is not one JSON value", "key \"m00005\", column body: it holds a blob", "key \"m00029\"", "\n  hint: ",
         ] { #expect(refused.errorText.contains(part), "\(part) in \(refused.errorText)") }

@@ -179,8 +179,8 @@ import Testing
             #expect(told.contains("sent 1 message"))
             #expect(told.contains("warning: 3 edits stay on this device, because their rows cannot travel"))
             let messages = try run("messages --db r.db", 12)
-            #expect(messages.contains("lists a: the row cannot travel; column title: it holds a blob, and the column is of type text"))
-            #expect(messages.contains("lists b: the row cannot travel; column n: it holds text, and the column is of type integer"))
+            #expect(messages.contains(#"lists a: the row cannot travel; lists, key "a", column title: it holds a blob, and the column is of type text"#))
+            #expect(messages.contains(#"lists b: the row cannot travel; lists, key "b", column n: it holds text, and the column is of type integer"#))
             #expect(messages.contains("lists d: the row cannot travel; it is too large for a message"))
             let doctor = try scene.run("doctor --json --db r.db", environment: clock.environment(13)).text
             #expect(doctor.contains("3 rows that were changed here cannot travel"))

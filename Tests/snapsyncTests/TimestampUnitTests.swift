@@ -99,29 +99,56 @@ import Testing
         #expect(body.hasPrefix("by "))
     }
 
-    @Test(arguments: [
-        ("seconds", "text", "a timestamp of the unit seconds must be a column of type integer or real"),
-        ("milliseconds", "real", "a timestamp of the unit milliseconds must be a column of type integer"),
-        ("julian", "integer", "a timestamp of the unit julian must be a column of type real"), ("seconds", "any", "must be a column of type integer or real"),
-        ("fortnights", "integer", "\"fortnights\" is not known; known are seconds, milliseconds, microseconds, apple, julian"),
-    ])
-    func unitThatDoesNotFitIsRefused(unit: String, type: String, says: String) throws {
+    @Test func unknownUnitIsRefused() throws {
         let scene = try Scene()
-        try scene.scratch.write(datasets(unit, type), to: "d.json")
+        try scene.scratch.write(datasets("fortnights", "integer"), to: "d.json")
         try scene.database("a.db").run("CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, body TEXT NOT NULL, changed)")
         let run = try scene.run("init --db a.db --cloud cloud --role writer --datasets d.json")
-        Scene.checkRefusal(run, exit: 78, saying: [says])
+        Scene.checkRefusal(run, exit: 78, saying: ["\"fortnights\" is not known; known are seconds, milliseconds, microseconds, apple, julian"])
     }
 
-    @Test func devicesMustAgreeOnTheUnit() throws {
+    /// A device follows the zone's choice, whatever its dataset file says.
+    @Test func deviceFollowsTheUnitOfTheZone() throws {
         let scene = try peers(Self.forms[0])
         try scene.scratch.write(datasets("milliseconds", "integer"), to: "other.json")
         try scene.database("c.db").run("CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, body TEXT NOT NULL, changed INTEGER)")
         try scene.succeed("init --db c.db --cloud cloud --role peer --device c --datasets other.json")
-        let run = try scene.run("sync --db c.db")
-        Scene.checkRefusal(
-            run, exit: 78, saying: ["the writer's dataset file has the timestampUnit seconds, and this device's has the timestampUnit milliseconds"])
+        try scene.succeed("sync --db c.db")
+        // By milliseconds, this edit would be one of 1970.
+        try scene.database("c.db").run("UPDATE notes SET body = 'later', changed = 1700000900 WHERE id = 'n'")
+        try scene.database("a.db").run("UPDATE notes SET body = 'earlier', changed = 1700000800 WHERE id = 'n'")
+        for name in ["a", "c", "a"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try scene.database("a.db").run("SELECT body FROM notes WHERE id = 'n'") == "later\n")
         let index = String(decoding: try scene.scratch.read(try scene.asset("notes").replacing(".json.gz", with: ".index.json")), as: UTF8.self)
-        #expect(index.hasPrefix("{\"formatVersion\":2,\"dataset\":\"notes\",\"key\":\"id\",\"timestamp\":\"changed\",\"timestampUnit\":\"seconds\",\n"))
+        #expect(index.hasPrefix("{\"formatVersion\":1,\"dataset\":\"notes\",\"key\":\"id\",\"timestamp\":\"changed\",\n"))
+    }
+
+    /// Another choice at one device reaches all, and a value that is no time stops nothing.
+    @Test func timestampCanBeChosenAgain() throws {
+        let scene = try Scene()
+        try scene.database("a.db").run(
+            "CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT, last_modified INTEGER, at TEXT); INSERT INTO t VALUES('a', 'x', 1600000000, '2020-01-01T00:00:00Z')"
+        )
+        #expect(
+            try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all").contains("timestamp of t: last_modified (seconds)"))
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create")
+        try scene.succeed("sync --db b.db")
+        #expect(try scene.succeed("describe --update --timestamp t=at --db a.db").contains("t: the column at says when a row was last changed"))
+        try scene.succeed("sync --db a.db")
+        #expect(try scene.succeed("sync --db b.db").contains("t: the column at says when a row was last changed, as the zone says"))
+        try scene.database("a.db").run("UPDATE t SET v = 'earlier', at = '2021-02-01T00:00:00Z'")
+        try scene.database("b.db").run("UPDATE t SET v = 'later', at = '2021-03-01T00:00:00Z'")
+        for name in ["b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        for name in ["a", "b"] {
+            #expect(try scene.database("\(name).db").run("SELECT v FROM t") == "later\n")
+            try scene.succeed("verify --all --local --db \(name).db")
+        }
+        try scene.database("a.db").run("UPDATE t SET at = '', v = 'odd'")
+        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try scene.database("b.db").run("SELECT v, quote(at) FROM t") == "odd|''\n")
+        #expect(try scene.succeed("describe --update --timestamp t=none --db b.db").contains("the device's clock counts"))
+        for name in ["b", "a"] { try scene.succeed("sync --db \(name).db") }
+        try scene.refuse("describe --update --timestamp u=at --db a.db", exit: 78, saying: ["the table u does not travel"], watching: [], asJSONToo: false)
     }
 }

@@ -105,7 +105,7 @@ import Testing
         try scene.database("a.db").run("CREATE TABLE notes(id TEXT PRIMARY KEY, body TEXT); INSERT INTO notes VALUES('x', 'y')")
         try scene.database("b.db").run("CREATE TABLE Notizen(nr TEXT PRIMARY KEY, inhalt TEXT)")
         try scene.scratch.write(
-            #"{"formatVersion":1,"datasets":[{"name":"notes","table":"Notizen","key":"id","columns":[{"name":"id","type":"text","column":"nr"},{"name":"body","type":"text","column":"inhalt","optional":true}]}]}"#,
+            #"{"formatVersion":1,"datasets":[{"name":"notes","table":"Notizen","key":"id","columns":[{"name":"id","column":"nr"},{"name":"body","column":"inhalt"}]}]}"#,
             to: "b.json")
         try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
         try scene.succeed("sync --db a.db")

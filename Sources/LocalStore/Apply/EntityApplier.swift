@@ -22,10 +22,10 @@ package final class EntityApplier: EntitySink {
     private let transaction: LocalTransaction
     /// The positions of columns that get the table's default where an entity has no value. Most tables have none.
     private let defaultColumns: [Int]
-    /// The positions of text columns that would store a text that looks like a number as a number. Most tables have none.
-    private let numericColumns: [Int]
-    /// The columns of type `any` that do not keep every value unchanged.
+    /// The columns that may change a value that they store.
     private let changingColumns: [(index: Int, declared: String, affinity: ColumnAffinity)]
+    /// The position of the key, if that is the rowid, which holds only integers.
+    private let rowidIndex: Int?
 
     /// - Parameter updating: whether an entity whose key exists updates that row instead of failing.
     init(_ transaction: LocalTransaction, _ schema: DatasetSchema, updating: Bool = false) throws {
@@ -39,11 +39,13 @@ package final class EntityApplier: EntitySink {
         defaultColumns = schema.columns.indices.filter { !unpublished.contains($0) && defaults[schema.columns[$0].column.folded] != nil }
         self.transaction = transaction
         let values = (described + kept.map(\.value)).joined(separator: ", ")
+        let rowidIndex = try transaction.tables.hasRowidKey(schema) ? schema.keyIndices[0] : nil
+        self.rowidIndex = rowidIndex
         // Update instead of REPLACE, which would also delete rows that conflict in other unique indexes. The update includes key columns whose
         // equal values may be stored differently: in another case, with trailing spaces, as an integer or a real.
         let others = schema.columns.indices.filter { index in
             guard let part = schema.keyShape.parts.first(where: { $0.index == index }) else { return true }
-            return part.collation != .binary || part.kind == .real
+            return part.collation != .binary || part.shape != .text && part.shape != .integer && rowidIndex == nil
         }.map { schema.columns[$0] }.map { "\($0.column.sqlIdentifier) = excluded.\($0.column.sqlIdentifier)" }
         let conflict = others.isEmpty ? "NOTHING" : "UPDATE SET \(others.joined(separator: ", "))"
         // Without ABORT, a constraint with its own ON CONFLICT clause could drop this row or another one without an error.
@@ -62,8 +64,7 @@ package final class EntityApplier: EntitySink {
         }
         let isStrict = try declared.values.contains { $0.folded == "any" } && transaction.tables.isStrict(schema.table)
         let affinities = schema.columns.map { ColumnAffinity(declared: declared[$0.column.folded] ?? "", isStrict: isStrict) }
-        numericColumns = schema.columns.indices.filter { [.text, .json].contains(schema.columns[$0].kind) && affinities[$0].turnsTextIntoNumbers }
-        changingColumns = schema.columns.indices.filter { schema.columns[$0].kind == .any && affinities[$0] != .blob }.map {
+        changingColumns = schema.columns.indices.filter { affinities[$0].mayChange(schema.columns[$0].shape) }.map {
             ($0, declared[schema.columns[$0].column.folded] ?? "", affinities[$0])
         }
     }
@@ -83,13 +84,14 @@ package final class EntityApplier: EntitySink {
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         let handle = self.handle
         var code = SQLITE_OK
-        for index in numericColumns { try refuseNumber(values[index], index) }
         for column in changingColumns {
-            guard let form = column.affinity.changed(values[column.index]) else { continue }
-            throw LocalStoreError(
-                .schemaMismatch, at: "\(place), entity \(count)",
-                "the column \(schema.columns[column.index].column) is declared \(column.declared), which stores a value of this entity as \(form) and not as it is",
-                hint: "declare the column as the writer's table does, or without a type, which keeps every value")
+            if let form = column.affinity.changed(values[column.index]) { throw changed(column.index, column.declared, "as \(form) and not as it is") }
+        }
+        if let rowidIndex {
+            switch values[rowidIndex] {
+            case .integer, .null: break
+            default: throw changed(rowidIndex, "INTEGER PRIMARY KEY", "not at all, for it holds only integers")
+            }
         }
         for index in 0..<values.count {
             code |= bind(values[index], to: handle, at: Int32(truncatingIfNeeded: index + 1))
@@ -114,17 +116,11 @@ package final class EntityApplier: EntitySink {
     /// SQLITE_CONSTRAINT_UNIQUE, a macro of <sqlite3.h> that Swift does not import.
     private let uniqueFailure = SQLITE_CONSTRAINT | 8 << 8
 
-    private func refuseNumber(_ value: ColumnValue, _ index: Int) throws {
-        let bytes: UnsafeRawBufferPointer
-        switch value {
-        case .text(let text), .json(let text): bytes = text
-        default: return
-        }
-        guard NumericText.isNumber(bytes) else { return }
-        throw LocalStoreError(
-            .badRow, at: "\(place), entity \(count)",
-            "the text of the column \(schema.columns[index].column) reads as a number, and the column's declared type would store it as one",
-            hint: "declare the column TEXT, as it must be at the writer")
+    private func changed(_ index: Int, _ declared: String, _ how: String) -> LocalStoreError {
+        LocalStoreError(
+            .schemaMismatch, at: "\(place), entity \(count)",
+            "the column \(schema.columns[index].column) is declared \(declared), which stores a value of this entity \(how)",
+            hint: "declare the column as the writer's table does, or without a type, which keeps every value")
     }
 
     @inline(__always)

@@ -14,7 +14,7 @@ extension SetAsideTable {
                 // A reference to the dataset's key compares with the stored key; a reference to another value needs the entity's JSON.
                 let part = parent.keyColumns.firstIndex(of: described)
                 let value =
-                    part.map { parent.hasSimpleKey ? "s.key" : "snapsync_key_value(s.key, \($0))" }
+                    part.map { "snapsync_key_value(s.key, \($0))" }
                     ?? "json_extract(s.entity, \("$.\"\(described.name)\"".sqlText))"
                 // The stored key's text is folded, so compare by the collation of the parent's column.
                 let collation = described.collation == .binary ? "" : " COLLATE \(described.collation.rawValue)"

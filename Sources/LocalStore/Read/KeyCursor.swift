@@ -28,16 +28,16 @@ package struct KeyRange: Sendable {
 
 /// Iterates over a dataset's keys in order and divides them into ranges.
 ///
-/// It reads only the key's index, which is far faster than reading rows. Not for integer keys. Memory: two keys.
+/// It reads only the key's index, which is far faster than reading rows. Memory: two keys.
 package final class KeyCursor {
     private let statement: Statement
     private let handle: OpaquePointer
     private let place: String
     private let search: String
-    /// The shape of a key that is not one text column compared by its bytes; nil for such a text key.
-    private let shape: KeyShape?
-    private let columnNames: [String]
-    private var encodedKey: [UInt8] = []
+    /// The shape of the key in the statement's rows.
+    private let shape: KeyShape
+    private let values: UnsafeMutableBufferPointer<ColumnValue>
+    private var keyBytes: [UInt8] = []
     private var pending: EntityKey?
     private var started = false
     /// How many ranges were returned.
@@ -57,34 +57,34 @@ package final class KeyCursor {
             guard let code = bound?.bind(to: handle, at: position), code != SQLITE_OK else { continue }
             throw DatabaseError(resultCode: ResultCode(rawValue: code))
         }
-        shape = schema.hasSimpleKey ? nil : schema.keyShape
-        columnNames = schema.keyColumns.map(\.column)
-        place = "\(path), table \(schema.table), column \(columnNames.joined(separator: ", "))"
-        let condition = schema.hasSimpleKey ? "typeof(\(key.list())) <> 'text'" : key.isNull()
-        search = "SELECT rowid FROM \(schema.table.sqlIdentifier) WHERE \(condition)"
+        shape = try schema.with(columns: schema.keyColumns).keyShape
+        values = .allocate(capacity: schema.keyColumns.count)
+        values.initialize(repeating: .null)
+        place = "\(path), table \(schema.table), column \(schema.keyColumns.map(\.column).joined(separator: ", "))"
+        search = "SELECT rowid FROM \(schema.table.sqlIdentifier) WHERE \(key.isNull())"
     }
+
+    deinit { values.deallocate() }
 
     /// Returns the next range, or nil after the last one.
     ///
-    /// - Parameter cuts: whether a key, passed as its text or as the bytes of an encoded key, begins a new range.
-    /// - Throws: ``LocalStoreError`` with `.badRow` for a key that is NULL or not a text.
-    package func next(cuts: (UnsafeRawBufferPointer) -> Bool) throws -> KeyRange? {
+    /// - Parameter cuts: whether a key begins a new range.
+    /// - Throws: ``LocalStoreError`` with `.badRow` for a key that is NULL or an infinite number.
+    package func next(cuts: (LentKey) -> Bool) throws -> KeyRange? {
         if !started {
             started = true
-            pending = try step() ? withKey(key) : nil
+            pending = try step() ? withKey(\.owned) : nil
         }
         guard let first = pending else { return nil }
         while try step() {
-            if withKey(cuts) {
-                pending = withKey(key)
+            if try withKey(cuts) {
+                pending = try withKey(\.owned)
                 return range(first)
             }
         }
         pending = nil
         return range(first)
     }
-
-    private func key(_ bytes: UnsafeRawBufferPointer) -> EntityKey { shape == nil ? .text(Array(bytes)) : .encoded(Array(bytes)) }
 
     private func range(_ first: EntityKey) -> KeyRange {
         defer { count += 1 }
@@ -95,10 +95,14 @@ package final class KeyCursor {
     package var nextRowid: Int64? { hasRowids && pending != nil ? sqlite3_column_int64(handle, sqlite3_column_count(handle) - 1) : nil }
 
     /// Calls `body` with the current key.
-    private func withKey<T>(_ body: (UnsafeRawBufferPointer) -> T) -> T {
-        guard shape == nil else { return encodedKey.withUnsafeBytes(body) }
-        // SAFETY: the pointer and the length are valid until the next step.
-        return body(UnsafeRawBufferPointer(start: sqlite3_column_text(handle, 0), count: Int(sqlite3_column_bytes(handle, 0))))
+    private func withKey<T>(_ body: (LentKey) -> T) throws -> T {
+        for index in values.indices { values[index] = RowStatement.value(handle, Int32(index), isJSON: false) }
+        guard let result = shape.lendKey(of: UnsafeBufferPointer(values), using: &keyBytes, body) else {
+            throw LocalStoreError(
+                .badRow, at: place, values.contains(where: \.isNull) ? "a column of the key is NULL" : "an infinite number cannot be a key",
+                hint: "correct the row; find it with: \(search)")
+        }
+        return result
     }
 
     /// Moves to the next key. Returns false after the last.
@@ -106,36 +110,12 @@ package final class KeyCursor {
         switch sqlite3_step(handle) {
         case SQLITE_ROW:
             keyCount += 1
-            if let shape {
-                try encode(shape)
-                return true
-            }
-            let type = sqlite3_column_type(handle, 0)
-            guard type == SQLITE_TEXT else {
-                throw LocalStoreError(
-                    .badRow, at: place, type == SQLITE_NULL ? "the key is NULL" : "the key is not of type text",
-                    hint: "correct the row; find it with: \(search)")
-            }
             return true
         case SQLITE_DONE:
             sqlite3_reset(handle)
             return false
         case let code:
             throw LocalStoreError(DatabaseError(resultCode: ResultCode(rawValue: code)), at: place)
-        }
-    }
-
-    /// Encodes the key of the current row.
-    private func encode(_ shape: KeyShape) throws {
-        encodedKey.removeAll(keepingCapacity: true)
-        for (index, part) in shape.parts.enumerated() {
-            let value = RowStatement.value(handle, Int32(index), isJSON: false)
-            guard !value.isNull else {
-                throw LocalStoreError(
-                    .badRow, at: place, "the column \(columnNames[index]) of the key is NULL", hint: "correct the row; find it with: \(search)")
-            }
-            // A value of another type than its column's is refused when the row itself is encoded.
-            EncodedKey.append(value, part.collation, to: &encodedKey)
         }
     }
 }

@@ -10,7 +10,7 @@ final class RowStatement {
     private let statement: Statement
     private let handle: OpaquePointer
     private let connection: OpaquePointer
-    private let kinds: [ColumnKind]
+    private let areJSON: [Bool]
     private let slots: UnsafeMutableBufferPointer<ColumnValue>
     private let place: String
 
@@ -24,8 +24,8 @@ final class RowStatement {
         handle = statement.sqliteStatement
         guard let connection = sqlite3_db_handle(handle) else { throw DatabaseError(resultCode: .SQLITE_MISUSE) }
         self.connection = connection
-        kinds = schema.columns.map(\.kind)
-        slots = .allocate(capacity: kinds.count)
+        areJSON = schema.columns.map { $0.shape == .json }
+        slots = .allocate(capacity: areJSON.count)
         slots.initialize(repeating: .null)
         place = "\(path), table \(schema.table)"
     }
@@ -60,7 +60,7 @@ final class RowStatement {
     func give(to sink: any EntitySink) throws {
         let slots = self.slots, handle = self.handle
         for index in 0..<slots.count {
-            slots[index] = Self.value(handle, Int32(index), isJSON: kinds[index] == .json)
+            slots[index] = Self.value(handle, Int32(index), isJSON: areJSON[index])
         }
         try sink.take(UnsafeBufferPointer(slots))
     }
@@ -89,7 +89,7 @@ final class RowStatement {
 }
 
 extension EntityKey {
-    /// Binds the key to a statement's parameter; SQLite copies it. Returns SQLite's code.
+    /// Binds the key to a statement's parameter, as the toolkit's tables store it; SQLite copies it. Returns SQLite's code.
     func bind(to statement: OpaquePointer, at position: Int32) -> Int32 {
         switch self {
         case .integer(let value): sqlite3_bind_int64(statement, position, value)
@@ -99,6 +99,9 @@ extension EntityKey {
                     ? sqlite3_bind_text(statement, position, "", 0, nil)
                     : sqlite3_bind_text(statement, position, buffer.baseAddress!.assumingMemoryBound(to: CChar.self), Int32(buffer.count), copying)
             }
+        // A number that is no integer: its encoding is the tag, the double and the difference.
+        case .encoded(let bytes) where bytes.count == 11 && bytes[0] == 0x10:
+            if case .real(let real)? = values.first { sqlite3_bind_double(statement, position, real) } else { SQLITE_MISUSE }
         case .encoded(let bytes):
             bytes.withUnsafeBytes { sqlite3_bind_blob(statement, position, $0.baseAddress, Int32($0.count), copying) }
         }

@@ -104,7 +104,9 @@ package struct RowAccess: TransactionPart {
 
     /// Marks an entity as revived for its children, if its dataset has a column for that.
     package func markAsOrphan(_ key: EntityKey, of schema: DatasetSchema) throws {
-        guard let orphan = schema.columns.first(where: { $0.name == "isOrphan" && $0.kind == .boolean }) else { return }
+        guard let orphan = schema.columns.first(where: { $0.name == "isOrphan" }),
+            try orphan.shape == .boolean || orphan.shape == nil && TableColumns(db, schema.table)?.column(orphan.column)?.isDeclaredBoolean == true
+        else { return }
         try KeyedStatement(db, "UPDATE main.\(schema.table.sqlIdentifier) SET \(orphan.column.sqlIdentifier) = 1 WHERE \(schema.keySQL.matches(nil, "?1"))")
             .bind(.key(key)).run()
     }

@@ -36,13 +36,21 @@ enum ColumnAffinity {
 }
 
 extension ColumnAffinity {
-    /// Whether the column changes every value of that kind: numbers become text, or integers become reals.
-    func spoils(_ kind: ColumnKind) -> Bool {
-        switch kind {
+    /// Whether the column changes every value of that shape: numbers become text, or integers become reals. ``EntityApplier`` checks the values of
+    /// all others.
+    func spoils(_ shape: ColumnShape?) -> Bool {
+        switch shape {
         case .integer, .boolean: self == .text || self == .real
         case .real: self == .text
-        // Each affinity keeps values of some storage classes. EntityApplier checks the values.
-        case .text, .json, .blob, .any: false
+        case nil, .text, .json, .blob: false
+        }
+    }
+
+    /// Whether the column changes what a column of another affinity most likely holds.
+    func spoils(_ other: ColumnAffinity) -> Bool {
+        switch (self, other) {
+        case (.text, .integer), (.text, .real), (.text, .numeric), (.real, .integer), (.real, .text), (.integer, .text): true
+        default: false
         }
     }
 
@@ -61,17 +69,12 @@ extension ColumnAffinity {
         }
     }
 
-    /// A declared type with this affinity, for a table that is not STRICT.
-    var name: String {
-        switch self {
-        case .integer: "INTEGER"
-        case .text: "TEXT"
-        case .blob: ""
-        case .real: "REAL"
-        case .numeric: "NUMERIC"
+    /// Whether the column may change a value of that shape.
+    func mayChange(_ shape: ColumnShape?) -> Bool {
+        switch shape {
+        case nil: self != .blob
+        case .text, .json: self == .integer || self == .real || self == .numeric
+        case .integer, .real, .boolean, .blob: false
         }
     }
-
-    /// Whether text that looks like a number becomes one.
-    var turnsTextIntoNumbers: Bool { self == .integer || self == .real || self == .numeric }
 }

@@ -6,15 +6,25 @@ import StrictText
 extension Database {
     /// Adds SQL functions that make and decode encoded keys.
     ///
-    /// - `snapsync_key(spec, value, …)`: the encoded key of these values; NULL if one of them is NULL. `spec` has a letter for each value, which
-    ///   is the collation of its text (`b`, `n`, `r`).
-    /// - `snapsync_key_value(key, n)`: the value at position `n`.
+    /// - `snapsync_key(spec, value, …)`: the key of these values, as the toolkit's tables store it; NULL if one of them is NULL. `spec` has a letter
+    ///   for each value, which is the collation of its text (`b`, `n`, `r`). A single number stays as it is, and a single text is folded.
+    /// - `snapsync_key_value(key, n)`: the value at position `n` of a stored key.
     /// - `snapsync_logged_key(spec, text)`: the encoded key of a text that a trigger has logged (``KeySQL/logged(of:)``).
     /// - `snapsync_is_utf8(value)`: 0 for a text that is not UTF-8, else 1.
     func addKeyFunctions() throws {
         try add("snapsync_key") { context, count, arguments in
             guard let arguments, count > 1, let spec = bytes(of: arguments[0]), spec.count == count - 1 else { return sqlite3_result_null(context) }
             var key: [UInt8] = []
+            if count == 2, let collation = KeyCollation(letter: spec[0]) {
+                switch sqlite3_value_type(arguments[1]) {
+                case SQLITE_INTEGER, SQLITE_FLOAT: return sqlite3_result_value(context, arguments[1])
+                case SQLITE_TEXT:
+                    guard collation != .binary, let text = bytes(of: arguments[1]) else { return sqlite3_result_value(context, arguments[1]) }
+                    collation.appendFolded(text, to: &key)
+                    return setText(key, context)
+                default: break
+                }
+            }
             for index in 1..<Int(count) {
                 guard let collation = KeyCollation(letter: spec[index - 1]), append(arguments[index], collation, to: &key) else {
                     return sqlite3_result_null(context)
@@ -23,19 +33,18 @@ extension Database {
             setBlob(key, context)
         }
         try add("snapsync_key_value") { context, count, arguments in
-            guard let arguments, count == 2, sqlite3_value_type(arguments[0]) == SQLITE_BLOB, let bytes = bytes(of: arguments[0]),
-                let values = EncodedKey.values(of: Array(bytes))
-            else { return sqlite3_result_null(context) }
+            guard let arguments, count == 2 else { return sqlite3_result_null(context) }
             let position = Int(sqlite3_value_int(arguments[1]))
+            // The key of one column is its value, unless that is a blob.
+            if sqlite3_value_type(arguments[0]) != SQLITE_BLOB {
+                return position == 0 ? sqlite3_result_value(context, arguments[0]) : sqlite3_result_null(context)
+            }
+            guard let bytes = bytes(of: arguments[0]), let values = EncodedKey.values(of: Array(bytes)) else { return sqlite3_result_null(context) }
             guard values.indices.contains(position) else { return sqlite3_result_null(context) }
             switch values[position] {
             case .integer(let value): sqlite3_result_int64(context, value)
             case .real(let value): sqlite3_result_double(context, value)
-            case .text(let text):
-                text.withUnsafeBytes {
-                    guard let start = $0.baseAddress, !$0.isEmpty else { return sqlite3_result_text(context, "", 0, transient) }
-                    sqlite3_result_text64(context, start.assumingMemoryBound(to: CChar.self), UInt64($0.count), transient, UInt8(SQLITE_UTF8))
-                }
+            case .text(let text): setText(text, context)
             case .blob(let blob): setBlob(blob, context)
             }
         }
@@ -99,6 +108,13 @@ private func append(_ value: OpaquePointer?, _ collation: KeyCollation, to key: 
     default: return false
     }
     return true
+}
+
+private func setText(_ bytes: [UInt8], _ context: OpaquePointer?) {
+    bytes.withUnsafeBytes {
+        guard let start = $0.baseAddress, !$0.isEmpty else { return sqlite3_result_text(context, "", 0, transient) }
+        sqlite3_result_text64(context, start.assumingMemoryBound(to: CChar.self), UInt64($0.count), transient, UInt8(SQLITE_UTF8))
+    }
 }
 
 private func setBlob(_ bytes: [UInt8], _ context: OpaquePointer?) {

@@ -6,17 +6,18 @@ import StrictText
 ///     "SELECT 1 FROM \(table) t WHERE \(key.matches("t", "c.key"))"     // uses the index of the table's key
 ///     "SELECT 1 FROM snapsync_changes c WHERE c.key = \(key.value(of: "t"))"
 ///
-/// The toolkit's tables store a simple key as its value, and any other key as the bytes of an encoded key. The functions that convert between the
-/// two (``GRDB/Database/addKeyFunctions()``) exist only on the toolkit's own connections; triggers use ``logged(of:)`` instead.
+/// The toolkit's tables store the key of one column as its value, with folded text, but for a blob; they store that, and a key of several columns, as
+/// the bytes of an encoded key. So SQLite sorts stored keys as the table sorts its rows. The functions that convert between the two
+/// (``GRDB/Database/addKeyFunctions()``) exist only on the toolkit's own connections; triggers use ``logged(of:)`` instead.
 struct KeySQL {
     private let columns: [(name: String, part: KeyShape.Part)]
-    private let isSimple: Bool
+    private let isSingle: Bool
     /// A letter for each column: the collation of its texts.
     private let spec: String
 
     init(_ schema: DatasetSchema) {
         columns = schema.keyShape.parts.map { (schema.columns[$0.index].column.sqlIdentifier, $0) }
-        isSimple = schema.keyShape.isSimple
+        isSingle = schema.keyShape.isSingle
         spec = "'" + schema.keyShape.parts.map { String($0.collation.rawValue.prefix(1)) }.joined() + "'"
     }
 
@@ -36,16 +37,22 @@ struct KeySQL {
     func value(of row: String? = nil) -> String { value(of: names(row)) }
 
     /// The key whose columns have the values of these expressions, as the toolkit's tables store it; NULL if one of them is NULL.
-    func value(of expressions: [String]) -> String { isSimple ? expressions[0] : "snapsync_key(\(spec), \(expressions.joined(separator: ", ")))" }
+    func value(of expressions: [String]) -> String {
+        let key = "snapsync_key(\(spec), \(expressions.joined(separator: ", ")))"
+        guard isSingle else { return key }
+        let value = expressions[0]
+        // Most keys need no function.
+        return columns[0].part.collation == .binary
+            ? "CASE WHEN typeof(\(value)) = 'blob' THEN \(key) ELSE \(value) END"
+            : "CASE WHEN typeof(\(value)) IN ('text', 'blob') THEN \(key) ELSE \(value) END"
+    }
 
     /// The condition that a row has a given key.
     ///
     /// - Parameter key: an expression for a key as the toolkit's tables store it.
     func matches(_ row: String? = nil, _ key: String) -> String {
-        guard !isSimple else { return "\(names(row)[0]) = \(key)" }
-        return "("
-            + zip(names(row), columns).enumerated().map { "\($1.0)\(Self.collate($1.1.part)) = snapsync_key_value(\(key), \($0))" }.joined(separator: " AND ")
-            + ")"
+        let parts = zip(names(row), columns).enumerated().map { "\($1.0)\(Self.collate($1.1.part)) = snapsync_key_value(\(key), \($0))" }
+        return parts.count == 1 ? parts[0] : "(" + parts.joined(separator: " AND ") + ")"
     }
 
     /// The condition that two rows have the same key by the table's collations. NULL equals nothing.
@@ -69,7 +76,6 @@ struct KeySQL {
     ///
     /// - Parameter column: the column with the keys, as the toolkit's tables store them.
     func isIn(keys column: String, of table: String) -> String {
-        if isSimple { return "\(columns[0].name) IN (SELECT \(column) FROM \(table))" }
         let values = columns.indices.map { "snapsync_key_value(\(column), \($0))" }.joined(separator: ", ")
         return columns.count == 1 ? "\(list()) IN (SELECT \(values) FROM \(table))" : "(\(list())) IN (SELECT \(values) FROM \(table))"
     }
@@ -91,24 +97,26 @@ struct KeySQL {
 
     /// Compares by the table's own collations, so that SQLite can use the index of the key.
     private func compared(_ comparison: String, _ key: String) -> String {
-        if isSimple { return "\(columns[0].name) \(comparison) \(key)" }
         let values = columns.indices.map { "snapsync_key_value(\(key), \($0))" }
         return columns.count == 1 ? "\(list()) \(comparison) \(values[0])" : "(\(list())) \(comparison) (\(values.joined(separator: ", ")))"
     }
 
     /// The key of a row as a trigger logs it, in SQL that the SQLite of every program understands.
     ///
-    /// A key that is not simple is logged as a text: for each value a letter, its digits (hexadecimal for texts and blobs) and a comma. The text
-    /// is exact for every value. Source: docs/local-tables.md, "snapsync_log".
+    /// The key of one column is logged as its value, and a key of several columns as a text: for each value a letter, its digits (hexadecimal for
+    /// texts and blobs) and a comma. The text is exact for every value. Source: docs/local-tables.md, "snapsync_log".
     func logged(of row: String) -> String {
-        guard !isSimple else { return names(row)[0] }
+        guard !isSingle else { return names(row)[0] }
         return names(row).map { name in
             "CASE typeof(\(name)) WHEN 'integer' THEN 'i' || \(name) WHEN 'real' THEN 'r' || printf('%!.20e', \(name)) WHEN 'text' THEN 't' || hex(\(name)) WHEN 'blob' THEN 'b' || hex(\(name)) END || ','"
         }.joined(separator: " || ")
     }
 
+    /// A stored key as an entry of the log has it that no trigger wrote.
+    func logged(key: String) -> String { isSingle ? "snapsync_key_value(\(key), 0)" : key }
+
     /// The key of a log entry as the toolkit's other tables store it.
-    func unlogged(_ key: String) -> String { isSimple ? key : "snapsync_logged_key(\(spec), \(key))" }
+    func unlogged(_ key: String) -> String { isSingle ? value(of: [key]) : "snapsync_logged_key(\(spec), \(key))" }
 
     private func names(_ row: String?) -> [String] { columns.map { (row.map { $0 + "." } ?? "") + $0.name } }
 

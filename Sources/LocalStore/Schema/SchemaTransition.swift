@@ -33,12 +33,12 @@ package struct SchemaTransition: TransactionPart {
         guard try transaction.state.applied() != nil, let state = try transaction.datasetStates.all().first(where: { $0.name == after.name }) else { return }
         let unseen = new.intersection(state.unknownFields.map(\.exact))
         let known = Set(try transaction.state.missingColumns(of: after).map(\.exact))
-        // A change asset does not record column types, so after a type change the next version is written as a snapshot asset.
-        let kinds = Dictionary(uniqueKeysWithValues: before.columns.map { ($0.name.exact, $0.kind) })
-        let retyped = after.columns.filter { column in kinds[column.name.exact].map { $0 != column.kind } ?? false }.map(\.name.exact)
+        // The instants in a change asset depend on the choice of the timestamp, so after another choice the next version is a snapshot asset.
+        let isRestamped = before.timestamp?.exact != after.timestamp?.exact || before.timestampUnit != after.timestampUnit
+        let restamped = isRestamped && publishes ? [before.timestamp ?? after.timestamp].compactMap { $0?.exact } : []
         // No reader misses a column that no version has had.
         let missing = known.union(new).subtracting(unseen).union(removed).subtracting(known.intersection(removed))
-            .union(publishes ? retyped : [])
+            .union(restamped)
         try transaction.state.setMissingColumns(missing.sorted().map(\.text), of: after)
         try transaction.state.setUnseenColumns(
             transaction.state.unseenColumns(of: after).union(unseen).subtracting(removed), of: after)

@@ -3,11 +3,11 @@ import GRDB
 package import SnapshotModel
 package import StrictText
 
-/// Derives the descriptions of datasets from a database: keys, types, NOT NULL, the order of the tables, the timestamp columns.
+/// Derives the descriptions of datasets from a database: names, keys, the order of the tables, the timestamp columns.
 ///
 ///     let description = try transaction.describer.describe(DescriptionRequest(skipped: ["cache"]))
 ///
-/// Writes nothing. Reads each table once, and again only to count rows whose keys cannot be carried.
+/// Writes nothing. Of a table's rows it reads the first ones, to find the timestamp column.
 package struct TableDescriber: TransactionPart {
     let transaction: LocalTransaction
 
@@ -36,26 +36,35 @@ package struct TableDescriber: TransactionPart {
         return description
     }
 
-    /// Describes columns that were added to a dataset's table. They are optional, because earlier versions have no values for them.
+    /// Describes columns that were added to a dataset's table.
     ///
-    /// - Parameters:
-    ///   - names: the table's columns.
-    ///   - kinds: the types that the zone gives some of them, by folded name.
-    package func columns(_ names: [String], of schema: DatasetSchema, kinds: [ExactText: ColumnKind] = [:]) throws -> [DatasetColumn] {
+    /// - Parameter names: the table's columns.
+    package func columns(_ names: [String], of schema: DatasetSchema) throws -> [DatasetColumn] {
         guard !names.isEmpty, let table = try TableColumns(db, schema.table)?.only(names) else { return [] }
-        let census = try ColumnCensus(db, table)
         var taken = Set(schema.columns.map(\.name.exact))
         return table.columns.filter { !$0.isGenerated }.map { column in
-            let kind =
-                kinds[column.name.folded]
-                ?? ColumnKindFinder(column: column, counts: census.columns[column.name.exact] ?? ColumnCensus.Counts()).find(isKey: false)
             var name = column.name, number = 2
             while !taken.insert(name.exact).inserted {
                 name = "\(column.name)_\(number)"
                 number += 1
             }
-            return DatasetColumn(name, kind, column: column.name, isOptional: true)
+            return DatasetColumn(name, column: column.name)
         }
+    }
+
+    /// Chooses another timestamp for a dataset.
+    ///
+    /// - Parameter given: the column, as ``GivenTimestamp`` reads it; nil for none.
+    package func choosing(_ given: String?, for schema: DatasetSchema) throws -> DatasetSchema {
+        guard let given else { return try schema.with(timestamp: nil, unit: nil) }
+        guard let table = try TableColumns(db, schema.table) else { return schema }
+        let wanted = try GivenTimestamp(given, in: table, at: path)
+        let found = try findTimestamp(of: TimestampColumn(db, table: table, references: references(of: table), wanted: wanted.column), given: .some(wanted))
+        guard let column = schema.columns.first(where: { $0.column.folded == wanted.column.folded }) else {
+            throw LocalStoreError(
+                .schemaMismatch, at: "\(path), table \(table.name)", "the column \(wanted.column) does not travel", hint: "name another column")
+        }
+        return try schema.with(timestamp: column.name, unit: found.unit)
     }
 
     /// The application's own tables, in the order in which they were created.
@@ -127,64 +136,41 @@ extension TableDescriber {
         }
         guard reasons.isEmpty else { return .unfit(reasons) }
 
-        // Without the collation of its key, SQLite cannot read the rows of such a table in key order.
-        for column in table.primaryKey where KeyCollation(rawValue: column.collation.folded.text) == nil && column.affinity != .integer {
-            reasons.append("the key column \(column.name) is compared by the collation \(column.collation), which is not SQLite's own")
-        }
-        guard reasons.isEmpty else { return .unfit(reasons) }
         let wanted = try given.flatMap { try $0.map { try GivenTimestamp($0, in: table, at: path) } }
-        let census: ColumnCensus
+        let timestamps: TimestampColumn, key: Key
         do {
-            census = try ColumnCensus(db, table) { TimestampColumn.isName($0.name) || $0.name.exact == wanted?.column.exact }
+            // Without the collation of its key, a table cannot be read at all.
+            key = try findKey(of: table)
+            if case .none(let why) = key { return .unfit([why]) }
+            _ = try db.makeStatement(sql: "SELECT \(stored.map(\.name.sqlIdentifier).joined(separator: ", ")) FROM \(table.name.sqlIdentifier)")
+            timestamps = try TimestampColumn(db, table: table, references: references(of: table), wanted: wanted?.column)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
             // SQLite cannot read this table without the application's functions. Other tables may be readable.
             return .unfit(["its rows cannot be read: \(error.message ?? error.description)"])
         }
-        let key = try findKey(of: table, census)
-        let unfit = UnfitRows(db: db, table: table, census: census)
-        reasons += try unfit.byKey(key.columns) + unfit.bySize()
-        if case .none(let why) = key { reasons.append(why) }
-        var kinds: [ExactText: ColumnKind] = [:]
         var columns: [DatasetColumn] = []
         for column in stored {
             let isKey = key.columns.contains { $0.name.exact == column.name.exact }
-            let counts = census.columns[column.name.exact] ?? ColumnCensus.Counts()
-            var kind = ColumnKindFinder(column: column, counts: counts).find(isKey: isKey)
-            // No row has a date yet. The name says what the column will hold, which is most often text.
-            if kind == .any, !counts.hasValues, column.isDeclaredAsTime, TimestampColumn.isName(column.name) { kind = .text }
-            kinds[column.name.exact] = kind
-            guard isKey else {
-                columns.append(DatasetColumn(column.name, kind, isOptional: !column.isNotNull))
-                continue
-            }
-            let keyKind = kind == .json ? .text : kind
-            if keyKind == .any { reasons.append("the key column \(column.name) may hold values of several types") }
-            let collation = KeyCollation(rawValue: column.collation.folded.text)
-            if keyKind == .text, collation == nil {
-                reasons.append("the key column \(column.name) is compared by the collation \(column.collation), which is not SQLite's own")
-            }
-            columns.append(DatasetColumn(column.name, keyKind, collation: keyKind == .text ? collation ?? .binary : .binary))
+            columns.append(DatasetColumn(column.name, collation: isKey ? KeyCollation(rawValue: column.collation.folded.text) ?? .binary : .binary))
         }
-        guard reasons.isEmpty else { return .unfit(reasons) }
         if case .rowid(let name) = key {
-            columns.insert(DatasetColumn(name, .integer), at: 0)
+            columns.insert(DatasetColumn(name), at: 0)
             description.carriedByRowid.append(table.name)
         }
         for column in table.columns where column.isGenerated {
             description.leftOut.append(
                 .init(table: table.name, column: column.name, reason: "generated: it follows from other columns; a table that --create makes lacks it"))
         }
-        let references = Set(
-            try ForeignKey.all(db).filter { $0.child.folded == table.name.folded }.flatMap { $0.columns.map(\.child.folded) })
-        let timestamp = try findTimestamp(
-            of: TimestampColumn(table: table, kinds: kinds, census: census, references: references), given: given.map { _ in wanted })
+        let timestamp = try findTimestamp(of: timestamps, given: given.map { _ in wanted })
         do {
             let schema = try DatasetSchema(
                 name: name, table: table.name, keys: key.names, timestamp: timestamp.column, columns: columns, timestampUnit: timestamp.unit)
             _ = try transaction.tables.check(of: schema)
             description.timestamps.append(timestamp)
             try noteOnDeclarations(table, &description)
-            if timestamp.column == nil, !timestamp.isGiven { noteOnNumbers(timestamp.others, of: table.name, kinds, &description) }
+            if timestamp.column == nil, !timestamp.isGiven {
+                for column in timestamp.others where timestamps.mayHoldNumbers(column) { description.unclearTimestamps.append((table.name, column)) }
+            }
             return .dataset(schema)
         } catch let error as SchemaError {
             return .unfit([error.reason])
@@ -200,7 +186,8 @@ extension TableDescriber {
             guard case .failure(let fault) = check.expression else { continue }
             description.notes.append("\(table.name): CHECK(\(check.text)) does not travel, because \(fault.reason); a table that --create makes lacks it")
         }
-        for key in try ForeignKey.all(db) where key.child.folded == table.name.folded && !TableStructure.areDistinct(key.columns.map(\.child)) {
+        for key in try transaction.references.foreignKeys()
+        where key.child.folded == table.name.folded && !TableStructure.areDistinct(key.columns.map(\.child)) {
             description.notes.append(
                 "\(table.name): the foreign key of \(key.columns.map(\.child).joined(separator: ", ")) does not travel, because a column stands in it twice; a table that --create makes lacks it"
             )
@@ -244,12 +231,28 @@ extension TableDescriber {
         }
     }
 
+    private func references(of table: TableColumns) throws -> Set<ExactText> {
+        Set(
+            try transaction.references.foreignKeys().filter { $0.child.folded == table.name.folded }
+                .flatMap { $0.columns.map(\.child.folded) })
+    }
+
     /// The columns that identify a row: the PRIMARY KEY, else NOT NULL columns with a UNIQUE index, else the rowid.
-    private func findKey(of table: TableColumns, _ census: ColumnCensus) throws -> Key {
+    private func findKey(of table: TableColumns) throws -> Key {
         let primary = table.primaryKey
-        for column in primary {
-            let nulls = census.columns[column.name.exact]?.nulls ?? 0
-            if nulls > 0 { return .none("\(Format.count(Int(nulls), "row has", "rows have")) NULL in the key column \(column.name)") }
+        let isRowid = primary.count == 1 && !table.isWithoutRowid && primary[0].declared.folded == "integer"
+        // Without the collation of its key, SQLite cannot read the rows of a table in key order.
+        func foreign(_ columns: [TableColumns.Column]) -> Key? {
+            columns.first { KeyCollation(rawValue: $0.collation.folded.text) == nil }.map {
+                .none("the key column \($0.name) is compared by the collation \($0.collation), which is not SQLite's own")
+            }
+        }
+        if !isRowid, let refusal = foreign(primary) { return refusal }
+        // SQLite allows NULL in a PRIMARY KEY. The key's index finds it in the first column; the export names it in any.
+        if let first = primary.first, !first.isNotNull, !table.isWithoutRowid,
+            try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM \(table.name.sqlIdentifier) WHERE \(first.name.sqlIdentifier) IS NULL)") == true
+        {
+            return .none("a row has NULL in the key column \(first.name)")
         }
         if !primary.isEmpty { return .columns(primary) }
         var best: [TableColumns.Column] = []
@@ -260,7 +263,7 @@ extension TableDescriber {
             else { continue }
             if best.isEmpty || columns.count < best.count { best = columns }
         }
-        if !best.isEmpty { return .columns(best) }
+        if !best.isEmpty { return foreign(best) ?? .columns(best) }
         guard let name = RowidName.all.first(where: { table.column($0) == nil }) else {
             return .none("it has no PRIMARY KEY, no UNIQUE columns that are NOT NULL, and columns that hide its rowid")
         }
@@ -268,17 +271,17 @@ extension TableDescriber {
     }
 
     private func findTimestamp(of finder: TimestampColumn, given: GivenTimestamp??) throws -> DatabaseDescription.Timestamp {
-        let candidates = finder.candidates()
+        let candidates = finder.candidates
         func found(_ column: String?, _ unit: TimestampUnit?, isGiven: Bool) -> DatabaseDescription.Timestamp {
             .init(table: finder.table.name, column: column, unit: unit, isGiven: isGiven, others: candidates.filter { $0.exact != column?.exact })
         }
         guard let given else {
-            let column = try candidates.first { try finder.refusal(of: $0, db) == nil }
+            let column = candidates.first { finder.refusal(of: $0) == nil }
             return found(column, column.flatMap { finder.unit(of: $0) }, isGiven: false)
         }
         guard let wanted = given else { return found(nil, nil, isGiven: true) }
         let column = wanted.column
-        if let why = try finder.refusal(of: column, db, checksValues: false) {
+        if let why = finder.refusal(of: column, checksValues: false) {
             throw LocalStoreError(
                 .schemaMismatch, at: "\(path), table \(finder.table.name)", "the column \(column) cannot be the timestamp: it \(why)",
                 hint: "name another column, or none: --timestamp \(finder.table.name)=none")
@@ -286,44 +289,23 @@ extension TableDescriber {
         return found(column, try unit(of: wanted, finder), isGiven: true)
     }
 
-    /// The unit of the numbers in a column that the caller named; nil for a column of text.
+    /// The unit of the numbers in a column that the caller named; nil if only text counts there.
     private func unit(of wanted: GivenTimestamp, _ finder: TimestampColumn) throws -> TimestampUnit? {
-        let column = wanted.column, place = "\(path), table \(finder.table.name)", kind = finder.kinds[column.exact] ?? .text
-        let names = TimestampUnit.allCases.filter { $0.columnKinds.contains(kind) }.map(\.rawValue)
-        guard kind != .text else {
-            guard let unit = wanted.unit else { return nil }
-            throw LocalStoreError(
-                .schemaMismatch, at: place, "the column \(column) holds text, so its values are no \(unit.rawValue)",
-                hint: "leave the unit out: --timestamp \(finder.table.name)=\(column)")
-        }
-        if let unit = wanted.unit {
-            guard unit.columnKinds.contains(kind) else {
-                throw LocalStoreError(
-                    .schemaMismatch, at: place, "the column \(column) is of type \(kind.rawValue), which cannot hold \(unit.rawValue)",
-                    hint: "name another unit: \(names.joined(separator: ", "))")
-            }
-            return unit
-        }
-        if let unit = finder.unit(of: column) { return unit }
-        let fitting = finder.units(of: column).map(\.rawValue)
+        let column = wanted.column
+        if let unit = wanted.unit ?? finder.unit(of: column) { return unit }
+        guard finder.mayHoldNumbers(column) else { return nil }
+        let fitting = finder.units(of: column).map(\.rawValue), names = TimestampUnit.allCases.map(\.rawValue)
         throw LocalStoreError(
-            .schemaMismatch, at: place,
+            .schemaMismatch, at: "\(path), table \(finder.table.name)",
             "the rows do not say what the numbers in the column \(column) count\(fitting.isEmpty ? "" : ": they fit \(fitting.joined(separator: " and "))")",
             hint: "say the unit, one of \(names.joined(separator: ", ")): --timestamp \(finder.table.name)=\(column):UNIT")
-    }
-
-    /// Records which numeric columns could be the timestamp if their unit were known.
-    private func noteOnNumbers(_ candidates: [String], of table: String, _ kinds: [ExactText: ColumnKind], _ description: inout DatabaseDescription) {
-        for column in candidates where kinds[column.exact] == .integer || kinds[column.exact] == .real {
-            description.unclearTimestamps.append((table, column))
-        }
     }
 
     /// The datasets with parents before children. Tables that refer to one another in a cycle keep the order in which they were created.
     package func sorted(_ datasets: [DatasetSchema]) throws -> [DatasetSchema] {
         let byTable = Dictionary(datasets.map { ($0.table.folded, $0) }, uniquingKeysWith: { first, _ in first })
         var parents: [ExactText: [ExactText]] = [:]
-        for key in try ForeignKey.all(db) { parents[key.child.folded, default: []].append(key.parent.folded) }
+        for key in try transaction.references.foreignKeys() { parents[key.child.folded, default: []].append(key.parent.folded) }
         var sorted: [DatasetSchema] = []
         var seen: Set<ExactText> = []
         func visit(_ schema: DatasetSchema) {
@@ -339,7 +321,7 @@ extension TableDescriber {
     private func notesOnParents(_ description: inout DatabaseDescription, _ catalog: TableCatalog) throws {
         let travelling = Set(description.datasets.map { $0.table.folded })
         var said: Set<[ExactText]> = []
-        for key in try ForeignKey.all(db)
+        for key in try transaction.references.foreignKeys()
         where travelling.contains(key.child.folded) && !travelling.contains(key.parent.folded)
             && said.insert([key.child.exact, key.parent.exact]).inserted
         {

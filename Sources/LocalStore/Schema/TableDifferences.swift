@@ -29,7 +29,7 @@ package struct TableDifferences: Sendable {
         let names = Dictionary(uniqueKeysWithValues: renamedColumns.map { ($0.column.name.exact, $0.name) })
         return try schema.with(
             columns: schema.columns.map {
-                DatasetColumn($0.name, $0.kind, column: names[$0.name.exact] ?? $0.column, isOptional: $0.isOptional, collation: $0.collation)
+                DatasetColumn($0.name, $0.shape, column: names[$0.name.exact] ?? $0.column, isOptional: $0.isOptional, collation: $0.collation)
             }, table: table)
     }
 }

@@ -6,7 +6,7 @@ import StrictText
 extension TableInspector {
     /// Whether SQLite generates the keys of new rows: the key is an alias of the table's rowid.
     package func hasRowidKey(_ schema: DatasetSchema) throws -> Bool {
-        guard schema.hasSimpleKey, !schema.keyShape.isText else { return false }
+        guard schema.keyShape.isSingle else { return false }
         let primary = try Row.fetchAll(db, sql: "SELECT name, type FROM pragma_table_info(?) WHERE pk > 0", arguments: [schema.table])
         guard primary.count == 1, (primary[0][0] as String).folded == schema.keyColumns[0].column.folded else { return false }
         // A table without rowid has an index for its primary key.

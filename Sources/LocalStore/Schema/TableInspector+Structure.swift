@@ -90,7 +90,7 @@ extension TableInspector {
             guard table.column(column.column) == nil, !RowidName.all.contains(where: { $0.exact == column.column.folded }), let own = table.column(column.name),
                 !taken.contains(own.name.folded)
             else { return column }
-            return DatasetColumn(column.name, column.kind, column: own.name, isOptional: column.isOptional, collation: column.collation)
+            return DatasetColumn(column.name, column.shape, column: own.name, isOptional: column.isOptional, collation: column.collation)
         }
         return columns == schema.columns ? schema : try schema.with(columns: columns)
     }
@@ -124,15 +124,21 @@ extension TableInspector {
         }
     }
 
-    /// Checks that a table can hold every row that a description permits.
+    /// Checks that a table can hold the rows that a description permits.
     ///
     /// - Throws: ``LocalStoreError`` with `.schemaMismatch`, naming the column.
     package func check(_ description: DatasetDescription) throws {
         let schema = description.schema
         guard let table = try TableColumns(db, schema.table) else { return }
-        for column in schema.columns where column.isOptional {
-            // A column that was added with a default is optional in the dataset, because earlier versions have no values for it.
-            guard let own = table.column(column.column), own.isNotNull, description.structure.column(column.column)?.notNull != true else { continue }
+        for (index, column) in schema.columns.enumerated() {
+            guard let own = table.column(column.column), let other = description.structure.column(column.column) else { continue }
+            guard !own.affinity.spoils(ColumnAffinity(declared: other.declared.sql, isStrict: description.structure.strict)) else {
+                throw LocalStoreError(
+                    .schemaMismatch, at: "\(path), table \(table.name)",
+                    "dataset \(schema.name): the column \(own.name) is declared \(own.declared) here and \(other.declared.sql) in the zone's description, so SQLite would change its values",
+                    hint: "declare the column as the zone does, or without a type, which keeps every value")
+            }
+            guard own.isNotNull, !other.notNull, column.isOptional, !schema.keyIndices.contains(index) else { continue }
             throw LocalStoreError(
                 .schemaMismatch, at: "\(path), table \(table.name)",
                 "dataset \(schema.name): the column \(own.name) is NOT NULL here, and the zone's description lets it be NULL",

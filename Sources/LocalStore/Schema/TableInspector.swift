@@ -60,10 +60,11 @@ package struct TableInspector: TransactionPart {
             guard found.hidden == 0 else {
                 throw refuse("the column \(column.column) is computed", "take it out of the dataset file: it follows from the others")
             }
-            guard !ColumnAffinity(declared: found.declared, isStrict: isStrict).spoils(column.kind) else {
+            guard let shape = column.shape else { continue }
+            guard !ColumnAffinity(declared: found.declared, isStrict: isStrict).spoils(shape) else {
                 throw refuse(
-                    "the column \(column.column) is declared \(found.declared), which cannot hold the type \(column.kind.rawValue)",
-                    "declare the column so that it can hold the type; or, with a dataset file, correct the type there")
+                    "the column \(column.column) is declared \(found.declared), which cannot hold the type \(shape.rawValue)",
+                    "declare the column so that it can hold the type, or leave the type out in the dataset file")
             }
         }
         if !isHidden { try checkKey(of: schema, refuse: refuse) }
@@ -73,8 +74,7 @@ package struct TableInspector: TransactionPart {
         let described = Set(schema.columns.map { $0.column.folded })
         let undescribed = names.filter { !described.contains($0.folded) }
         return TableShape(
-            hasRangeableKey: try !withoutRowid
-                && (schema.hasSimpleKey ? schema.keyShape.isText && (affinity == .text || affinity == .blob) : hasIndexInKeyOrder(schema)),
+            hasRangeableKey: try !withoutRowid && (!schema.keyShape.isSingle || affinity == .text || affinity == .blob) && hasIndexInKeyOrder(schema),
             rowidName: withoutRowid ? nil : RowidName.all.first { columns[$0.exact] == nil }, undescribedColumns: undescribed,
             unfillableColumns: undescribed.filter { required.contains($0.exact) })
     }
@@ -87,11 +87,13 @@ package struct TableInspector: TransactionPart {
     /// The key must be unique by itself, and the dataset must compare it as the table does. Otherwise a version would contain different entities
     /// on different devices.
     private func checkKey(of schema: DatasetSchema, refuse: (String, String) -> LocalStoreError) throws {
+        // The rowid holds only integers, in any collation.
+        if try hasRowidColumn(schema) { return }
         let names = schema.keyColumns.map(\.column)
         let key = names.joined(separator: ", ")
         for column in schema.keyColumns {
             let own = try columnCollation(db, table: schema.table, column: column.column)
-            guard column.kind == .text, own.folded != column.collation.rawValue.exact else { continue }
+            guard column.shape ?? .text == .text, own.folded != column.collation.rawValue.exact else { continue }
             guard let known = KeyCollation(rawValue: own.folded.text) else {
                 throw refuse(
                     "the key column \(column.column) is compared by the collation \(own), which is not SQLite's own",
@@ -103,7 +105,6 @@ package struct TableInspector: TransactionPart {
                     ? "leave \"collation\" out in the dataset file, or declare the column with it"
                     : "say \"collation\": \"\(known.rawValue)\" in the dataset file: keys that are equal for the table are one entity")
         }
-        if try hasRowidColumn(schema) { return }
         let wanted = Set(names.map(\.folded))
         var collations: [[String]] = []
         for index in try uniqueIndexes(of: schema) where Set(index.map { $0.name?.folded }) == Set(wanted.map { Optional($0) }) {
@@ -117,7 +118,13 @@ package struct TableInspector: TransactionPart {
         }
         guard let other = collations.first else {
             let columns = names.count == 1 ? "column \(key) is not unique by itself" : "columns \(key) are not unique together"
-            throw refuse("the key \(columns)", "give \(Format.word(names.count, "it", "them")) a PRIMARY KEY or a UNIQUE index")
+            let update = "snapsync describe --update --db \(path.shellWord)"
+            throw refuse(
+                "the key \(columns)",
+                """
+                give \(Format.word(names.count, "it", "them")) a PRIMARY KEY or a UNIQUE index. With another key the table is another dataset: \
+                run \(update) --remove \(schema.name), sync, then \(update) --tables \(schema.table.shellWord)
+                """)
         }
         throw refuse(
             "the unique index of the key \(key) compares by \(other.joined(separator: ", ")), and the columns by other collations",
@@ -165,7 +172,7 @@ extension TableInspector {
     static func mayHaveHiddenKey(_ schema: DatasetSchema) -> Bool { rowidName(of: schema) != nil }
 
     private static func rowidName(of schema: DatasetSchema) -> String? {
-        guard schema.hasSimpleKey, !schema.keyShape.isText else { return nil }
+        guard schema.keyShape.isSingle, schema.keyColumns[0].shape ?? .integer == .integer else { return nil }
         return RowidName.all.first { $0.exact == schema.keyColumns[0].column.folded }
     }
 

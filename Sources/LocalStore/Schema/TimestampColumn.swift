@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import SnapshotModel
 import StrictText
@@ -5,22 +6,59 @@ import StrictText
 /// Finds the column that says when a row was last changed.
 ///
 /// A name counts only if it says *changed*. A column that says *created*, or a date of the business, does not change with an edit, so last write
-/// wins would go by the wrong date. The values must be instants, too: RFC 3339 text, or numbers of one unit (``TimestampUnitFinder``). A foreign
-/// key is never the timestamp.
+/// wins would go by the wrong date. What the first rows hold there must be instants, too: RFC 3339 text, or numbers of one unit. A foreign key is
+/// never the timestamp.
 struct TimestampColumn {
     let table: TableColumns
-    let kinds: [ExactText: ColumnKind]
-    let census: ColumnCensus
-    /// The table's columns that refer to other tables, by their folded names.
+    /// The table's columns that refer to other tables, in lower case.
     let references: Set<ExactText>
-    private let finder = TimestampUnitFinder()
+    private let samples: [ExactText: Sample]
 
-    init(table: TableColumns, kinds: [ExactText: ColumnKind], census: ColumnCensus, references: Set<ExactText>) {
+    /// Reads the first rows of a table in the columns with such names.
+    ///
+    /// - Parameter wanted: another column that the caller named.
+    init(_ db: Database, table: TableColumns, references: Set<ExactText>, wanted: String?) throws {
         self.table = table
-        self.kinds = kinds
-        self.census = census
         self.references = references
+        let names = Self.candidates(table) + [wanted].compactMap(\.self)
+        guard !names.isEmpty else {
+            samples = [:]
+            return
+        }
+        var samples = names.map { _ in Sample() }
+        let rows = try KeyedStatement(
+            db, "SELECT \(names.map(\.sqlIdentifier).joined(separator: ", ")) FROM \(table.name.sqlIdentifier) LIMIT \(Self.sampleSize)"
+        ).bind()
+        while try rows.step() { for index in samples.indices { samples[index].take(rows.timestamp(Int32(index))) } }
+        self.samples = Dictionary(zip(names.map(\.exact), samples), uniquingKeysWith: { first, _ in first })
     }
+
+    /// What the first rows hold in a column.
+    private struct Sample {
+        var hasTexts = false
+        /// Whether a text is no RFC 3339 date and time.
+        var hasOtherTexts = false
+        var least: Double?
+        var greatest: Double?
+
+        mutating func take(_ value: ColumnValue) {
+            switch value {
+            case .text:
+                hasTexts = true
+                if RowInstant.instant(of: value, nil) == nil { hasOtherTexts = true }
+            case .integer(let integer): take(Double(integer))
+            case .real(let real): take(real)
+            default: break
+            }
+        }
+
+        private mutating func take(_ number: Double) {
+            least = min(least ?? number, number)
+            greatest = max(greatest ?? number, number)
+        }
+    }
+
+    private static let sampleSize = 200
 
     /// Names without `_`, spaces and `-`, in lower case, the best first.
     private static let names = [
@@ -31,9 +69,6 @@ struct TimestampColumn {
         "updatedtimestamp", "modifiedtimestamp", "lastupdatedtime", "lastupdatetime", "mod",
     ]
 
-    /// Whether a column's name says that it holds the time of the last change.
-    static func isName(_ name: String) -> Bool { names.contains(plain(name)) }
-
     /// The name in lower case, without separators and without the `Z` that Core Data puts before its upper-case names.
     private static func plain(_ name: String) -> String {
         let isUpper = !name.utf8.contains { $0 &- UInt8(ascii: "a") < 26 }
@@ -42,44 +77,49 @@ struct TimestampColumn {
     }
 
     /// The columns with such a name, the best first.
-    func candidates() -> [String] {
-        Self.names.flatMap { name in table.columns.filter { !$0.isGenerated && $0.keyPlace == 0 && Self.plain($0.name) == name }.map(\.name) }
+    var candidates: [String] { Self.candidates(table) }
+
+    private static func candidates(_ table: TableColumns) -> [String] {
+        names.flatMap { name in table.columns.filter { !$0.isGenerated && $0.keyPlace == 0 && plain($0.name) == name }.map(\.name) }
     }
 
     /// Why a column cannot be the timestamp, in words; nil if it can.
     ///
-    /// - Parameter checksValues: whether to check values too, at most ``sampleSize`` of them.
-    func refusal(of column: String, _ db: Database, checksValues: Bool = true) throws -> String? {
-        guard let kind = kinds[column.exact] else { return "does not travel" }
-        guard !references.contains(column.folded) else { return "refers to another table" }
-        if kind == .integer || kind == .real {
-            guard table.column(column)?.keyPlace == 0 else { return "is of type \(kind.rawValue) and of the key" }
-            guard checksValues else { return nil }
-            return unit(of: column) == nil ? "holds numbers that are no dates, or dates by several units" : nil
-        }
-        guard kind == .text else { return "is of type \(kind.rawValue)" }
-        guard checksValues else { return nil }
-        if census.rowCount > 0, census.columns[column.exact]?.nulls == census.rowCount { return "is NULL in all rows" }
-        let name = column.sqlIdentifier
-        let bad = try Int64.fetchOne(
-            db,
-            sql: """
-                SELECT sum(snapsync_instant(v) IS NULL) FROM (SELECT \(name) AS v FROM \(table.name.sqlIdentifier) WHERE \(name) IS NOT NULL LIMIT \(Self.sampleSize))
-                """)
-        return (bad ?? 0) > 0 ? "holds text that is no RFC 3339 date and time" : nil
+    /// - Parameter checksValues: whether what the rows hold counts, too.
+    func refusal(of name: String, checksValues: Bool = true) -> String? {
+        guard let column = table.column(name), !column.isGenerated else { return "does not travel" }
+        guard !references.contains(name.folded) else { return "refers to another table" }
+        guard checksValues, let sample = samples[name.exact] else { return nil }
+        if sample.hasOtherTexts { return "holds text that is no RFC 3339 date and time" }
+        if sample.least != nil { return unit(of: name) == nil ? "holds numbers that are no dates, or dates by several units" : nil }
+        // No row has a date yet. The declaration says what the column will hold; what numbers would count, nothing says.
+        return sample.hasTexts || column.affinity == .text || column.isDeclaredAsTime ? nil : "holds no dates"
     }
 
-    /// The unit of a column's numbers; nil for a column of text, or if the values do not tell it.
-    func unit(of column: String) -> TimestampUnit? {
-        let units = units(of: column)
+    /// Whether the rows hold numbers in a column.
+    func holdsNumbers(_ name: String) -> Bool { samples[name.exact]?.least != nil }
+
+    /// Whether numbers are to be expected in a column.
+    func mayHoldNumbers(_ name: String) -> Bool {
+        holdsNumbers(name) || samples[name.exact]?.hasTexts != true && [.integer, .real].contains(table.column(name)?.affinity ?? .text)
+    }
+
+    /// The unit of a column's numbers; nil if the rows hold none, or do not tell it.
+    func unit(of name: String) -> TimestampUnit? {
+        let units = units(of: name)
         return units.count == 1 ? units[0] : nil
     }
 
-    /// The units that fit the numbers of a column.
-    func units(of column: String) -> [TimestampUnit] {
-        guard let kind = kinds[column.exact], let counts = census.columns[column.exact] else { return [] }
-        return finder.units(of: kind, counts)
+    /// The units by which all numbers of a column are dates from 2000 until the day after tomorrow.
+    ///
+    /// Columns that say when a row was changed hold no later times. Until 2031 no two units overlap in that range. Apple's seconds begin in 2001,
+    /// so small numbers, which may count anything, would be dates of that first year; dates by this unit must be later.
+    func units(of name: String) -> [TimestampUnit] {
+        guard let least = samples[name.exact]?.least, let greatest = samples[name.exact]?.greatest else { return [] }
+        let latest = Instant(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000) + 2 * 86_400_000_000)
+        return TimestampUnit.allCases.filter { unit in
+            let earliest = Instant(microseconds: unit == .apple ? 1_009_843_200_000_000 : 946_684_800_000_000)
+            return [least, greatest].allSatisfy { value in unit.instant(of: value).map { $0 >= earliest && $0 <= latest } ?? false }
+        }
     }
-
-    private static let sampleSize = 200
 }

@@ -32,8 +32,10 @@ package struct ChangeLog: TransactionPart {
             : schema.timestampIndex.map {
                 "(SELECT \(schema.columns[$0].column.sqlIdentifier) FROM \(schema.table.sqlIdentifier) WHERE \(schema.keySQL.matches(nil, "?2")))"
             } ?? "NULL"
-        try KeyedStatement(db, "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) VALUES(?1, ?3, ?2, ?4, \(stamp), ?5)")
-            .bind(.integer(id), .key(key), .integer(event.rawValue), .integer(clock.microseconds / 1000), .optional(seen?.description)).run()
+        try KeyedStatement(
+            db, "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) VALUES(?1, ?3, \(schema.keySQL.logged(key: "?2")), ?4, \(stamp), ?5)"
+        )
+        .bind(.integer(id), .key(key), .integer(event.rawValue), .integer(clock.microseconds / 1000), .optional(seen?.description)).run()
     }
 
     /// Adds an entry of no dataset and returns its sequence number, which no other change ever gets.
@@ -137,7 +139,7 @@ package struct ChangeLog: TransactionPart {
             """
             SELECT seq, \(key.unlogged("key")), clock, stamp, seen, kind,
                 kind = \(LogEntryKind.mayBeReplaced) AND EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", key.unlogged("l.key"))))
-            FROM snapsync_log l WHERE dataset = ? AND seq <= ? AND key IS NOT NULL\(schema.hasSimpleKey ? "" : " AND \(key.unlogged("key")) IS NOT NULL")
+            FROM snapsync_log l WHERE dataset = ? AND seq <= ? AND key IS NOT NULL\(schema.keyShape.isSingle ? "" : " AND \(key.unlogged("key")) IS NOT NULL")
             ORDER BY \(isOrdered ? "seq" : "2, seq")
             """)
         let before = try InstantsBefore(transaction, schema, id: id)
@@ -210,22 +212,26 @@ package struct ChangeLog: TransactionPart {
         try forgetMisfits(schema, id: id)
     }
 
-    /// Deletes tracked deletions whose keys no version can contain, because the key is of another type or too long: a tombstone could not name
-    /// such a key. While such a row exists its change stays tracked, and the export reports the row.
+    /// Deletes tracked deletions whose keys no version can contain, such as one that is too long: a tombstone could not name such a key. While such a
+    /// row exists its change stays tracked, and the export reports the row.
     private func forgetMisfits(_ schema: DatasetSchema, id: Int64) throws {
-        let deleted = "dataset = ? AND state = \(TrackedState.deleted)"
-        guard !schema.hasSimpleKey else {
-            let fits = schema.keyShape.isText ? "typeof(key) = 'text' AND length(CAST(key AS BLOB)) <= \(KeyShape.byteLimit)" : "typeof(key) = 'integer'"
-            return try db.execute(sql: "DELETE FROM snapsync_changes WHERE \(deleted) AND NOT (\(fits))", arguments: [id])
-        }
-        let rows = try KeyedStatement(db, "SELECT key FROM snapsync_changes WHERE \(deleted)").bind(.integer(id))
-        var misfits: [[UInt8]] = []
-        while try rows.step() {
-            guard let bytes = rows.encodedKey(0), !schema.keyShape.holds(.encoded(bytes)) else { continue }
-            misfits.append(bytes)
-        }
-        for bytes in misfits {
-            try KeyedStatement(db, "DELETE FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(.integer(id), .key(.encoded(bytes))).run()
+        let isInteger = "typeof(key) = 'integer'"
+        let isText = "typeof(key) = 'text' AND length(CAST(key AS BLOB)) <= \(KeyShape.byteLimit) AND snapsync_is_utf8(key)"
+        let isUsual =
+            switch schema.keyColumns[0].shape {
+            case _ where !schema.keyShape.isSingle: "0"
+            case nil: "\(isInteger) OR \(isText)"
+            case .integer: isInteger
+            case .text: isText
+            default: "0"
+            }
+        let rows = try KeyedStatement(
+            db, "SELECT key FROM snapsync_changes WHERE dataset = ? AND state = \(TrackedState.deleted) AND NOT (\(isUsual))"
+        ).bind(.integer(id))
+        var misfits: [OwnedValue] = []
+        while try rows.step() { if rows.key(0).map(schema.keyShape.holds) != true { misfits.append(rows.value(0)) } }
+        for key in misfits {
+            try KeyedStatement(db, "DELETE FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(.integer(id), .value(key)).run()
         }
     }
 

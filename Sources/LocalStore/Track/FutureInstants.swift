@@ -110,7 +110,7 @@ package struct FutureInstants: TransactionPart {
     private func lateRows(of schema: DatasetSchema) -> String? {
         schema.timestampIndex.map {
             let stamp = "t.\(schema.columns[$0].column.sqlIdentifier)"
-            // Numbers from the day itself are read as well.
+            // Numbers from the day itself are read as well, and all texts, which SQLite takes to be greater than numbers.
             let isCandidate = schema.timestampUnit == nil ? "\(stamp) COLLATE BINARY > :day" : "\(stamp) >= :day"
             return
                 "FROM \(schema.table.sqlIdentifier) t WHERE \(isCandidate) AND \(schema.instantSQL(stamp)) > :latest AND \(schema.keySQL.isNotNull("t"))"
@@ -120,11 +120,7 @@ package struct FutureInstants: TransactionPart {
     private func lateArguments(_ id: Int64, _ latest: Instant, _ schema: DatasetSchema) -> StatementArguments {
         let day = latest.advanced(byMicroseconds: -2 * 86_400_000_000)
         var arguments: StatementArguments = ["id": id, "latest": latest.microseconds]
-        switch schema.timestampUnit?.value(of: day, in: schema.timestampIndex.map { schema.columns[$0].kind } ?? .integer) {
-        case .integer(let integer): arguments += ["day": integer]
-        case .real(let real): arguments += ["day": real]
-        default: arguments += ["day": String(day.description.prefix(10))]
-        }
+        arguments += schema.timestampUnit.map { ["day": $0.real(day)] } ?? ["day": String(day.description.prefix(10))]
         return arguments
     }
 }

@@ -87,10 +87,13 @@ struct KeyedStatement {
 
     func instant(_ column: Int32) -> Instant { Instant(microseconds: integer(column)) }
 
-    /// A column as a key; nil for a value that cannot be a key: another type, or text that is not UTF-8.
+    /// A column with a stored key; nil for a value that cannot be a key: an infinite number, or text that is not UTF-8.
     func key(_ column: Int32) -> EntityKey? {
         switch sqlite3_column_type(handle, column) {
         case SQLITE_INTEGER: return .integer(integer(column))
+        case SQLITE_FLOAT:
+            let real = sqlite3_column_double(handle, column)
+            return Int64(exactly: real).map { .integer($0) } ?? (real.isFinite ? EntityKey(encoding: [.real(real)]) : nil)
         case SQLITE_TEXT: return text(column).flatMap { UTF8Check.firstFault(in: $0) == nil ? .text(Array($0)) : nil }
         case SQLITE_BLOB:
             return encodedKey(column).flatMap { EncodedKey.values(of: $0)?.allSatisfy(\.isReadable) == true ? .encoded($0) : nil }
@@ -106,6 +109,10 @@ struct KeyedStatement {
         case SQLITE_INTEGER:
             body(type, UnsafeRawBufferPointer(start: nil, count: 0), integer(column))
             return true
+        case SQLITE_FLOAT:
+            let real = sqlite3_column_double(handle, column), whole = Int64(exactly: real)
+            body(whole == nil ? type : SQLITE_INTEGER, UnsafeRawBufferPointer(start: nil, count: 0), whole ?? Int64(bitPattern: real.bitPattern))
+            return true
         case SQLITE_TEXT: start = UnsafeRawPointer(sqlite3_column_text(handle, column))
         case SQLITE_BLOB: start = sqlite3_column_blob(handle, column)
         default: return false
@@ -116,7 +123,7 @@ struct KeyedStatement {
     }
 
     /// The bytes of a column that holds an encoded key; nil if it does not.
-    func encodedKey(_ column: Int32) -> [UInt8]? {
+    private func encodedKey(_ column: Int32) -> [UInt8]? {
         guard sqlite3_column_type(handle, column) == SQLITE_BLOB else { return nil }
         // SAFETY: the pointer is fetched before its length; both are valid until the next step.
         let bytes = Array(UnsafeRawBufferPointer(start: sqlite3_column_blob(handle, column), count: Int(sqlite3_column_bytes(handle, column))))
@@ -138,6 +145,9 @@ struct KeyedStatement {
         default: text(column).map { .text($0) } ?? .null
         }
     }
+
+    /// A column's value.
+    func value(_ column: Int32) -> OwnedValue { OwnedValue(RowStatement.value(handle, column, isJSON: false)) }
 
     /// A column's text as a string; nil if the value is not a text.
     func string(_ column: Int32) -> String? { text(column).map { String(decoding: $0, as: UTF8.self) } }

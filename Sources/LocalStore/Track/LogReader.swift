@@ -32,7 +32,7 @@ struct LogReader: Sendable {
     init(_ schema: DatasetSchema, id: Int64) {
         self.id = id
         unit = schema.timestampUnit
-        let key = schema.keySQL.unlogged("key"), isKey = schema.hasSimpleKey ? "" : " AND \(key) IS NOT NULL"
+        let key = schema.keySQL.unlogged("key"), isKey = schema.keyShape.isSingle ? "" : " AND \(key) IS NOT NULL"
         sql = """
             SELECT seq, \(key), clock, stamp, seen, kind FROM snapsync_log WHERE dataset = ? AND seq BETWEEN ? AND ? AND key IS NOT NULL\(isKey) ORDER BY seq
             """

@@ -20,7 +20,6 @@ struct TableImage {
     private let hasHiddenKey: Bool
     /// The name of the rowid, for tables whose rowid is not a column; a row that stays keeps its rowid.
     private let rowid: String?
-    private let keyType: String
     /// The most rows that are copied; nil for no limit.
     private let limit: Int?
 
@@ -40,16 +39,12 @@ struct TableImage {
         before = "snapsync_before_\(name)"
         after = "snapsync_after_\(name)"
         let info = try Row.fetchAll(db, sql: "SELECT name, type, pk, \"notnull\" FROM pragma_table_xinfo(?) WHERE hidden = 0", arguments: [schema.table])
-        let shape = try Row.fetchOne(db, sql: "SELECT wr, strict FROM pragma_table_list(?) WHERE schema = 'main'", arguments: [schema.table])
-        let hasNoRowid: Bool = shape?[0] ?? false, isStrict: Bool = shape?[1] ?? false
+        let hasNoRowid = try Bool.fetchOne(db, sql: "SELECT wr FROM pragma_table_list(?) WHERE schema = 'main'", arguments: [schema.table]) ?? false
         columns = info.map { $0[0] }
         let lowercased = Set(columns.map(\.folded))
         let primary = info.filter { $0[2] as Int > 0 }
         let hasAlias = primary.count == 1 && (primary[0][1] as String).folded == "integer"
         rowid = !comparesRowids || hasNoRowid || hasAlias ? nil : ["rowid", "_rowid_", "oid"].first { !lowercased.contains($0.exact) }
-        let declared: String = info.first { ($0[0] as String).folded == schema.keyColumns[0].column.folded }?[1] ?? ""
-        // Compare as the table's own key does, so that SQLite can use its indexes.
-        keyType = schema.hasSimpleKey ? ColumnAffinity(declared: hasHiddenKey ? "INTEGER" : declared, isStrict: isStrict).name : ""
         let parts = try Set(
             String.fetchAll(
                 db,
@@ -74,8 +69,8 @@ struct TableImage {
     private func open() throws {
         try db.execute(
             sql: """
-                CREATE TEMP TABLE \(before)(k \(keyType) UNIQUE, had INTEGER NOT NULL, rid, \(list()));
-                CREATE TEMP TABLE \(after)(k \(keyType) UNIQUE, rid, \(list()));
+                CREATE TEMP TABLE \(before)(k UNIQUE, had INTEGER NOT NULL, rid, \(list()));
+                CREATE TEMP TABLE \(after)(k UNIQUE, rid, \(list()));
                 """)
         // SQLite finds the largest rowid without a scan.
         let room = limit.map { "coalesce((SELECT max(rowid) FROM temp.\(before)), 0) < \($0) AND " } ?? ""
@@ -246,7 +241,7 @@ extension TableImage {
         try db.execute(
             sql: """
                 INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen)
-                SELECT ?, CASE had WHEN 1 THEN 0 ELSE 2 END, k, \(ChangeTriggers.clock), NULL, \(stamp.map { "b.c\($0)" } ?? "NULL")
+                SELECT ?, CASE had WHEN 1 THEN 0 ELSE 2 END, \(schema.keySQL.logged(key: "k")), \(ChangeTriggers.clock), NULL, \(stamp.map { "b.c\($0)" } ?? "NULL")
                 FROM temp.\(before) b WHERE NOT (had = 1 AND EXISTS (SELECT 1 FROM temp.\(after) a WHERE a.k = b.k AND \(same("a.", "b."))))
                 """, arguments: [id])
     }

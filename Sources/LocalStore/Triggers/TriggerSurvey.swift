@@ -38,27 +38,34 @@ package struct TriggerSurvey: Sendable {
         var unwritable: [String: String] = [:]
         var keys: [String: String] = [:]
         var needs: [ExactText: String] = [:]
+        // Opening a connection reads the whole schema. A stub stays registered on its connection, so the next table after one gets new ones.
+        var table: StatementCompiler?, compiler: StatementCompiler?
         for schema in schemas {
             let name = schema.table.sqlIdentifier
             let columns = schema.columns.map { "\($0.column.sqlIdentifier) = \($0.column.sqlIdentifier)" }.joined(separator: ", ")
             let statements = [
                 (SQLITE_INSERT, "INSERT INTO \(name) DEFAULT VALUES"), (SQLITE_DELETE, "DELETE FROM \(name)"), (SQLITE_UPDATE, "UPDATE \(name) SET \(columns)"),
             ]
-            // A stub stays registered on its connection, so each survey uses a new one.
-            let table = try StatementCompiler(path: path, setup, triggers: false)
-            for (_, sql) in statements { unwritable[schema.name] = unwritable[schema.name] ?? table.compile(sql).first?.reason }
+            let alone = try table ?? StatementCompiler(path: path, setup, triggers: false)
+            for (_, sql) in statements { unwritable[schema.name] = unwritable[schema.name] ?? alone.compile(sql).first?.reason }
+            table = unwritable[schema.name] == nil ? alone : nil
             if unwritable[schema.name] != nil { keys[schema.name] = try StatementCompiler(path: path, setup).missingCollation(of: schema.table) }
-            let compiler = try StatementCompiler(path: path, setup)
+            let whole = try compiler ?? StatementCompiler(path: path, setup)
+            var isClean = true
             for (event, sql) in statements {
-                defer { for trigger in compiler.compiled { events[trigger, default: []].insert(event) } }
-                for lack in compiler.compile(sql) where lack.reason.exact != unwritable[schema.name]?.exact {
+                defer { for trigger in whole.compiled { events[trigger, default: []].insert(event) } }
+                for lack in whole.compile(sql) {
+                    isClean = false
+                    guard lack.reason.exact != unwritable[schema.name]?.exact else { continue }
                     for trigger in all where trigger.sql.folded.contains(lack.name.folded.text) {
                         needs[trigger.name.exact] = needs[trigger.name.exact] ?? lack.reason
                     }
                 }
             }
-            writes.merge(compiler.writes) { $0.union($1) }
+            compiler = isClean ? whole : nil
+            if !isClean { writes.merge(whole.writes) { $0.union($1) } }
         }
+        if let compiler { writes.merge(compiler.writes) { $0.union($1) } }
         // The events of triggers on the datasets' tables are known. Triggers on other tables may run on any event.
         func reach(_ name: ExactText, _ seen: inout Set<ExactText>) -> Set<ExactText> {
             guard seen.insert(name).inserted else { return [] }

@@ -77,9 +77,9 @@ struct EntityComparison {
         marks = Set(schema.markColumns)
     }
 
-    /// Returns a sink that keeps what ``differ(_:_:onlyMarked:)`` compares, and the canonical JSON.
+    /// Returns a sink that keeps what ``differ(_:_:onlyMarked:)`` compares, and JSON that carries every value.
     func copies(isWanted: @escaping (EntityKey) -> Bool = { _ in true }) -> EntityCopies {
-        EntityCopies(schema: schema, masking: [schema.timestampIndex].compactMap(\.self) + patched + ignored, keepsJSON: true, isWanted: isWanted)
+        EntityCopies(schema: schema, masking: [schema.timestampIndex].compactMap(\.self) + patched + ignored, writing: schema.withoutShapes, isWanted: isWanted)
     }
 
     /// Whether two states differ; nil stands for a deletion.

@@ -21,9 +21,9 @@ struct ContainerChanges {
     ///
     /// - Throws: ``SyncError`` with `.dataRefused` for a row that the container's type cannot decode, and for a container that has a key twice.
     init<Container: DatasetContainer>(_ container: Container, of schema: DatasetSchema, in transaction: LocalTransaction) throws {
-        guard schema.keyShape.isSimple, schema.keyShape.isText else {
+        guard schema.keyShape.isTextOnly else {
             throw SyncError(
-                .refused, step: .apply, at: "dataset \(schema.name)", "its key is not one column of text, which containers of Swift values need",
+                .refused, step: .apply, at: "dataset \(schema.name)", "its key is not declared as one column of text, which containers of Swift values need",
                 hint: "change its rows in the database")
         }
         let encoder = JSONEncoder()

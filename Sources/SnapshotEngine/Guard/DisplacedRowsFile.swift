@@ -45,16 +45,29 @@ final class DisplacedRowsFile {
         }
     }
 
+    /// Adds a row to the last of some files, or to another one: a file is in key order, and its rows have one form.
+    ///
+    /// A row that does not fit the dataset's shapes goes into a file without them. It is kept, whatever it holds.
+    static func add(
+        _ key: EntityKey, of schema: DatasetSchema, to files: inout [DisplacedRowsFile], database: String, now: Instant,
+        _ give: (any EntitySink) throws -> Void
+    ) throws {
+        let plain = schema.withoutShapes
+        let form = plain == schema || (try? EntityDocument.make(schema, give)) != nil ? schema : plain
+        if files.last?.takes(key, form) != true { files.append(try DisplacedRowsFile(form, of: database, now: now, number: files.count)) }
+        try files.last?.add(key, give)
+    }
+
     /// Adds a row. Its key must be greater than the key of the row before.
-    func add(_ key: EntityKey, _ give: (any EntitySink) throws -> Void) throws {
+    private func add(_ key: EntityKey, _ give: (any EntitySink) throws -> Void) throws {
         try give(encoder)
         last = key
         count += 1
         try drain()
     }
 
-    /// Whether a row with this key can be added next.
-    func takes(_ key: EntityKey) -> Bool { last.map { $0 < key } ?? true }
+    /// Whether a row with this key and form can be added next.
+    private func takes(_ key: EntityKey, _ form: DatasetSchema) -> Bool { form == schema && last.map { $0 < key } ?? true }
 
     /// Ends the file and makes it and its name durable: after the import's commit it may be the only place of these rows.
     func finish() throws {

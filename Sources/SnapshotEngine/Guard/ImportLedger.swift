@@ -51,7 +51,7 @@ package final class ImportLedger {
     /// Sets aside a row that must leave its table, without reporting it. Returns whether the row exists.
     @discardableResult
     func keep(_ row: DisplacedRow, in transaction: LocalTransaction) throws -> Bool {
-        guard let text = try EntityDocument.make(row.schema, row.give) else { return false }
+        guard let text = try EntityDocument.make(row.schema.withoutShapes, row.give) else { return false }
         try transaction.setAside.add(
             SetAsideEntity(key: row.key, entity: text, reason: row.reason, instant: row.instant, displacedAt: row.displacedAt), of: row.schema)
         return true
@@ -91,7 +91,7 @@ package final class ImportLedger {
     /// Reports that an entity that was set aside is dropped because a later change of the same entity exists, and writes it to the conflict
     /// journal.
     ///
-    /// - Parameter entity: the later change as canonical JSON; nil for a deletion.
+    /// - Parameter entity: the later change as JSON without shapes; nil for a deletion.
     func overtake(_ one: SetAsideEntity, _ schema: DatasetSchema, by entity: String?, at instant: Instant, in transaction: LocalTransaction) throws {
         let isNews = !withdraw(one.key, schema)
         // If this import displaced a version's row and inserted it again in a later state, nothing was lost. A local change that was displaced
@@ -123,11 +123,9 @@ package final class ImportLedger {
 
     /// Writes a row that loses to the version of a first import to a file.
     func copy(_ key: EntityKey, of schema: DatasetSchema, in transaction: LocalTransaction) throws {
-        // A file must be in key order. A key that is out of order starts another file.
-        if copies[schema.name]?.last?.takes(key) != true {
-            copies[schema.name, default: []].append(try DisplacedRowsFile(schema, of: database, now: now, number: copies[schema.name]?.count ?? 0))
+        try DisplacedRowsFile.add(key, of: schema, to: &copies[schema.name, default: []], database: database, now: now) {
+            try transaction.rows.giveRow(key, of: schema, to: $0)
         }
-        try copies[schema.name]?.last?.add(key) { try transaction.rows.giveRow(key, of: schema, to: $0) }
     }
 
     /// Writes an edit that loses to the conflict journal.

@@ -106,7 +106,7 @@ struct SetAsideReturn {
             if isNeeded { return .unneeded }
             let here = try transaction.changeLog.instant(of: one.key, in: schema) ?? .distantPast
             guard here >= one.instant else { return .canReturn(at: one.instant, over: here) }
-            return .overtaken(by: try EntityDocument.make(schema) { try transaction.rows.giveRow(one.key, of: schema, to: $0) }, at: here)
+            return .overtaken(by: try EntityDocument.make(schema.withoutShapes) { try transaction.rows.giveRow(one.key, of: schema, to: $0) }, at: here)
         }
         let tracked = try transaction.changeLog.change(of: one.key, in: schema).flatMap { $0.isDeletion ? $0.instant : nil }
         let tombstone = try transaction.tombstonesAndInstants.tombstone(of: one.key, in: schema)
@@ -150,7 +150,7 @@ struct SetAsideReturn {
     private func insert(_ one: SetAsideEntity, _ schema: DatasetSchema, _ group: Group) throws -> Bool {
         let rows = try rows(of: schema)
         do {
-            try rows.take(one.key) { try EntityDocument.give(one.entity, of: schema, to: $0) }
+            try rows.take(one.key) { try EntityDocument.give(one.entity, of: schema.withoutShapes, to: $0) }
         } catch is FormatError {
             // The dataset's description has changed since the entity was set aside.
             return false
@@ -190,9 +190,9 @@ extension SetAsideReturn {
             entities += (conflicts[schema.name] ?? []).compactMap { one in one.loser.entity.map { (key: one.key, text: $0) } }.sorted { $0.key < $1.key }
             var copies: [DisplacedRowsFile] = []
             for one in entities {
-                // A file must be in key order. A key that is out of order starts another file.
-                if copies.last?.takes(one.key) != true { copies.append(try DisplacedRowsFile(schema, of: database, now: now, number: copies.count)) }
-                try copies.last?.add(one.key) { try EntityDocument.give(one.text, of: schema, to: $0) }
+                try DisplacedRowsFile.add(one.key, of: schema, to: &copies, database: database, now: now) {
+                    try EntityDocument.give(one.text, of: schema.withoutShapes, to: $0)
+                }
             }
             for copy in copies { try copy.finish() }
         }

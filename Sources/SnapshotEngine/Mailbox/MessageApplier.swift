@@ -74,7 +74,7 @@ struct MessageApplier {
         let (new, last) = RowPatch.outcome(of: [patch], on: row.values.filter { patch.changes[$0.key] != nil }, at: claimed)
         guard last != nil else { return .refused(isMark ? "it was marked later by another" : "another changed it later") }
         try keepingReferences(of: subject) {
-            try transaction.rows.setValues(patch.settings(new, in: subject.schema, over: row.state.timestamp), of: subject.key, in: subject.schema)
+            try transaction.rows.setValues(patch.settings(new, in: subject.schema, over: row), of: subject.key, in: subject.schema)
         }
         // The instant is later than the replaced one: neither the patch nor an earlier edit of the other columns can undo the other.
         try track(incoming, subject, over: present)

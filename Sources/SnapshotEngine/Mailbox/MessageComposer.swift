@@ -171,7 +171,7 @@ struct MessageComposer: Sendable {
         guard try transaction.state.applied() == version, try transaction.state.view() == nil else { return }
         try transaction.mailbox.prepare()
         try transaction.changeLog.consolidate(of: device.settings.datasets)
-        let rows = EntityCopies(schema: schema, masking: rules.ownColumns, keepsJSON: rules.rows)
+        let rows = EntityCopies(schema: schema, masking: rules.ownColumns, writing: rules.rows ? schema : nil)
         // A row that was edited since the comparison began has another change by now.
         for change in changes where try transaction.outbox.isTracked(change, of: schema) {
             try transaction.rows.giveRow(change.key, of: schema, to: rows)
@@ -189,7 +189,7 @@ struct MessageComposer: Sendable {
                 try write(.untellable("\(OutboxEntry.unfit); its key is too long for a version"), of: change, schema, rules, version, in: transaction)
                 continue
             }
-            if !rules.rows, !change.isDeletion, !change.isMark, change.base == nil, schema.hasSimpleKey, !schema.keyShape.isText {
+            if !rules.rows, !change.isDeletion, !change.isMark, change.base == nil, case .integer = change.key {
                 // SQLite may have given this row a key that another device gave to another row. The columns of the two rows must not be mixed.
                 try write(.untellable(OutboxEntry.OtherRow.new), of: change, schema, rules, version, in: transaction)
                 continue

@@ -111,7 +111,7 @@ struct PatchOverlay {
                 try transaction.undoingOnError {
                     // The row's timestamp may become the patch's. A change on top of both must be later than both, so store the entity's instant.
                     if instant != .distantPast { try transaction.tombstonesAndInstants.setPresent(key, at: instant, in: schema) }
-                    try transaction.rows.setValues(last.settings(values, in: schema, over: row.state.timestamp), of: key, in: schema)
+                    try transaction.rows.setValues(last.settings(values, in: schema, over: row), of: key, in: schema)
                 }
             } catch let error as LocalStoreError where error.code == .badRow {
                 // Another row of the version has the UNIQUE value. It keeps it; the publisher refuses the message if it still does then.

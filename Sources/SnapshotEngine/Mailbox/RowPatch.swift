@@ -88,11 +88,11 @@ extension RowPatch {
 
     /// Returns the values that a patch sets: the columns, and the timestamp if the patch is later.
     ///
-    /// - Parameter timestamp: the row's own timestamp.
-    func settings(_ values: [Int: OwnedValue], in schema: DatasetSchema, over timestamp: Instant?) -> [Int: OwnedValue] {
+    /// - Parameter row: the row before.
+    func settings(_ values: [Int: OwnedValue], in schema: DatasetSchema, over row: EntityCopy) -> [Int: OwnedValue] {
         var settings = values
-        guard let index = schema.timestampIndex, timestamp.map({ $0 < instant }) ?? true else { return settings }
-        settings[index] = schema.timestampUnit.map { OwnedValue($0.value(of: instant, in: schema.columns[index].kind)) } ?? OwnedValue(self.timestamp)
+        guard let index = schema.timestampIndex, row.state.timestamp.map({ $0 < instant }) ?? true else { return settings }
+        settings[index] = schema.timestampUnit.map { OwnedValue($0.value(of: instant, replacing: row.values[index])) } ?? OwnedValue(self.timestamp)
         return settings
     }
 }

@@ -13,17 +13,11 @@ struct BadRowSurvey {
     let path: String
     let session: ReadSession
 
-    /// How to continue.
-    enum Outcome {
-        /// Fail with this error, which names the rows. It is the original error if that is not about a row, or if only one row is bad.
-        case refused(any Error)
-        /// All bad rows can be exported once these columns, by dataset name, have the type `any`.
-        case misfits([String: Set<String>])
-    }
-
     /// Finds the bad rows of the datasets.
-    func survey(_ error: any Error, of datasets: [DatasetSchema]) -> Outcome {
-        guard let first = error as? SyncError, first.isBadRow else { return .refused(error) }
+    ///
+    /// - Returns: an error that names them; the original one if that is not about a row, or if only one row is bad.
+    func survey(_ error: any Error, of datasets: [DatasetSchema]) -> any Error {
+        guard let first = error as? SyncError, first.isBadRow else { return error }
         let rows = BadRows(limit: Self.limit)
         do {
             for schema in datasets {
@@ -36,18 +30,15 @@ struct BadRowSurvey {
             }
         } catch {
             // The error that stopped the export says more than this one.
-            return .refused(first)
+            return first
         }
-        if rows.count > 0, rows.misfitCount == rows.count { return .misfits(rows.misfits) }
-        guard rows.count > 1 else { return .refused(first) }
+        guard rows.count > 1 else { return first }
         var details = rows.faults.map { "\($0.place): \($0.reason)" }
         if rows.count > rows.faults.count { details.append("and \(rows.count - rows.faults.count) more") }
         var hints: [String] = []
         for hint in rows.faults.compactMap(\.hint) where !hints.contains(hint) { hints.append(hint) }
-        return .refused(
-            SyncError(
-                .dataRefused, step: first.step, at: path, "\(rows.count) rows cannot travel, and nothing was published",
-                hint: hints.joined(separator: "; ")
-            ).with(details: details))
+        return SyncError(
+            .dataRefused, step: first.step, at: path, "\(rows.count) rows cannot travel, and nothing was published", hint: hints.joined(separator: "; ")
+        ).with(details: details)
     }
 }

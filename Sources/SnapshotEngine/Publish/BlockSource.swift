@@ -67,7 +67,7 @@ final class RangeBlockSource: BlockSource, @unchecked Sendable {
     private func nextRange() throws -> KeyRange? {
         try turns.take {
             guard ended == nil else { return nil }
-            let range = try cursor.next { cutter.cuts(beforeTextKey: $0) }
+            let range = try cursor.next { cutter.cuts(before: $0) }
             if range?.next == nil { ended = cursor.count }
             return range
         }

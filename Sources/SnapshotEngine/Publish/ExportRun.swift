@@ -110,13 +110,6 @@ package struct ExportRun: Sendable {
         var levelled: [String: Int] = [:]
         while true {
             switch try await writer.store(on: base, readers: readers, rewritten) {
-            case .misfits(let columns):
-                let widened = try SchemaUpdate(device: device).widen(columns)
-                var again = self
-                again.device = widened.device
-                again.device.notices = []
-                again.upstream = nil
-                return try await again.run(base.warnings + widened.notices)
             case .tooManyInstants(let schema):
                 levelled[schema.name, default: 0] += 1
                 base.warnings.append(try level(schema, attempt: levelled[schema.name] ?? 1))

@@ -35,7 +35,7 @@ struct KeyDivision: Sendable {
         let cursor = try reader.keys(of: schema, rowid: rowid, within: range)
         var cuts = 0
         while let found = try cursor.next(cuts: { key in
-            guard cutter.cuts(beforeTextKey: key) else { return false }
+            guard cutter.cuts(before: key) else { return false }
             cuts += 1
             return cuts % blocks == 0
         }) {
@@ -54,6 +54,6 @@ struct KeyDivision: Sendable {
     /// The first key after the one in the middle that begins a block; nil if there is none.
     private static func cut(after keys: [EntityKey], _ reader: DatasetReader, _ schema: DatasetSchema, _ cutter: BlockCutter) throws -> EntityKey? {
         guard !keys.isEmpty else { return nil }
-        return try reader.keys(of: schema, within: KeyRange(number: 0, first: keys[keys.count / 2], next: nil)).next { cutter.cuts(beforeTextKey: $0) }?.next
+        return try reader.keys(of: schema, within: KeyRange(number: 0, first: keys[keys.count / 2], next: nil)).next { cutter.cuts(before: $0) }?.next
     }
 }

@@ -42,8 +42,6 @@ struct VersionWriter: Sendable {
         case needsMoreReaders
         /// More edits of a dataset have an instant of their own than its asset can hold.
         case tooManyInstants(DatasetSchema)
-        /// Rows hold values that do not have their columns' types. They can be exported if these columns have the type `any`.
-        case misfits([String: Set<String>])
     }
 
     /// Reads the datasets from one state of the database, and stores the assets of those that differ from the last version.
@@ -99,12 +97,7 @@ struct VersionWriter: Sendable {
             let touched = settings.datasets.filter { schema in
                 (try? session.withReader(0) { try base.isUntouched(schema, in: $0.transaction) }) != true
             }
-            switch BadRowSurvey(path: device.database.path, session: session).survey(error, of: touched) {
-            case .refused(let refusal): throw refusal
-            case .misfits(let columns):
-                guard try SchemaUpdate(device: device).mayWiden(columns) else { throw error }
-                return .misfits(columns)
-            }
+            throw BadRowSurvey(path: device.database.path, session: session).survey(error, of: touched)
         }
     }
 

@@ -95,7 +95,7 @@ package struct ImportRun: Sendable {
         let followed = try SchemaUpdate(device: device).follow(upstream.changes.commits)
         device = followed.device
         warnings += followed.notices
-        let agreed = try SchemaUpdate(device: device).followMessages(upstream.changes)
+        let agreed = try SchemaUpdate(device: device).followChoices(upstream.changes)
         device = agreed.device
         warnings += agreed.notices
         local.answers = upstream.answers

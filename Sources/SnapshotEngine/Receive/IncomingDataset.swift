@@ -25,24 +25,6 @@ struct IncomingDataset: Sendable {
     /// Reads the version whole: the snapshot asset, from which only blocks that differ are fetched, and the change assets after it.
     init(whole record: CloudRecord, of schema: DatasetSchema, in cloud: any RecordDatabase, zone: ZoneID) async throws {
         let version = try await DatasetVersion(record, as: schema, in: cloud, zone: zone)
-        let index = version.snapshot.index
-        guard index.key.map(\.exact) == schema.keyColumns.map(\.name.exact) else {
-            throw SyncError(
-                .refused, step: .verify, at: version.place,
-                "the writer's dataset file has the key \(index.key.joined(separator: ", ")), and this device's has \(schema.keyNames)",
-                hint: "make the two dataset files agree (docs/datasets.md), then: snapsync detach, and snapsync init … --datasets FILE")
-        }
-        guard index.keyShape.isSimple && schema.hasSimpleKey || index.keyShape.isComparable(with: schema.keyShape) else {
-            throw SyncError(
-                .refused, step: .verify, at: version.place,
-                "the writer's dataset file gives the columns of the key other types or collations than this device's",
-                hint: "make the two dataset files agree (docs/datasets.md), then: snapsync detach, and snapsync init … --datasets FILE")
-        }
-        if let contradiction = version.snapshot.index.contradiction(of: schema) {
-            throw SyncError(
-                .refused, step: .verify, at: version.place, contradiction,
-                hint: "make the two dataset files agree (docs/datasets.md), then: snapsync detach, and snapsync init … --datasets FILE")
-        }
         self.schema = schema
         fields = version.fields
         snapshot = version.snapshot
@@ -90,9 +72,8 @@ struct IncomingDataset: Sendable {
         ledger.lookups[schema.name] = lookup
         let changeImporter = ChangeImporter(schema: schema, transaction: transaction, rule: rule, ledger: ledger, lookup: lookup, missing: missing)
         var last = snapshot?.syncTimestamp
-        let written = try snapshot?.index.asWritten(schema) ?? schema
         for asset in changes {
-            let set = try asset.read(written)
+            let set = try asset.read(schema)
             unknown.formUnion(set.entities.unknownFieldNames)
             lookup?.add(set)
             ledger.author = ledger.authors[AssetPath(asset.file.path)?.number ?? 0]
@@ -115,12 +96,11 @@ struct IncomingDataset: Sendable {
             try carried?.restore(publishing: ledger.publishes)
             try transaction.defaultedRows.end(of: schema, publishing: ledger.publishes)
             if snapshot != nil { try transaction.state.setUnseenColumns([], of: schema) }
-            // Change assets do not name types. If the version has another type for a column, the next version must be a snapshot asset.
+            // Change assets do not name columns. If the version lacks one, the next version must be a snapshot asset.
             if let snapshot {
-                let unknown = missing + snapshot.index.widenedColumns(of: schema)
                 // The version still has columns that were removed here.
                 let surplus = ledger.publishes ? snapshot.index.columns.map(\.name).filter { removed.contains($0.exact) } : []
-                try transaction.state.setMissingColumns(unknown.map { schema.columns[$0].name } + surplus, of: schema)
+                try transaction.state.setMissingColumns(missing.map { schema.columns[$0].name } + surplus, of: schema)
             }
         }
         return Outcome(

@@ -6,7 +6,7 @@ import StrictText
 
 /// The options of ``SyncEngine/updateDescriptions(_:)``.
 public struct DescriptionUpdateRequest: Sendable {
-    /// Tables to sync from now on, described from this database; nil for none. For publishers only.
+    /// Tables to sync from now on, described from this database, and timestamps; nil for none. For publishers only.
     public var tables: TableChoice?
     /// Datasets to remove: from the zone at a publisher, from this database at a reader.
     public var removed: [String]
@@ -38,6 +38,8 @@ public struct DescriptionUpdateReport: Sendable, Encodable {
             case columnLeftOut
             /// The edits that readers may send.
             case readerEditsChanged
+            /// The column that says when a row was last changed.
+            case timestampChanged
         }
         public let kind: Kind
         public let dataset: String
@@ -97,13 +99,22 @@ extension SchemaUpdate {
                 hint: "run the same command on a device that publishes"
             ).asSlip
         }
+        let own = Set(settings.datasets.map { $0.table.folded })
+        var request = request
+        let chosen = request.tables?.timestamps.filter { own.contains($0.table.folded) } ?? []
+        request.tables?.timestamps.removeAll { own.contains($0.table.folded) }
+        if let other = request.tables?.timestamps.first, request.tables?.tables == [] {
+            throw SyncError(
+                .refused, step: .open, at: device.database.path, "the table \(other.table) does not travel", hint: "name it with --tables, too"
+            ).asSlip
+        }
         let fresh = try request.tables.map { try describe($0) } ?? []
         // A zone's only writer decides alone about the descriptions.
         let isShared = try await device.isOneOfMany()
         let isAlone = settings.role == .writer && !isShared
         let zone = try await isAlone ? nil : zoneState()
         return try device.database.write(at: .open) { transaction in
-            var draft = Draft(device: device, request: request, zone: zone, transaction: transaction)
+            var draft = Draft(device: device, request: request, chosen: chosen, zone: zone, transaction: transaction)
             try draft.run(fresh)
             return draft.report
         }
@@ -136,16 +147,20 @@ extension SchemaUpdate {
     private struct Draft {
         let device: SyncContext
         let request: DescriptionUpdateRequest
+        /// Other timestamps of synced tables.
+        let chosen: [TableChoice.Timestamp]
         let zone: (state: ZoneState, descriptions: [DatasetDescription])?
         let transaction: LocalTransaction
         var datasets: [DatasetSchema] = []
         var report: DescriptionUpdateReport
 
         init(
-            device: SyncContext, request: DescriptionUpdateRequest, zone: (state: ZoneState, descriptions: [DatasetDescription])?, transaction: LocalTransaction
+            device: SyncContext, request: DescriptionUpdateRequest, chosen: [TableChoice.Timestamp],
+            zone: (state: ZoneState, descriptions: [DatasetDescription])?, transaction: LocalTransaction
         ) {
             self.device = device
             self.request = request
+            self.chosen = chosen
             self.zone = zone
             self.transaction = transaction
             report = DescriptionUpdateReport(database: device.database.path, role: device.settings.role.rawValue)
@@ -168,7 +183,15 @@ extension SchemaUpdate {
                 report.willPublish = true
             }
             datasets = try transaction.describer.sorted(datasets)
-            if let edits = request.readerEdits { try setReaderEdits(edits) }
+            let before = datasets
+            if let edits = request.readerEdits {
+                datasets = try edits.apply(to: datasets, sharesKeys: request.sharesKeys, in: transaction, at: device.database.path)
+            }
+            for one in chosen {
+                guard let index = datasets.firstIndex(where: { $0.table.folded == one.table.folded }) else { continue }
+                datasets[index] = try transaction.describer.choosing(one.column, for: datasets[index])
+            }
+            try takeChoices(instead: before)
             if device.settings.role == .peer {
                 let hasRange = try transaction.keyRanges.current()?.device == device.settings.device
                 try SharedKeys(datasets, in: transaction).refuse(fresh, hasRange: hasRange, at: device.database.path)
@@ -181,20 +204,21 @@ extension SchemaUpdate {
             if publishes { report.otherTables = try transaction.describer.applicationTables().filter { !travelling.contains($0.folded) } }
         }
 
-        private mutating func setReaderEdits(_ edits: ReaderEdits) throws {
-            let before = datasets
-            datasets = try edits.apply(to: datasets, sharesKeys: request.sharesKeys, in: transaction, at: device.database.path)
+        /// Takes over choices that are published with the descriptions: the timestamps, and what readers may edit.
+        private mutating func takeChoices(instead before: [DatasetSchema]) throws {
+            guard before != datasets else { return }
             var hashes = try transaction.state.descriptionNote()?.hashes ?? [:]
             for (old, new) in zip(before, datasets) where old != new {
                 if device.settings.datasets.contains(where: { $0.name == old.name }) {
                     try transaction.transition.take(old, as: new, publishes: publishes)
                 }
                 hashes[new.name] = ""
-                note(.readerEditsChanged, new.name, new.messagesSentence)
+                if old.messages != new.messages { note(.readerEditsChanged, new.name, new.messagesSentence) }
+                if old.timestamp != new.timestamp || old.timestampUnit != new.timestampUnit { note(.timestampChanged, new.name, new.timestampSentence) }
                 report.willPublish = true
             }
             // Make the next publish compare these descriptions with the zone's, although no table has changed.
-            if before != datasets { try transaction.state.setDescriptionNote(DescriptionNote(schemaVersion: -1, hashes: hashes)) }
+            try transaction.state.setDescriptionNote(DescriptionNote(schemaVersion: -1, hashes: hashes))
         }
 
         private mutating func remove(_ schema: DatasetSchema) throws {
@@ -252,22 +276,21 @@ extension SchemaUpdate {
                         : "\(schema.name): the column \(column.column) is gone; \(column.name) is no longer imported here")
             }
             try addLacking(of: zone, besides: &columns, lost, to: table, before)
-            var kinds: [ExactText: ColumnKind] = [:]
-            for column in zone?.schema.columns ?? [] { kinds[column.column.folded] = column.kind }
+            let inZone = Set((zone?.schema.columns ?? []).map(\.column.folded))
             let isNamed = request.tables?.tables?.contains { $0.folded == table.folded } == true
             let left = isNamed ? [] : try transaction.state.leftColumns(of: schema)
             let own = try transaction.tables.differences(from: before.with(columns: columns)).newColumns.filter { name in
                 if left.contains(name.exact) { return false }
                 if takenOut.contains(where: { $0.column.folded == name.folded }) { return false }
-                return publishes || kinds[name.folded] != nil
+                return publishes || inZone.contains(name.folded)
             }
             let room = max(0, DatasetSchema.columnLimit - columns.count)
             for name in own.dropFirst(room) { note(.columnLeftOut, schema.name, column: name, SchemaUpdate.tooMany(name, in: schema)) }
-            for column in try transaction.describer.columns(Array(own.prefix(room)), of: before, kinds: kinds) {
+            for column in try transaction.describer.columns(Array(own.prefix(room)), of: before) {
                 columns.append(column)
                 note(
                     .columnAdded, schema.name, column: column.column,
-                    "\(schema.name): the column \(column.column) (\(column.kind.rawValue)) travels from now on")
+                    "\(schema.name): the column \(column.column) travels from now on")
             }
             let after = try before.with(columns: columns)
             guard after != schema else { return schema }
@@ -290,7 +313,7 @@ extension SchemaUpdate {
                 guard request.creates else {
                     note(
                         .columnLacking, schema.name, column: column.column,
-                        "\(schema.name): the zone has the column \(column.column) (\(column.kind.rawValue)), which the table \(table) lacks; --create adds it")
+                        "\(schema.name): the zone has the column \(column.column), which the table \(table) lacks; --create adds it")
                     continue
                 }
                 try transaction.tables.addColumns([column.column], of: zone, to: table)

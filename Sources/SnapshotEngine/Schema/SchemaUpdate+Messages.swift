@@ -4,12 +4,13 @@ import SnapshotModel
 import SnapshotVersions
 
 extension SchemaUpdate {
-    /// Takes over the zone's rules for edits by readers. The publisher decides which edits it takes, whatever this device's dataset file says.
-    func followMessages(_ changes: ZoneChanges) throws -> Outcome {
+    /// Takes over what all devices of the zone must agree on: the choice of the timestamp, and the rules for edits by readers. The device that
+    /// published last decides, whatever this device's dataset file says.
+    func followChoices(_ changes: ZoneChanges) throws -> Outcome {
         var outcome = Outcome(device: device)
         let isFirst = try device.database.read(at: .read) { try $0.state.applied() == nil }
         var latest: [String: (record: CloudRecord, isOwn: Bool)] = [:]
-        // A checkpoint does not contain a publisher's own unpublished change of the rules, so a publisher ignores checkpoints.
+        // A checkpoint does not contain a publisher's own unpublished choice, so a publisher ignores checkpoints.
         if isFirst || !device.settings.role.publishes {
             for record in changes.base where DatasetDescription.isRecord(record) { latest[record.name] = (record, false) }
         }
@@ -19,20 +20,36 @@ extension SchemaUpdate {
         for one in latest.values.sorted(by: { $0.record.name < $1.record.name }) where !one.isOwn {
             guard let zone = try? DatasetDescription(one.record, in: device.zone).schema,
                 let schema = outcome.device.settings.datasets.first(where: { $0.name == zone.name }),
-                let after = try? schema.with(messages: zone.messages.limited(to: schema.columns)), after != schema
+                let after = try? schema.following(zone), after != schema
             else { continue }
             try device.database.write(at: .open) { transaction in
                 try transaction.transition.take(schema, as: after, publishes: device.settings.role.publishes)
                 outcome.device.settings.replace(after)
                 try transaction.settings.setDatasets(outcome.device.settings.datasets)
             }
-            if !isFirst { outcome.notices.append(after.messagesSentence) }
+            if !isFirst, after.messages != schema.messages { outcome.notices.append(after.messagesSentence) }
+            if !isFirst, after.timestamp != schema.timestamp || after.timestampUnit != schema.timestampUnit {
+                outcome.notices.append("\(after.timestampSentence), as the zone says")
+            }
         }
         return outcome
     }
 }
 
 extension DatasetSchema {
+    /// The same dataset with the zone's choices.
+    fileprivate func following(_ zone: DatasetSchema) throws -> DatasetSchema {
+        let isKnown = zone.timestamp.map { name in columns.contains { $0.name == name } } ?? true
+        let choosing = try isKnown ? with(timestamp: zone.timestamp, unit: zone.timestampUnit) : self
+        return try choosing.with(messages: zone.messages.limited(to: columns))
+    }
+
+    /// Which column says when a row was last changed, as a sentence.
+    var timestampSentence: String {
+        guard let timestamp else { return "\(name): no column says when a row was last changed; the device's clock counts" }
+        return "\(name): the column \(timestamp)\(timestampUnit.map { " (\($0.rawValue))" } ?? "") says when a row was last changed"
+    }
+
     /// The edits that readers may send, as a sentence.
     var messagesSentence: String {
         if messages.isEmpty { return "\(name): edits of readers are not taken any longer; what they change stays with them" }

@@ -15,9 +15,6 @@ struct SchemaUpdate {
     struct Outcome {
         var device: SyncContext
         var notices: [String] = []
-
-        /// This outcome with the changes that were made before.
-        func adding(_ earlier: [String]) -> Outcome { Outcome(device: device, notices: earlier + notices) }
     }
 
     // MARK: automatic updates
@@ -60,17 +57,15 @@ struct SchemaUpdate {
             if !isSeen { try device.database.write(at: .open) { try $0.state.setTablesSeen() } }
             return Outcome(device: device)
         }
-        let kinds = try await zoneKinds(
-            of: wanted.filter { one in states.contains { $0.name == one.0.schema.name && !$0.unknownFields.isEmpty } }.map(\.0.schema))
         return try device.database.write(at: .open) { transaction in
             var outcome = Outcome(device: device)
             for (one, names) in wanted {
-                let columns = try transaction.describer.columns(names, of: one.schema, kinds: kinds[one.schema.name] ?? [:])
+                let columns = try transaction.describer.columns(names, of: one.schema)
                 let after = try one.schema.with(columns: one.schema.columns + columns)
                 _ = try transaction.tables.check(of: after)
                 try transaction.transition.take(one.schema, as: after, publishes: device.settings.role.publishes)
                 outcome.device.settings.replace(after)
-                outcome.notices += columns.map { "\(after.name): the new column \($0.column) (\($0.kind.rawValue)) travels from now on" }
+                outcome.notices += columns.map { "\(after.name): the new column \($0.column) travels from now on" }
             }
             try transaction.settings.setDatasets(outcome.device.settings.datasets)
             if waiting.isEmpty { try transaction.state.setTablesSeen() }
@@ -91,51 +86,6 @@ struct SchemaUpdate {
     /// Says that a new column finds no place in a dataset.
     static func tooMany(_ column: String, in schema: DatasetSchema) -> String {
         "\(schema.name): the new column \(column) does not travel, because a dataset has at most \(DatasetSchema.columnLimit) columns"
-    }
-
-    /// Whether the type of these columns may be changed to `any` automatically. It may if their datasets were described from the tables or the
-    /// zone, not by a file or by this program.
-    func mayWiden(_ columns: [String: Set<String>]) throws -> Bool {
-        let source = try device.database.read(at: .read) { try $0.settings.descriptionSource() }
-        return source != .file && device.settings.datasets.allSatisfy { columns[$0.name] == nil || !DatasetSchema.builtIn.contains($0) }
-    }
-
-    /// Changes the type of columns to `any`, which keeps every value. An application may store any value in SQLite's columns, whatever they held
-    /// before.
-    ///
-    /// - Parameter columns: the columns' names, by dataset name.
-    func widen(_ columns: [String: Set<String>]) throws -> Outcome {
-        try device.database.write(at: .open) { transaction in
-            var outcome = Outcome(device: device)
-            for schema in device.settings.datasets {
-                guard let names = columns[schema.name], !names.isEmpty else { continue }
-                let after = try schema.with(
-                    columns: schema.columns.map {
-                        names.contains($0.name) ? DatasetColumn($0.name, .any, column: $0.column, isOptional: $0.isOptional) : $0
-                    })
-                _ = try transaction.tables.check(of: after)
-                try transaction.transition.take(schema, as: after, publishes: device.settings.role.publishes)
-                outcome.device.settings.replace(after)
-                for column in schema.columns where names.contains(column.name) {
-                    outcome.notices.append(
-                        "\(schema.name): the column \(column.column) holds values that are not of type \(column.kind.rawValue); it travels as type any from now on"
-                    )
-                }
-            }
-            try transaction.settings.setDatasets(outcome.device.settings.datasets)
-            return outcome
-        }
-    }
-
-    /// Returns the types of the zone's columns, by dataset name and by the column's folded name.
-    private func zoneKinds(of schemas: [DatasetSchema]) async throws -> [String: [ExactText: ColumnKind]] {
-        guard !schemas.isEmpty else { return [:] }
-        let descriptions = try await zoneState()?.descriptions ?? []
-        return Dictionary(
-            uniqueKeysWithValues: schemas.map { schema in
-                let columns = descriptions.first { $0.schema.name == schema.name }?.schema.columns ?? []
-                return (schema.name, Dictionary(columns.map { ($0.column.folded, $0.kind) }, uniquingKeysWith: { first, _ in first }))
-            })
     }
 
     /// Returns the zone's records and its descriptions of datasets; nil before its first version.
@@ -159,19 +109,11 @@ struct SchemaUpdate {
         for commit in commits { for record in commit.saved where DatasetDescription.isRecord(record) { latest[record.name] = (commit, record) } }
         for (commit, record) in latest.sorted(by: { $0.key < $1.key }).map(\.value) where commit.device != device.settings.device {
             guard let zone = try? DatasetDescription(record, in: device.zone) else { continue }
-            guard var schema = outcome.device.settings.datasets.first(where: { $0.name == zone.schema.name }) else {
+            guard let schema = outcome.device.settings.datasets.first(where: { $0.name == zone.schema.name }) else {
                 if isFirst { continue }
                 outcome.notices.append(
                     "the zone has the dataset \(zone.schema.name), which this device does not know (snapsync describe --update --create takes it in)")
                 continue
-            }
-            let open = Set(zone.schema.columns.filter { $0.kind == .any }.map(\.name))
-            let fixed = Set(schema.keyIndices + [schema.timestampIndex].compactMap(\.self))
-            let columns = schema.columns.enumerated().filter { !fixed.contains($0.offset) }.map(\.element)
-            let narrow = [schema.name: Set(columns.filter { $0.kind != .any && open.contains($0.name) }.map(\.name))]
-            if narrow[schema.name] != [], try mayWiden(narrow) {
-                outcome = try SchemaUpdate(device: outcome.device).widen(narrow).adding(outcome.notices)
-                schema = outcome.device.settings.datasets.first { $0.name == schema.name } ?? schema
             }
             // Before its first import, a device already describes the zone's present columns.
             if isFirst { continue }

@@ -10,10 +10,6 @@ package final class BadRows: EntitySink {
     package private(set) var faults: [FormatError] = []
     /// How many rows are bad.
     package private(set) var count = 0
-    /// The columns whose values would fit into the type `any`, by the datasets' names.
-    package private(set) var misfits: [String: Set<String>] = [:]
-    /// How many of the bad rows fail only because of such a column.
-    package private(set) var misfitCount = 0
     private var schema: DatasetSchema?
     private var encoder: BlockEncoder?
 
@@ -32,10 +28,6 @@ package final class BadRows: EntitySink {
             // An encoder is unusable after an error.
             self.encoder = nil
             count += 1
-            if let schema, let misfit = error.misfit {
-                misfits[schema.name, default: []].insert(schema.columns[misfit].name)
-                misfitCount += 1
-            }
             if faults.count < limit { faults.append(error) }
         }
     }

@@ -4,7 +4,7 @@ package import SnapshotModel
 /// The cut rule: decides from an entity's key alone whether the entity begins a new block.
 ///
 ///     let cutter = BlockCutter(blockEntities: 400)
-///     if cutter.cuts(beforeTextKey: key) { … }
+///     if cutter.cuts(before: key) { … }
 ///
 /// An entity begins a block if h(key) < 2^64 / blockEntities. h is FNV-1a (64 bits) followed by the finaliser of MurmurHash3 (fmix64), of a text
 /// key's UTF-8 bytes, an integer key's decimal text, or an encoded key's bytes. In a sealed zone, h is SipHash-2-4 of the same bytes. A full
@@ -25,12 +25,16 @@ package struct BlockCutter: Sendable {
         last = UInt64.max / UInt64(self.blockEntities)
     }
 
-    /// Whether the entity with this key of UTF-8 bytes, or encoded key, begins a block.
-    @inline(__always)
-    package func cuts(beforeTextKey key: UnsafeRawBufferPointer) -> Bool { hash(key) <= last }
-
     /// Whether the entity with this key begins a block.
-    package func cuts(beforeIntegerKey key: Int64) -> Bool {
+    @inline(__always)
+    package func cuts(before key: LentKey) -> Bool {
+        switch key {
+        case .text(let bytes), .encoded(let bytes): hash(bytes) <= last
+        case .integer(let value): cuts(beforeInteger: value)
+        }
+    }
+
+    private func cuts(beforeInteger key: Int64) -> Bool {
         withUnsafeTemporaryAllocation(byteCount: 20, alignment: 1) { digits in
             var position = 20
             var rest = key.magnitude
@@ -48,13 +52,7 @@ package struct BlockCutter: Sendable {
     }
 
     /// Whether the entity with this key begins a block.
-    package func cuts(before key: EntityKey) -> Bool {
-        switch key {
-        // SAFETY: the bytes are used only within the closure.
-        case .text(let bytes), .encoded(let bytes): bytes.withUnsafeBytes { cuts(beforeTextKey: $0) }
-        case .integer(let value): cuts(beforeIntegerKey: value)
-        }
-    }
+    package func cuts(before key: EntityKey) -> Bool { key.lend { cuts(before: $0) } }
 
     @inline(__always)
     private func hash(_ key: UnsafeRawBufferPointer) -> UInt64 { cutKey.map { $0.hash(key) } ?? Self.hash(key) }

@@ -19,8 +19,7 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
     private var completed: [RawBlock] = []
     private var spare: [RawBlock] = []
     private let last = LastKey()
-    /// The key of the current entity, if keys are encoded.
-    private var encodedKey: [UInt8] = []
+    private var keyBytes: [UInt8] = []
 
     /// Makes an encoder for a schema; `blockEntities` is the mean number of entities in a block (see ``BlockSizing``), `cutKey` that of a sealed
     /// zone.
@@ -38,26 +37,25 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
         guard values.count == plan.count else {
             throw FormatError(.misuse, at: plan.schema.name, "\(values.count) values were given for \(plan.count) columns")
         }
-        if try cuts(before: values) { completeBlock() }
-        let block = blockForNext()
-        try entities.encode(values, into: block.buffer)
-        if plan.hasEncodedKey { encodedKey.withUnsafeBytes(last.remember(encoded:)) } else { last.remember(values[plan.keyIndex]) }
-        didAdd(to: block)
+        try entities.withKey(values, using: &keyBytes) { key in
+            guard last.isBefore(key) else { throw orderFault(at: entities.place(values, plan.keyIndex)) }
+            if cutter.cuts(before: key) { completeBlock() }
+            let block = blockForNext()
+            try entities.encode(values, into: block.buffer)
+            last.remember(key)
+            didAdd(to: block)
+        }
     }
 
-    /// Takes an entity that ``RecordEncoder`` has checked and encoded: its text or encoded key, and its JSON. Its key must be greater than the
-    /// previous one.
+    /// Takes an entity that ``RecordEncoder`` has checked and encoded: its key, and its JSON. Its key must be greater than the previous one.
     ///
     /// - Throws: ``FormatError`` with `.outOfOrder`, naming dataset and key. The encoder is unusable after an error.
-    func take(key: UnsafeRawBufferPointer, entity: UnsafeRawBufferPointer) throws {
-        guard last.isBefore(text: key) else {
-            let shown: EntityKey = plan.hasEncodedKey ? .encoded(Array(key)) : .text(Array(key))
-            throw orderFault(at: "\(plan.schema.name), key \(shown)")
-        }
-        if cutter.cuts(beforeTextKey: key) { completeBlock() }
+    func take(key: LentKey, entity: UnsafeRawBufferPointer) throws {
+        guard last.isBefore(key) else { throw orderFault(at: "\(plan.schema.name), key \(key.owned)") }
+        if cutter.cuts(before: key) { completeBlock() }
         let block = blockForNext()
         block.buffer.append(entity)
-        if plan.hasEncodedKey { last.remember(encoded: key) } else { last.remember(.text(key)) }
+        last.remember(key)
         didAdd(to: block)
     }
 
@@ -103,26 +101,6 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
     package func recycle(_ block: RawBlock) {
         block.clear()
         spare.append(block)
-    }
-
-    /// Checks that the key is greater than the previous one, and returns whether the cut rule begins a block here.
-    @inline(__always)
-    private func cuts(before values: UnsafeBufferPointer<ColumnValue>) throws -> Bool {
-        if plan.hasEncodedKey {
-            try entities.encodeKey(values, into: &encodedKey)
-            return try encodedKey.withUnsafeBytes { try cuts(before: $0, values) }
-        }
-        if case .integer(let key) = values[plan.keyIndex], plan.hasIntegerKey {
-            guard last.isBefore(integer: key) else { throw orderFault(at: entities.place(values, plan.keyIndex)) }
-            return cutter.cuts(beforeIntegerKey: key)
-        }
-        return try cuts(before: entities.textKey(values), values)
-    }
-
-    @inline(__always)
-    private func cuts(before key: UnsafeRawBufferPointer, _ values: UnsafeBufferPointer<ColumnValue>) throws -> Bool {
-        guard last.isBefore(text: key) else { throw orderFault(at: entities.place(values, plan.keyIndex)) }
-        return cutter.cuts(beforeTextKey: key)
     }
 
     private func completeBlock() {

@@ -11,15 +11,10 @@ package final class BlockParser: @unchecked Sendable {
     // SAFETY (of @unchecked Sendable): the owner uses it on one thread at a time.
 
     private let plan: SchemaPlan
-    private let schema: DatasetSchema
-    private var entities: EntityParser
-    /// The schema by which ``entities`` parses, if it is not `schema`.
-    private var written: DatasetSchema?
-    private var encodedKey: [UInt8] = []
+    private let entities: EntityParser
 
     /// Makes a parser of blocks for a schema, which may lack columns that the asset has.
     package init(schema: DatasetSchema) {
-        self.schema = schema
         plan = SchemaPlan(schema)
         entities = EntityParser(plan, isForeign: false)
     }
@@ -32,9 +27,6 @@ package final class BlockParser: @unchecked Sendable {
     /// - Throws: ``FormatError`` with `.damaged`, `.badEntity` or `.outOfOrder`, naming block, entity (both from 0) and column. The block's
     ///   contents are invalid after an error.
     package func parse(_ block: EntityBlock, number: Int, of index: SnapshotIndex) throws {
-        // A column whose type was changed to `any` is parsed by the type with which the asset was written.
-        let asset = index.widenedColumns(of: schema).isEmpty ? nil : try index.asWritten(schema)
-        if asset != written { (written, entities) = (asset, EntityParser(asset.map { SchemaPlan($0) } ?? plan, isForeign: false)) }
         let next = number + 1 < index.blocks.count ? index.blocks[number + 1].firstKey : nil
         try parse(block, entry: index.blocks[number], number: number, nextFirstKey: next)
     }
@@ -94,37 +86,16 @@ package final class BlockParser: @unchecked Sendable {
     /// Checks that the key of the entity just parsed is greater than the previous one.
     @inline(__always)
     private func checkKey(_ block: EntityBlock, _ number: Int, _ count: Int) throws {
-        let slot = entities.keySlot
-        let before = block.lastKeySlot
-        block.lastKeySlot = slot
-        if plan.hasTextKey {
-            let key = block.text(at: slot)
-            guard key.count <= FormatLimits.keyBytes else {
-                throw fault(number, count, .badEntity, "the key is longer than \(FormatLimits.keyBytes) bytes", column: plan.keyIndex)
-            }
-            if count > 0, !KeyOrder.isAscending(block.text(at: before), key) { throw orderFault(number, count) }
-        } else if plan.hasEncodedKey {
-            try checkEncodedKey(block, number, count)
-        } else if count > 0, !(block.slots[before].integer < block.slots[slot].integer) {
-            throw orderFault(number, count)
-        }
-        if count == 0 { block.firstKeySlot = slot }
-    }
-
-    private func checkEncodedKey(_ block: EntityBlock, _ number: Int, _ count: Int) throws {
-        switch block.takeEncodedKey(plan.keyShape, from: entities.firstSlot, isFirst: count == 0, ordered: true, using: &encodedKey) {
+        switch block.takeKey(plan, entities, ordered: true) {
         case .tooLong?: throw fault(number, count, .badEntity, "the key is longer than \(FormatLimits.keyBytes) bytes", column: plan.keyIndex)
-        case .notAscending?: throw orderFault(number, count)
+        case .notAscending?:
+            throw fault(number, count, .outOfOrder, "its key does not come after the one before", column: plan.keyIndex)
         case nil: break
         }
     }
 
     private static let hint =
-        "compare this device's dataset file with the writer's: names, types and optional columns must agree; where they do, have the writer run: snapsync export --full"
-
-    private func orderFault(_ number: Int, _ count: Int) -> FormatError {
-        fault(number, count, .outOfOrder, "its key does not come after the one before", column: plan.keyIndex)
-    }
+        "if the two devices have dataset files, compare them: names, types and optional columns must agree; else have the writer run: snapsync export --full"
 
     private func place(_ number: Int) -> String { "\(plan.schema.name), block \(number)" }
 

@@ -34,7 +34,7 @@ package final class BlockStream: EntitySink {
     }
 
     /// Takes an entity that is encoded; see ``BlockEncoder/take(key:entity:)``.
-    func take(key: UnsafeRawBufferPointer, entity: UnsafeRawBufferPointer) throws {
+    func take(key: LentKey, entity: UnsafeRawBufferPointer) throws {
         try encoder.take(key: key, entity: entity)
         try passOn()
     }

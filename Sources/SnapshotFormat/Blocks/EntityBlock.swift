@@ -29,11 +29,9 @@ package final class EntityBlock: @unchecked Sendable {
     private var slotCapacity: Int
     private var row: UnsafeMutablePointer<ColumnValue>
     private var columnCount = 0
-    // The slots of the simple keys of the first and the last entity.
-    var firstKeySlot = 0
-    var lastKeySlot = 0
-    /// The encoded keys of the first and the last entity; nil if keys are simple.
-    var encodedKeys: (first: [UInt8], last: [UInt8])?
+    // The keys of the first and the last entity.
+    private var firstKeyPlace = KeyPlace.none
+    private var lastKeyPlace = KeyPlace.none
 
     /// Makes an empty block.
     package init() {
@@ -48,9 +46,9 @@ package final class EntityBlock: @unchecked Sendable {
     }
 
     /// The first entity's key, or nil.
-    package var firstKey: EntityKey? { count == 0 ? nil : encodedKeys.map { .encoded($0.first) } ?? key(at: firstKeySlot) }
+    package var firstKey: EntityKey? { key(at: firstKeyPlace) }
     /// The last entity's key, or nil.
-    package var lastKey: EntityKey? { count == 0 ? nil : encodedKeys.map { .encoded($0.last) } ?? key(at: lastKeySlot) }
+    package var lastKey: EntityKey? { key(at: lastKeyPlace) }
 
     /// Passes every entity to the sink, in the block's order. Can be repeated.
     ///
@@ -120,9 +118,8 @@ package final class EntityBlock: @unchecked Sendable {
         scratch.clear()
         slotCount = 0
         count = 0
-        firstKeySlot = 0
-        lastKeySlot = 0
-        encodedKeys = nil
+        firstKeyPlace = .none
+        lastKeyPlace = .none
         if !unknownFieldNames.isEmpty { unknownFieldNames = [] }
     }
 
@@ -149,41 +146,62 @@ package final class EntityBlock: @unchecked Sendable {
         return slot.bytes(raw: raw.base, scratch: scratch.base)
     }
 
-    /// Sets `key` to the encoded key of the entity in a range of slots.
-    func encodeKey(_ shape: KeyShape, slots range: Range<Int>, into key: inout [UInt8]) {
-        key.removeAll(keepingCapacity: true)
-        let raw = UnsafeRawPointer(raw.base), scratch = UnsafeRawPointer(scratch.base)
-        for part in shape.parts {
-            // The parser has checked that every column of the key is present and has its type.
-            for slot in range where Int(slots[slot].column) == part.index {
-                EncodedKey.append(slots[slot].value(raw: raw, scratch: scratch), part.collation, to: &key)
-                break
-            }
-        }
+    /// Where a key is: in a slot, if it is a text or an integer as it is, or apart.
+    private enum KeyPlace {
+        case none
+        case text(slot: Int)
+        case integer(Int64)
+        case apart(EntityKey)
     }
 
-    /// Stores the encoded key of the entity just parsed. Returns why the key is not allowed here, or nil.
-    func takeEncodedKey(_ shape: KeyShape, from firstSlot: Int, isFirst: Bool, ordered: Bool, using key: inout [UInt8]) -> EncodedKeyFault? {
-        encodeKey(shape, slots: firstSlot..<slotCount, into: &key)
-        guard key.count <= FormatLimits.keyBytes else { return .tooLong }
-        if isFirst {
-            encodedKeys = (key, key)
-            return nil
+    /// Why a key is not allowed after another.
+    enum KeyFault { case tooLong, notAscending }
+
+    /// Notes the key of the entity that the parser has just read. Returns why it is not allowed here, or nil.
+    ///
+    /// - Parameter ordered: whether each key must be greater than the one before.
+    @inline(__always)
+    func takeKey(_ plan: SchemaPlan, _ parser: EntityParser, ordered: Bool) -> KeyFault? {
+        let place: KeyPlace
+        switch slots[parser.keySlot].form {
+        case .rawText where plan.hasPlainKey, .scratchText where plan.hasPlainKey:
+            guard text(at: parser.keySlot).count <= FormatLimits.keyBytes else { return .tooLong }
+            place = .text(slot: parser.keySlot)
+        case .integer where plan.hasPlainKey: place = .integer(slots[parser.keySlot].integer)
+        default:
+            let key = keyApart(plan.keyShape, slots: parser.firstSlot..<slotCount)
+            guard key.byteCount <= FormatLimits.keyBytes else { return .tooLong }
+            place = .apart(key)
         }
-        if ordered, let last = encodedKeys?.last, !last.withUnsafeBytes({ last in key.withUnsafeBytes { KeyOrder.isAscending(last, $0) } }) {
-            return .notAscending
-        }
-        encodedKeys?.last.replaceSubrange(0..., with: key)
+        if case .none = firstKeyPlace { firstKeyPlace = place } else if ordered, !isAscending(lastKeyPlace, place) { return .notAscending }
+        lastKeyPlace = place
         return nil
     }
 
-    /// Why an encoded key is not allowed after another.
-    enum EncodedKeyFault { case tooLong, notAscending }
-
-    private func key(at slot: Int) -> EntityKey {
-        switch slots[slot].form {
-        case .integer: .integer(slots[slot].integer)
-        default: .text(Array(text(at: slot)))
+    @inline(__always)
+    private func isAscending(_ first: KeyPlace, _ second: KeyPlace) -> Bool {
+        switch (first, second) {
+        case (.text(let first), .text(let second)): return KeyOrder.isAscending(text(at: first), text(at: second))
+        case (.integer(let first), .integer(let second)): return first < second
+        default:
+            guard let first = key(at: first), let second = key(at: second) else { return true }
+            return first < second
         }
+    }
+
+    private func key(at place: KeyPlace) -> EntityKey? {
+        switch place {
+        case .none: nil
+        case .text(let slot): .text(Array(text(at: slot)))
+        case .integer(let value): .integer(value)
+        case .apart(let key): key
+        }
+    }
+
+    /// The key of the entity in a range of slots. The parser has checked that every column of the key has a value.
+    private func keyApart(_ shape: KeyShape, slots range: Range<Int>) -> EntityKey {
+        let raw = UnsafeRawPointer(raw.base), scratch = UnsafeRawPointer(scratch.base)
+        for slot in range { row[Int(slots[slot].column)] = slots[slot].value(raw: raw, scratch: scratch) }
+        return shape.key(of: UnsafeBufferPointer(start: row, count: columnCount)) ?? .encoded([])
     }
 }

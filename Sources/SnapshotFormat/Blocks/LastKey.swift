@@ -22,46 +22,49 @@ final class LastKey {
     }
 
     /// The key, or nil if there is none.
-    var key: EntityKey? {
-        switch state.pointee.kind {
+    var key: EntityKey? { lent?.owned }
+
+    private var lent: LentKey? {
+        let bytes = UnsafeRawBufferPointer(start: text, count: state.pointee.length)
+        return switch state.pointee.kind {
         case .none: nil
-        case .text: .text(Array(UnsafeRawBufferPointer(start: text, count: state.pointee.length)))
+        case .text: .text(bytes)
         case .integer: .integer(state.pointee.integer)
-        case .encoded: .encoded(Array(UnsafeRawBufferPointer(start: text, count: state.pointee.length)))
+        case .encoded: .encoded(bytes)
         }
     }
 
-    /// Whether there is no key, or one strictly before this text or encoded key.
+    /// Whether there is no key, or one strictly before this one.
     @inline(__always)
-    func isBefore(text next: UnsafeRawBufferPointer) -> Bool {
-        state.pointee.kind == .none || KeyOrder.isAscending(UnsafeRawBufferPointer(start: text, count: state.pointee.length), next)
+    func isBefore(_ next: LentKey) -> Bool {
+        switch (state.pointee.kind, next) {
+        case (.none, _): true
+        case (.text, .text(let next)), (.encoded, .encoded(let next)):
+            KeyOrder.isAscending(UnsafeRawBufferPointer(start: text, count: state.pointee.length), next)
+        case (.integer, .integer(let next)): state.pointee.integer < next
+        // Values of different types, in one column.
+        default: lent.map { $0.owned < next.owned } ?? true
+        }
     }
-
-    @inline(__always)
-    func isBefore(integer next: Int64) -> Bool { state.pointee.kind == .none || state.pointee.integer < next }
 
     /// Stores a key. The caller has checked that it has at most FormatLimits.keyBytes bytes.
     @inline(__always)
-    func remember(_ key: ColumnValue) {
+    func remember(_ key: LentKey) {
         switch key {
-        case .text(let bytes):
-            // SAFETY: `text` has room for FormatLimits.keyBytes bytes, and the key is not longer.
-            if let source = bytes.baseAddress { text.copyMemory(from: source, byteCount: bytes.count) }
-            state.pointee.length = bytes.count
-            state.pointee.kind = .text
+        case .text(let bytes): remember(bytes, .text)
+        case .encoded(let bytes): remember(bytes, .encoded)
         case .integer(let value):
             state.pointee.integer = value
             state.pointee.kind = .integer
-        default: break
         }
     }
 
-    /// Stores an encoded key. The caller has checked that it has at most FormatLimits.keyBytes bytes.
-    func remember(encoded key: UnsafeRawBufferPointer) {
-        // SAFETY: as above.
-        if let source = key.baseAddress { text.copyMemory(from: source, byteCount: key.count) }
-        state.pointee.length = key.count
-        state.pointee.kind = .encoded
+    @inline(__always)
+    private func remember(_ bytes: UnsafeRawBufferPointer, _ kind: Kind) {
+        // SAFETY: `text` has room for FormatLimits.keyBytes bytes, and the key is not longer.
+        if let source = bytes.baseAddress { text.copyMemory(from: source, byteCount: bytes.count) }
+        state.pointee.length = bytes.count
+        state.pointee.kind = kind
     }
 
     func forget() { state.pointee.kind = .none }

@@ -22,11 +22,12 @@ extension SnapshotReader {
             guard block.unknownFieldNames.isEmpty else {
                 throw FormatError(.damaged, at: place, "it holds fields that the index does not name")
             }
-            let cuts = block.cuts(cutter, keyShape)
-            guard previousWasFull || cuts.first == 0 else {
+            let finder = CutFinder(cutter, keyShape)
+            try block.give(to: finder)
+            guard previousWasFull || finder.cuts.first == 0 else {
                 throw FormatError(.damaged, at: place, "it begins where the cut rule does not cut")
             }
-            if let entity = cuts.first(where: { $0 > 0 }) {
+            if let entity = finder.cuts.first(where: { $0 > 0 }) {
                 throw FormatError(.damaged, at: place, "the cut rule cuts before entity \(entity)")
             }
             let separator = number == 0 ? 1 : 2
@@ -37,30 +38,22 @@ extension SnapshotReader {
     }
 }
 
-extension EntityBlock {
-    /// The positions of the entities before which the cut rule cuts by key.
-    fileprivate func cuts(_ cutter: BlockCutter, _ shape: KeyShape) -> [Int] {
-        guard shape.isSimple else { return cutsOfEncodedKeys(cutter, shape) }
-        let keyIndex = shape.firstIndex
-        var cuts: [Int] = []
-        var entity = -1
-        for index in 0..<slotCount {
-            if slots[index].beginsEntity { entity += 1 }
-            guard Int(slots[index].column) == keyIndex else { continue }
-            let isCut =
-                slots[index].form == .integer
-                ? cutter.cuts(beforeIntegerKey: slots[index].integer) : cutter.cuts(beforeTextKey: text(at: index))
-            if isCut { cuts.append(entity) }
-        }
-        return cuts
+/// Finds the entities of a block before which the cut rule cuts by key.
+private final class CutFinder: EntitySink {
+    /// Their positions.
+    private(set) var cuts: [Int] = []
+    private let cutter: BlockCutter
+    private let shape: KeyShape
+    private var position = 0
+    private var bytes: [UInt8] = []
+
+    init(_ cutter: BlockCutter, _ shape: KeyShape) {
+        self.cutter = cutter
+        self.shape = shape
     }
 
-    private func cutsOfEncodedKeys(_ cutter: BlockCutter, _ shape: KeyShape) -> [Int] {
-        let bounds = entityBounds()
-        var key: [UInt8] = []
-        return (0..<bounds.count - 1).filter { entity in
-            encodeKey(shape, slots: bounds[entity]..<bounds[entity + 1], into: &key)
-            return key.withUnsafeBytes { cutter.cuts(beforeTextKey: $0) }
-        }
+    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        if shape.lendKey(of: values, using: &bytes, cutter.cuts) == true { cuts.append(position) }
+        position += 1
     }
 }

@@ -17,7 +17,7 @@ package final class ChangeEncoder: EntitySink {
     private let entities: EntityEncoder
     private let text = ByteBuffer()
     private let last = LastKey()
-    private var encodedKey: [UInt8] = []
+    private var keyBytes: [UInt8] = []
 
     /// Begins a change asset.
     package init(schema: DatasetSchema, syncTimestamp: Instant) {
@@ -34,24 +34,16 @@ package final class ChangeEncoder: EntitySink {
     ///
     /// - Throws: ``FormatError`` with `.badRow`, `.outOfOrder` or `.tooLarge`.
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-        let isAfter: Bool
-        switch values[plan.keyIndex] {
-        case .text(let key) where plan.hasTextKey && key.count <= FormatLimits.keyBytes: isAfter = last.isBefore(text: key)
-        case .integer(let key) where plan.hasIntegerKey: isAfter = last.isBefore(integer: key)
-        case _ where plan.hasEncodedKey:
-            try entities.encodeKey(values, into: &encodedKey)
-            isAfter = encodedKey.withUnsafeBytes { last.isBefore(text: $0) }
-        default:
-            throw FormatError(
-                .badRow, at: entities.place(values, plan.keyIndex), "the key is not of type \(plan.schema.columns[plan.keyIndex].kind.rawValue), or too long",
-                hint: "correct the row's key")
+        try entities.withKey(values, using: &keyBytes) { key in
+            guard last.isBefore(key) else {
+                throw FormatError(.misuse, at: entities.place(values, plan.keyIndex), "the key does not come after the one before")
+            }
+            var cursor = ByteCursor(text)
+            cursor.append(count == 0 ? "\n" : ",\n")
+            cursor.finish()
+            try entities.encode(values, into: text)
+            last.remember(key)
         }
-        guard isAfter else { throw FormatError(.misuse, at: entities.place(values, plan.keyIndex), "the key does not come after the one before") }
-        var cursor = ByteCursor(text)
-        cursor.append(count == 0 ? "\n" : ",\n")
-        cursor.finish()
-        try entities.encode(values, into: text)
-        if plan.hasEncodedKey { encodedKey.withUnsafeBytes(last.remember(encoded:)) } else { last.remember(values[plan.keyIndex]) }
         count += 1
     }
 

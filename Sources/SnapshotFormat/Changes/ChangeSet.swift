@@ -86,7 +86,6 @@ private struct ChangeParser {
         let scanner = JSONScanner(bytes)
         let entities = EntityParser(plan, isForeign: false)
         var position = reader.position
-        var encodedKey: [UInt8] = []
         // The sealed buffer ends with zeros, so the next bytes can be read without a check.
         while scanner.base[position] == UInt8(ascii: "\n"), scanner.base[position + 1] == UInt8(ascii: "{") {
             let end: Int
@@ -95,24 +94,11 @@ private struct ChangeParser {
             } catch {
                 throw FormatError(.badEntity, at: "\(name), entity \(block.count)" + (error.column.map { ", column \(plan.name($0))" } ?? ""), error.reason)
             }
-            let slot = entities.keySlot
-            guard plan.hasTextKey ? block.text(at: slot).count <= FormatLimits.keyBytes : true else {
-                throw FormatError(.badEntity, at: "\(name), entity \(block.count)", "the key is longer than \(FormatLimits.keyBytes) bytes")
+            switch block.takeKey(plan, entities, ordered: true) {
+            case .tooLong?: throw FormatError(.badEntity, at: "\(name), entity \(block.count)", "the key is longer than \(FormatLimits.keyBytes) bytes")
+            case .notAscending?: throw FormatError(.outOfOrder, at: "\(name), entity \(block.count)", "its key does not come after the one before")
+            case nil: break
             }
-            if plan.hasEncodedKey {
-                switch block.takeEncodedKey(plan.keyShape, from: entities.firstSlot, isFirst: block.count == 0, ordered: true, using: &encodedKey) {
-                case .tooLong?:
-                    throw FormatError(.badEntity, at: "\(name), entity \(block.count)", "the key is longer than \(FormatLimits.keyBytes) bytes")
-                case .notAscending?:
-                    throw FormatError(.outOfOrder, at: "\(name), entity \(block.count)", "its key does not come after the one before")
-                case nil: break
-                }
-            } else if block.count == 0 {
-                block.firstKeySlot = slot
-            } else if !isAscending(block, slot) {
-                throw FormatError(.outOfOrder, at: "\(name), entity \(block.count)", "its key does not come after the one before")
-            }
-            block.lastKeySlot = slot
             block.count += 1
             position = end
             guard scanner.base[position] == UInt8(ascii: ",") else { break }
@@ -122,11 +108,5 @@ private struct ChangeParser {
             }
         }
         return (header, position)
-    }
-
-    private func isAscending(_ block: EntityBlock, _ slot: Int) -> Bool {
-        plan.hasTextKey
-            ? KeyOrder.isAscending(block.text(at: block.lastKeySlot), block.text(at: slot))
-            : block.slots[block.lastKeySlot].integer < block.slots[slot].integer
     }
 }

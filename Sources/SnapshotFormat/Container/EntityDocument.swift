@@ -33,14 +33,8 @@ package enum EntityDocument {
             let column = error.column.map { ", column \(plan.name($0))" } ?? ""
             throw FormatError(.badEntity, at: "\(schema.name), an entity\(column)", error.reason)
         }
-        if plan.hasTextKey, block.text(at: parser.keySlot).count > FormatLimits.keyBytes {
+        guard block.takeKey(plan, parser, ordered: false) == nil else {
             throw FormatError(.badEntity, at: "\(schema.name), an entity", "the key is longer than \(FormatLimits.keyBytes) bytes")
-        }
-        if plan.hasEncodedKey {
-            var key: [UInt8] = []
-            guard block.takeEncodedKey(plan.keyShape, from: parser.firstSlot, isFirst: true, ordered: false, using: &key) == nil else {
-                throw FormatError(.badEntity, at: "\(schema.name), an entity", "the key is longer than \(FormatLimits.keyBytes) bytes")
-            }
         }
         for sink in sinks { try withExtendedLifetime(block) { try block.give(to: sink) } }
         return block.unknownFieldNames

@@ -3,7 +3,8 @@ internal import StrictText
 
 /// Encodes entities as canonical JSON.
 ///
-/// It checks what it encodes: required columns, storage classes, UTF-8, JSON columns, finite reals. Source: docs/format.md, "Entities".
+/// Of columns with a shape it checks what it encodes: required values, storage classes, UTF-8, JSON, finite reals. Source: docs/format.md,
+/// "Entities".
 final class EntityEncoder {
     let plan: SchemaPlan
 
@@ -17,17 +18,22 @@ final class EntityEncoder {
         let columns = plan.columns
         for index in 0..<plan.count {
             let column = columns[index]
-            switch (values[index], column.kind) {
+            switch (values[index], column.shape) {
             case (.null, _):
-                guard column.isOptional else { throw fault(values, index, "it is NULL, and the column is required", Self.nullHint) }
+                guard column.isOptional else { throw nullFault(values, index) }
+            case (let value, nil):
+                label(column, &cursor)
+                guard append(value, &cursor) || !column.isKey else {
+                    throw fault(values, index, "the key is text that is not UTF-8", "correct the row's key")
+                }
             case (.text(let text), .text):
                 label(column, &cursor)
                 if cursor.appendString(text), UTF8Check.firstFault(in: text) != nil {
-                    throw misfit(values, index, "the text is not UTF-8", "correct the text in the database")
+                    throw fault(values, index, "the text is not UTF-8", "correct the text in the database")
                 }
             case (.text(let text), .json), (.json(let text), .json):
                 if let reason = Self.jsonFault(text) {
-                    throw misfit(values, index, "it is not one JSON value: \(reason)", "correct the text in the database")
+                    throw fault(values, index, "it is not one JSON value: \(reason)", "correct the text in the database")
                 }
                 label(column, &cursor)
                 cursor.append(text)
@@ -35,27 +41,19 @@ final class EntityEncoder {
                 label(column, &cursor)
                 cursor.append(decimal: value)
             case (.integer(let value), .boolean):
-                guard value == 0 || value == 1 else {
-                    throw misfit(values, index, "a boolean must be 0 or 1", "correct the row, or make the column an integer in the dataset file")
-                }
+                guard value == 0 || value == 1 else { throw fault(values, index, "a boolean must be 0 or 1", Self.shapeHint) }
                 label(column, &cursor)
                 cursor.append(value == 1 ? "true" : "false")
             case (.real(let value), .real):
-                guard value.isFinite else {
-                    throw misfit(values, index, "an infinite number has no JSON text", "correct the row: NULL where there is no number")
-                }
+                guard value.isFinite else { throw fault(values, index, "an infinite number has no JSON text", Self.shapeHint) }
                 label(column, &cursor)
                 cursor.append(real: value)
             case (.blob(let bytes), .blob):
                 label(column, &cursor)
                 cursor.appendBase64(bytes)
-            case (let value, .any):
-                label(column, &cursor)
-                append(value, &cursor)
-            case (let value, let kind):
-                throw misfit(
-                    values, index, "it holds \(Self.storageClass(value)), and the column is of type \(kind.rawValue)",
-                    "correct the row, or the column's type in the dataset file")
+            case (let value, let shape?):
+                throw fault(
+                    values, index, "it holds \(Self.storageClass(value)), and the column is of type \(shape.rawValue)", Self.shapeHint)
             }
         }
         cursor.append(UInt8(ascii: "}"))
@@ -74,26 +72,29 @@ final class EntityEncoder {
         cursor.append(words: column.label, length: column.labelLength)
     }
 
-    /// Appends a value of an `any` column in the form that shows its storage class.
-    private func append(_ value: ColumnValue, _ cursor: inout ByteCursor) {
+    /// Appends a value in the form that shows its storage class. Returns false for a text that is not UTF-8.
+    @inline(__always)
+    private func append(_ value: ColumnValue, _ cursor: inout ByteCursor) -> Bool {
         switch value {
         case .null: break
         case .integer(let integer): cursor.append(decimal: integer)
         case .real(let real) where real.isFinite: cursor.append(real: real)
-        case .real(let real): cursor.append(real < 0 ? AnyForm.minusInfinity : AnyForm.infinity)
+        case .real(let real): cursor.append(real < 0 ? ValueForm.minusInfinity : ValueForm.infinity)
         case .text(let text), .json(let text):
             let start = cursor.position
             if cursor.appendString(text), UTF8Check.firstFault(in: text) != nil {
                 cursor.cut(to: start)
-                cursor.append(AnyForm.text)
+                cursor.append(ValueForm.text)
                 cursor.appendBase64(text)
                 cursor.append(UInt8(ascii: "}"))
+                return false
             }
         case .blob(let bytes):
-            cursor.append(AnyForm.blob)
+            cursor.append(ValueForm.blob)
             cursor.appendBase64(bytes)
             cursor.append(UInt8(ascii: "}"))
         }
+        return true
     }
 
     /// Returns why the bytes are not one JSON value with optional white space around it, or nil.
@@ -115,7 +116,15 @@ final class EntityEncoder {
         }
     }
 
-    private static let nullHint = "fill the column, or mark it as optional in the dataset file"
+    private static let shapeHint = "correct the row; or, with a dataset file, leave the column's type out there, which carries every value"
+
+    private func nullFault(_ values: UnsafeBufferPointer<ColumnValue>, _ index: Int) -> FormatError {
+        plan.columns[index].isKey
+            ? fault(
+                values, index, plan.keyShape.isSingle ? "the key is NULL" : "a column of the key is NULL",
+                "SQLite allows NULL in a primary key; delete the row or give it a key")
+            : fault(values, index, "it is NULL, and the column is required", "fill the column, or mark it as optional in the dataset file")
+    }
 
     private static func storageClass(_ value: ColumnValue) -> String {
         switch value {
@@ -135,71 +144,45 @@ final class EntityEncoder {
         FormatError(.badRow, at: place(values, index), reason, hint: hint)
     }
 
-    /// The error for a value that the column's type cannot hold. It suggests the type `any`, unless the column belongs to the key or is the
-    /// timestamp.
-    @inline(never)
-    private func misfit(_ values: UnsafeBufferPointer<ColumnValue>, _ index: Int, _ reason: String, _ hint: String) -> FormatError {
-        var error = fault(values, index, reason, hint)
-        let schema = plan.schema
-        if !schema.keyIndices.contains(index), schema.timestampIndex != index { error.misfit = index }
-        return error
-    }
-
-    /// Sets `key` to the encoded key of an entity.
+    /// Calls `body` with the key of an entity.
     ///
-    /// - Throws: ``FormatError`` with `.badRow` if a column of the key is NULL or of another type, or if the key is too long.
-    func encodeKey(_ values: UnsafeBufferPointer<ColumnValue>, into key: inout [UInt8]) throws {
-        key.removeAll(keepingCapacity: true)
-        if let index = plan.keyShape.misfit(of: values, encodingInto: &key) {
-            if values[index].isNull {
-                throw fault(values, index, "a column of the key is NULL", "SQLite allows NULL in a primary key; delete the row or give it a key")
-            }
-            if case .real(let real) = values[index], !real.isFinite {
-                throw fault(values, index, "an infinite number cannot be a key", "correct the row's key")
-            }
-            throw fault(
-                values, index, "it holds \(Self.storageClass(values[index])), and the column of the key is of type \(plan.schema.columns[index].kind.rawValue)",
-                "correct the row's key, or the column's type in the dataset file")
-        }
-        guard key.count <= FormatLimits.keyBytes else {
-            throw fault(values, plan.keyIndex, "the key is longer than \(FormatLimits.keyBytes) bytes", "use a shorter key, its hash for example")
-        }
-    }
-
-    /// The bytes of an entity's text key.
-    ///
-    /// - Throws: ``FormatError`` with `.badRow` if the key is NULL, of another type or too long.
+    /// - Parameter bytes: memory for a key that is not a value of the entity.
+    /// - Throws: ``FormatError`` with `.badRow` if a column of the key is NULL or an infinite number, or if the key is too long; what `body` throws.
     @inline(__always)
-    func textKey(_ values: UnsafeBufferPointer<ColumnValue>) throws -> UnsafeRawBufferPointer {
-        guard case .text(let key) = values[plan.keyIndex], plan.hasTextKey, key.count <= FormatLimits.keyBytes else { throw keyFault(values) }
-        return key
+    func withKey<T>(_ values: UnsafeBufferPointer<ColumnValue>, using bytes: inout [UInt8], _ body: (LentKey) throws -> T) throws -> T {
+        if plan.hasPlainKey {
+            switch values[plan.keyIndex] {
+            case .text(let key) where key.count <= FormatLimits.keyBytes: return try body(.text(key))
+            case .integer(let key): return try body(.integer(key))
+            default: break
+            }
+        }
+        return try withOtherKey(values, using: &bytes, body)
     }
 
     @inline(never)
-    private func keyFault(_ values: UnsafeBufferPointer<ColumnValue>) -> FormatError {
-        let index = plan.keyIndex
-        return switch values[index] {
-        case .null: fault(values, index, "the key is NULL", "SQLite allows NULL in a primary key; delete the row or give it a key")
-        case .text where plan.hasTextKey:
-            fault(values, index, "the key is longer than \(FormatLimits.keyBytes) bytes", "use a shorter key, its hash for example")
-        default: fault(values, index, "the key is not of type \(plan.schema.columns[index].kind.rawValue)", "correct the row's key")
+    private func withOtherKey<T>(_ values: UnsafeBufferPointer<ColumnValue>, using bytes: inout [UInt8], _ body: (LentKey) throws -> T) throws -> T {
+        let result = try plan.keyShape.lendKey(of: values, using: &bytes) { key in
+            guard key.byteCount <= FormatLimits.keyBytes else {
+                throw fault(values, plan.keyIndex, "the key is longer than \(FormatLimits.keyBytes) bytes", "use a shorter key, its hash for example")
+            }
+            return try body(key)
         }
+        if let result { return result }
+        let index = plan.keyShape.unusableColumn(of: values) ?? plan.keyIndex
+        if values[index].isNull { throw nullFault(values, index) }
+        throw fault(values, index, "an infinite number cannot be a key", "correct the row's key")
     }
 
     /// `notifications, key "n-17", column body`.
     func place(_ values: UnsafeBufferPointer<ColumnValue>, _ index: Int?) -> String {
-        let key: String
-        switch values[plan.keyIndex] {
-        case _ where plan.hasEncodedKey:
-            let shown = plan.keyShape.key(of: values)?.description
-            key = shown.map { "key \($0.count > 128 ? $0.prefix(128) + "…" : $0[...])" } ?? "a row without a usable key"
-        case .text(let bytes):
-            let shown = EntityKey.text(Array(bytes.prefix(64))).description
-            key = bytes.count > 64 ? "key \(shown)…" : "key \(shown)"
-        case .integer(let value): key = "key \(value)"
-        case .null: key = "a row without key"
-        case .real, .json, .blob: key = "a row with an unusable key"
-        }
+        var bytes: [UInt8] = []
+        let key =
+            plan.keyShape.lendKey(of: values, using: &bytes) { key in
+                let shown = if case .text(let bytes) = key { EntityKey.text(Array(bytes.prefix(64))).description } else { key.owned.description }
+                let isLong = if case .text(let bytes) = key { bytes.count > 64 } else { shown.count > 128 }
+                return "key \(shown.prefix(128))\(isLong ? "…" : "")"
+            } ?? "a row without a usable key"
         return "\(plan.schema.name), \(key)" + (index.map { ", column \(plan.name($0))" } ?? "")
     }
 }

@@ -55,14 +55,14 @@ extension EntityParser {
         let base = scanner.base
         let start = scanner.skipSpace(colon + 1)
         guard start < scanner.end else { throw EntityFault("a value is missing", column: index) }
-        let kind = plan.columns[index].kind
-        if base[start] == UInt8(ascii: "n"), isForeign || kind != .json {
+        let shape = plan.columns[index].shape
+        if base[start] == UInt8(ascii: "n"), isForeign || shape != .json {
             return scanner.skipSpace(try grammar(index) { () throws(JSONFault) in try scanner.skipScalar(start) })
         }
         let beginsEntity = block.slotCount == firstSlot
         let slot: EntitySlot
         let end: Int
-        switch kind {
+        switch shape {
         case .text:
             guard base[start] == UInt8(ascii: "\"") else { throw EntityFault("a string is expected", column: index) }
             let (offset, count, after) = try grammar(index) { () throws(JSONFault) in try unescape(scanner, start, block.scratch) }
@@ -74,7 +74,7 @@ extension EntityParser {
             let offset = isForeign ? start : colon + 1
             end = isForeign ? valueEnd : scanner.skipSpace(valueEnd)
             slot = EntitySlot(.json, column: index, beginsEntity: beginsEntity, offset: offset, count: end - offset)
-        case .integer, .boolean, .real, .blob, .any:
+        case nil, .integer, .boolean, .real, .blob:
             (slot, end) = try scalar(scanner, start, index, beginsEntity, block.scratch)
         }
         if index == plan.keyIndex { note(keySlot: block.slotCount) }

@@ -28,12 +28,12 @@ extension EntityParser {
         return (offset, scratch.count - offset, end)
     }
 
-    /// Parses an integer, boolean, real, blob, or value of an `any` column. The caller has skipped white space and handled `null`.
+    /// Parses an integer, boolean, real, blob, or value without a shape. The caller has skipped white space and handled `null`.
     func scalar(
         _ scanner: JSONScanner, _ start: Int, _ index: Int, _ beginsEntity: Bool, _ scratch: ByteBuffer
     ) throws(EntityFault) -> (EntitySlot, end: Int) {
         let base = scanner.base
-        switch plan.columns[index].kind {
+        switch plan.columns[index].shape {
         case .boolean:
             let isTrue = base[start] == UInt8(ascii: "t")
             guard isTrue || base[start] == UInt8(ascii: "f") else { throw EntityFault("true or false is expected", column: index) }
@@ -45,8 +45,8 @@ extension EntityParser {
             }
             let (end, isInteger) = try grammar(index) { () throws(JSONFault) in try scanner.skipNumber(start) }
             return (try number(base + start, end - start, isInteger, index, beginsEntity), end)
-        case .any:
-            return try anyValue(scanner, start, index, beginsEntity, scratch)
+        case nil:
+            return try plainValue(scanner, start, index, beginsEntity, scratch)
         default:
             let (offset, count, end) = try bytes(scanner, start, index, scratch)
             return (EntitySlot(.blob, column: index, beginsEntity: beginsEntity, offset: offset, count: count), end)
@@ -68,7 +68,7 @@ extension EntityParser {
     }
 
     /// Parses a value whose JSON form determines its storage class.
-    private func anyValue(
+    private func plainValue(
         _ scanner: JSONScanner, _ start: Int, _ index: Int, _ beginsEntity: Bool, _ scratch: ByteBuffer
     ) throws(EntityFault) -> (EntitySlot, end: Int) {
         let base = scanner.base
@@ -84,14 +84,14 @@ extension EntityParser {
             let (end, isInteger) = try grammar(index) { () throws(JSONFault) in try scanner.skipNumber(start) }
             return (try number(base + start, end - start, isInteger, index, beginsEntity), end)
         case UInt8(ascii: "{"):
-            return try anyObject(scanner, start, index, beginsEntity, scratch)
+            return try valueObject(scanner, start, index, beginsEntity, scratch)
         default:
             throw EntityFault("a number, a string or an object with the member base64, textBase64 or real is expected", column: index)
         }
     }
 
     /// Parses an object that stands for a value that JSON cannot express.
-    private func anyObject(
+    private func valueObject(
         _ scanner: JSONScanner, _ start: Int, _ index: Int, _ beginsEntity: Bool, _ scratch: ByteBuffer
     ) throws(EntityFault) -> (EntitySlot, end: Int) {
         let base = scanner.base
@@ -103,7 +103,7 @@ extension EntityParser {
         }
         let name = try expect(UInt8(ascii: "\""), at: scanner.skipSpace(start + 1))
         let nameEnd = try grammar(index) { () throws(JSONFault) in try scanner.skipString(name - 1) }
-        guard let member = AnyForm.Member(UnsafeRawBufferPointer(start: base + name, count: nameEnd - 1 - name)) else {
+        guard let member = ValueForm.Member(UnsafeRawBufferPointer(start: base + name, count: nameEnd - 1 - name)) else {
             throw EntityFault("the object's member is not base64, textBase64 or real", column: index)
         }
         let content = scanner.skipSpace(try expect(UInt8(ascii: ":"), at: scanner.skipSpace(nameEnd)))
@@ -127,6 +127,7 @@ extension EntityParser {
             if member == .text, UTF8Check.firstFault(in: UnsafeRawBufferPointer(start: scratch.base + offset, count: count)) == nil {
                 throw EntityFault("the member textBase64 is text in UTF-8, which must be a string", column: index)
             }
+            guard member == .blob || !plan.columns[index].isKey else { throw EntityFault("a key is text in UTF-8", column: index) }
             slot = EntitySlot(member == .text ? .scratchText : .blob, column: index, beginsEntity: beginsEntity, offset: offset, count: count)
         }
         return (slot, try expect(UInt8(ascii: "}"), at: scanner.skipSpace(end)))
@@ -135,11 +136,12 @@ extension EntityParser {
     private func number(
         _ token: UnsafePointer<UInt8>, _ count: Int, _ isInteger: Bool, _ index: Int, _ beginsEntity: Bool
     ) throws(EntityFault) -> EntitySlot {
-        let kind = plan.columns[index].kind
-        // In a column of type `any`, a number without fraction and exponent is an integer.
-        let isReal = kind == .real || (kind == .any && !isInteger)
+        let shape = plan.columns[index].shape
+        // Without a shape, a number without fraction and exponent is an integer.
+        let isReal = shape == .real || (shape == nil && !isInteger)
         // -0 can only be a real number.
-        let isNegativeZero = isReal && isInteger && count == 2 && token[0] == UInt8(ascii: "-") && token[1] == UInt8(ascii: "0")
+        let isNegativeZero = isInteger && count == 2 && token[0] == UInt8(ascii: "-") && token[1] == UInt8(ascii: "0")
+        guard isReal || !isNegativeZero else { throw EntityFault("-0 is no integer", column: index) }
         if isInteger, !isNegativeZero, let value = NumberText.integer(token, count: count) {
             return EntitySlot(.integer, column: index, beginsEntity: beginsEntity, bits: UInt64(bitPattern: value))
         }

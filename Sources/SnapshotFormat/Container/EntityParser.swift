@@ -22,7 +22,7 @@ final class EntityParser {
     /// Whether the JSON comes from another program. Then white space around a JSON column is layout, and its `null` means that the column is
     /// absent.
     let isForeign: Bool
-    /// The slot of the simple key of the entity parsed last.
+    /// The slot of the first key column of the entity parsed last.
     private(set) var keySlot = 0
     /// The first slot of the entity parsed last.
     private(set) var firstSlot = 0
@@ -73,7 +73,7 @@ final class EntityParser {
             separator = UInt8(ascii: ",")
             position += 1 + column.labelLength
             let beginsEntity = slot == first
-            switch column.kind {
+            switch column.shape {
             case .text:
                 guard base[position] == UInt8(ascii: "\"") else { return nil }
                 let close = scanner.plainEnd(position + 1)
@@ -103,7 +103,7 @@ final class EntityParser {
                     to: EntitySlot(
                         .json, column: index, beginsEntity: beginsEntity, offset: position, count: after - position))
                 position = after
-            case .integer, .boolean, .real, .blob, .any:
+            case nil, .integer, .boolean, .real, .blob:
                 guard let (value, after) = try? scalar(scanner, position, index, beginsEntity, block.scratch) else { return nil }
                 slot.initialize(to: value)
                 position = after

@@ -17,8 +17,8 @@ package struct EntityState: Sendable, Hashable {
 package final class EntityStates: EntitySink {
     /// The states, by key.
     package private(set) var states: [EntityKey: EntityState] = [:]
-    /// How many rows have a key whose type is not the dataset's key type. No version can contain them.
-    package private(set) var misfitCount = 0
+    /// How many rows have NULL or an infinite number in the key. No version can contain them.
+    package private(set) var keylessCount = 0
     private let plan: SchemaPlan
     private let encoder: EntityEncoder
     private let rowInstant: RowInstant?
@@ -35,7 +35,7 @@ package final class EntityStates: EntitySink {
 
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         guard let key = plan.keyShape.key(of: values) else {
-            misfitCount += 1
+            keylessCount += 1
             return
         }
         guard isWanted(key) else { return }

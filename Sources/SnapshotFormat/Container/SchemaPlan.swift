@@ -11,7 +11,10 @@ final class SchemaPlan: @unchecked Sendable {
         let labelLength: Int
         /// Mask of the bytes of the last word that belong to the label.
         let lastMask: UInt64
-        let kind: ColumnKind
+        /// How its values look; nil for the form that carries every value.
+        let shape: ColumnShape?
+        let isKey: Bool
+        /// Whether the column may be NULL.
         let isOptional: Bool
         /// The name as unescaped UTF-8.
         let name: UnsafeRawBufferPointer
@@ -21,25 +24,20 @@ final class SchemaPlan: @unchecked Sendable {
     let count: Int
     let columns: UnsafeMutablePointer<Column>
     let keyShape: KeyShape
-    /// The position of a simple key's column, or of an encoded key's first column.
+    /// The position of the key's first column.
     let keyIndex: Int
-    /// Whether the key is one text column, compared by its bytes.
-    let hasTextKey: Bool
-    /// Whether the key is one integer column.
-    let hasIntegerKey: Bool
-    /// Whether the key's values are encoded, because it is neither of the above.
-    var hasEncodedKey: Bool { !hasTextKey && !hasIntegerKey }
+    /// Whether a text or an integer in the key's column is the key as it is.
+    let hasPlainKey: Bool
 
     init(_ schema: DatasetSchema) {
         self.schema = schema
         count = schema.columns.count
         keyShape = schema.keyShape
         keyIndex = keyShape.firstIndex
-        hasTextKey = keyShape.isSimple && keyShape.isText
-        hasIntegerKey = keyShape.isSimple && !keyShape.isText
+        hasPlainKey = keyShape.isPlain
         columns = .allocate(capacity: count)
         for (index, column) in schema.columns.enumerated() {
-            (columns + index).initialize(to: Self.plan(column))
+            (columns + index).initialize(to: Self.plan(column, isKey: schema.keyIndices.contains(index)))
         }
     }
 
@@ -54,7 +52,7 @@ final class SchemaPlan: @unchecked Sendable {
     /// The name of the column at a position, for errors.
     func name(_ index: Int) -> String { schema.columns[index].name }
 
-    private static func plan(_ column: DatasetColumn) -> Column {
+    private static func plan(_ column: DatasetColumn, isKey: Bool) -> Column {
         let text = ByteBuffer()
         var cursor = ByteCursor(text)
         var name = column.name
@@ -72,7 +70,7 @@ final class SchemaPlan: @unchecked Sendable {
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: name.utf8.count, alignment: 1)
         copy.copyBytes(from: name.utf8)
         return Column(
-            label: UnsafePointer(words), labelLength: text.count, lastMask: mask.littleEndian, kind: column.kind,
-            isOptional: column.isOptional, name: UnsafeRawBufferPointer(copy))
+            label: UnsafePointer(words), labelLength: text.count, lastMask: mask.littleEndian, shape: column.shape, isKey: isKey,
+            isOptional: column.isOptional && !isKey, name: UnsafeRawBufferPointer(copy))
     }
 }

@@ -25,7 +25,6 @@ package final class ContainerReader: @unchecked Sendable {
     private var state = State.beforeObject
     private var names: Set<[UInt8]> = []
     private var isFirstElement = true
-    private var encodedKey: [UInt8] = []
     /// The schema of the file's dataset; nil until its array begins.
     package private(set) var schema: DatasetSchema?
     /// The container's timestamp; nil until it was read, and never nil after the last block.
@@ -179,17 +178,9 @@ package final class ContainerReader: @unchecked Sendable {
             } catch {
                 throw fault(entity: recordCount, error.reason, column: error.column)
             }
-            let slot = entities.keySlot
-            if entities.plan.hasTextKey, block.text(at: slot).count > FormatLimits.keyBytes {
+            guard block.takeKey(entities.plan, entities, ordered: false) == nil else {
                 throw fault(entity: recordCount, "the key is longer than \(FormatLimits.keyBytes) bytes", column: entities.plan.keyIndex)
             }
-            if entities.plan.hasEncodedKey,
-                block.takeEncodedKey(entities.plan.keyShape, from: entities.firstSlot, isFirst: block.count == 0, ordered: false, using: &encodedKey) != nil
-            {
-                throw fault(entity: recordCount, "the key is longer than \(FormatLimits.keyBytes) bytes", column: entities.plan.keyIndex)
-            }
-            if block.count == 0 { block.firstKeySlot = slot }
-            block.lastKeySlot = slot
             block.count += 1
             recordCount += 1
         }

@@ -79,12 +79,11 @@ package final class SnapshotAssembly: @unchecked Sendable {
     package func end(_ tail: SnapshotTailBuilder = SnapshotTailBuilder()) throws -> SnapshotIndex {
         try requireOpen()
         isEnded = true
-        let hasRuns = tail.hasRuns
         let member = try tail.text().withBytes { try compressor.compress($0) }
         let tail = member.entry.moved(to: byteCount)
         try write(member.bytes)
         byteCount += tail.length
-        return try SnapshotIndex(schema: schema, blockEntities: blockEntities, header: header, blocks: blocks, tail: tail, hasRuns: hasRuns)
+        return try SnapshotIndex(schema: schema, blockEntities: blockEntities, header: header, blocks: blocks, tail: tail)
     }
 
     private func append(

@@ -30,26 +30,24 @@ extension SnapshotIndex {
     private static func read(_ reader: inout LiteralReader) throws -> (SnapshotIndex, size: Int, rawSize: Int, recordCount: Int) {
         try reader.expect("{\"formatVersion\":")
         let version = try reader.integer()
-        guard (1...Int64(FormatLimits.formatVersion)).contains(version) else {
+        guard version == Int64(FormatLimits.formatVersion) else {
             throw FormatError(
-                .unsupportedVersion, at: "block index",
-                "it is of format version \(version), and this program knows versions 1 to \(FormatLimits.formatVersion)",
+                .unsupportedVersion, at: "block index", "it is of format version \(version), and this program knows version \(FormatLimits.formatVersion)",
                 hint: "update this program")
         }
         try reader.expect(",\"dataset\":")
         let dataset = try reader.string()
         try reader.expect(",\"key\":")
         var key: [String] = []
-        if version >= 2, reader.accept("[") {
+        if reader.accept("[") {
             repeat { key.append(try reader.string()) } while key.count <= 1000 && reader.accept(",")
             try reader.expect("]")
         } else {
             key.append(try reader.string())
         }
         let timestamp = reader.accept(",\"timestamp\":") ? try reader.string() : nil
-        let timestampUnit = reader.accept(",\"timestampUnit\":") ? try unit(&reader) : nil
         try reader.expect(",\n\"columns\":[")
-        let columns = try columns(&reader, version)
+        let columns = try columns(&reader)
         try reader.expect(",\n\"recordCount\":")
         let recordCount = try reader.count()
         try reader.expect(",\"blockEntities\":")
@@ -69,44 +67,34 @@ extension SnapshotIndex {
 
         let schema: DatasetSchema
         do {
-            schema = try DatasetSchema(name: dataset, table: dataset, keys: key, timestamp: timestamp, columns: columns, timestampUnit: timestampUnit)
+            schema = try DatasetSchema(name: dataset, table: dataset, keys: key, timestamp: timestamp, columns: columns)
         } catch let error as SchemaError {
             throw fault("columns", error.reason)
         }
-        // Whether the tail has runs is checked when the tail is read.
-        let index = try SnapshotIndex(
-            schema: schema, blockEntities: blockEntities, header: header, blocks: blocks, tail: tail, hasRuns: version == 2 && schema.formatVersion < 2)
-        guard index.formatVersion == version, index.formatVersion == index.describedVersion || !blocks.isEmpty else {
-            throw fault("formatVersion", "it is not the lowest one that can say this")
-        }
+        let index = try SnapshotIndex(schema: schema, blockEntities: blockEntities, header: header, blocks: blocks, tail: tail)
         return (index, size, rawSize, recordCount)
     }
 
-    private static func unit(_ reader: inout LiteralReader) throws -> TimestampUnit {
-        guard let unit = TimestampUnit(rawValue: try reader.string()) else { throw fault("timestampUnit", "a unit that the format does not have") }
-        return unit
-    }
-
-    private static func columns(_ reader: inout LiteralReader, _ version: Int64) throws -> [DatasetColumn] {
+    private static func columns(_ reader: inout LiteralReader) throws -> [DatasetColumn] {
         var columns: [DatasetColumn] = []
         repeat {
             try reader.expect("\n{\"name\":")
             let name = try reader.string()
-            try reader.expect(",\"type\":")
-            let type = try reader.string()
-            guard let kind = ColumnKind(rawValue: type) else { throw fault("columns", "a type that the format does not have") }
-            try reader.expect(",\"optional\":")
-            let isOptional = reader.accept("true")
-            if !isOptional { try reader.expect("false") }
+            var shape: ColumnShape?, isOptional = true
+            if reader.accept(",\"type\":") {
+                guard let known = ColumnShape(rawValue: try reader.string()) else { throw fault("columns", "a type that the format does not have") }
+                shape = known
+                try reader.expect(",\"optional\":")
+                isOptional = reader.accept("true")
+                if !isOptional { try reader.expect("false") }
+            }
             var collation = KeyCollation.binary
-            if version >= 2, reader.accept(",\"collation\":") {
-                guard let known = KeyCollation(rawValue: try reader.string()) else {
-                    throw fault("columns", "a collation that version \(version) does not have")
-                }
+            if reader.accept(",\"collation\":") {
+                guard let known = KeyCollation(rawValue: try reader.string()) else { throw fault("columns", "a collation that the format does not have") }
                 collation = known
             }
             try reader.expect("}")
-            columns.append(DatasetColumn(name, kind, isOptional: isOptional, collation: collation))
+            columns.append(DatasetColumn(name, shape, isOptional: isOptional, collation: collation))
         } while columns.count <= 1000 && reader.accept(",")
         try reader.expect("\n]")
         return columns

@@ -24,7 +24,7 @@ extension SnapshotIndex {
         let buffer = ByteBuffer(capacity: 1 << 17)
         var cursor = ByteCursor(buffer)
         cursor.append("{\"formatVersion\":")
-        cursor.append(decimal: Int64(formatVersion))
+        cursor.append(decimal: Int64(FormatLimits.formatVersion))
         cursor.append(",\"dataset\":")
         cursor.append(string: dataset)
         cursor.append(",\"key\":")
@@ -41,18 +41,16 @@ extension SnapshotIndex {
             cursor.append(",\"timestamp\":")
             cursor.append(string: timestamp)
         }
-        if let timestampUnit {
-            cursor.append(",\"timestampUnit\":")
-            cursor.append(string: timestampUnit.rawValue)
-        }
         cursor.append(",\n\"columns\":[")
         for (number, column) in columns.enumerated() {
             cursor.append(number == 0 ? "\n" : ",\n")
             cursor.append("{\"name\":")
             cursor.append(string: column.name)
-            cursor.append(",\"type\":")
-            cursor.append(string: column.kind.rawValue)
-            cursor.append(column.isOptional ? ",\"optional\":true" : ",\"optional\":false")
+            if let shape = column.shape {
+                cursor.append(",\"type\":")
+                cursor.append(string: shape.rawValue)
+                cursor.append(column.isOptional ? ",\"optional\":true" : ",\"optional\":false")
+            }
             if column.collation != .binary {
                 cursor.append(",\"collation\":")
                 cursor.append(string: column.collation.rawValue)

@@ -10,18 +10,12 @@ package import SnapshotModel
 package struct SnapshotIndex: Hashable, Sendable {
     /// The dataset's name.
     package let dataset: String
-    /// The format version: 1, or 2 if the asset has something that version 1 cannot express.
-    package let formatVersion: Int
-    /// The format version that the dataset needs; less than ``formatVersion`` only if the tail has runs of entities.
-    package let describedVersion: Int
     /// The JSON names of the key's columns, in the key's order.
     package let key: [String]
-    /// The types and collations of the key's columns.
+    /// The shapes and collations of the key's columns.
     package let keyShape: KeyShape
     /// The JSON name of the timestamp column, if the dataset has one.
     package let timestamp: String?
-    /// The unit of the timestamp column's numbers; nil if it holds RFC 3339 text.
-    package let timestampUnit: TimestampUnit?
     /// The columns in canonical order, under their JSON names.
     package let columns: [DatasetColumn]
     /// The number of entities.
@@ -41,19 +35,15 @@ package struct SnapshotIndex: Hashable, Sendable {
 
     /// Makes an index and checks it.
     ///
-    /// - Parameter hasRuns: whether the tail has runs of entities, which need version 2.
     /// - Throws: ``FormatError`` with `.damaged` or `.tooLarge`, saying what is inconsistent.
     package init(
-        schema: DatasetSchema, blockEntities: Int, header: MemberEntry, blocks: [BlockEntry], tail: MemberEntry, hasRuns: Bool = false
+        schema: DatasetSchema, blockEntities: Int, header: MemberEntry, blocks: [BlockEntry], tail: MemberEntry
     ) throws {
         dataset = schema.name
-        describedVersion = schema.formatVersion
-        formatVersion = hasRuns ? max(2, describedVersion) : describedVersion
         key = schema.keyColumns.map(\.name)
         keyShape = schema.keyShape
-        timestamp = schema.timestampIndex.map { schema.columns[$0].name }
-        timestampUnit = schema.timestampUnit
-        columns = schema.columns.map { DatasetColumn($0.name, $0.kind, isOptional: $0.isOptional, collation: $0.collation) }
+        timestamp = schema.timestamp
+        columns = schema.columns.map { DatasetColumn($0.name, $0.shape, isOptional: $0.isOptional, collation: $0.collation) }
         self.blockEntities = blockEntities
         self.header = header
         self.blocks = blocks
@@ -68,7 +58,7 @@ package struct SnapshotIndex: Hashable, Sendable {
     ///
     /// - Throws: `SchemaError` if `table` is not a name for a table.
     package func schema(table: String) throws -> DatasetSchema {
-        try DatasetSchema(name: dataset, table: table, keys: key, timestamp: timestamp, columns: columns, timestampUnit: timestampUnit)
+        try DatasetSchema(name: dataset, table: table, keys: key, timestamp: timestamp, columns: columns)
     }
 
     // Lengths in a hostile index may have any size, so the sum is checked for overflow.

@@ -4,7 +4,7 @@ package import StrictText
 /// The tail of a snapshot asset: the array's end, tombstones and instants if there are any, and the container's end.
 ///
 /// Layout: `\n]`, `,"deletions":[{"id":…,"deletedAt":"…"},…]`, `,"instants":[{"id":…,"at":"…"},…]`, `}\n`. A list is omitted if it is empty; the
-/// keys in a list ascend strictly. In version 2 an instant may belong to a run of entities, `{"from":…,"to":…,"at":"…"}`. Source:
+/// keys in a list ascend strictly. An instant may belong to a run of entities, `{"from":…,"to":…,"at":"…"}`. Source:
 /// docs/format.md, "The tail".
 package struct SnapshotTail: Hashable, Sendable {
     /// The number of tombstones.
@@ -42,16 +42,12 @@ package struct SnapshotTail: Hashable, Sendable {
 
     /// Parses the tail of an index's asset like ``check(_:of:)``, and passes its contents to the visitor.
     package static func read(_ bytes: UnsafeRawBufferPointer, of index: SnapshotIndex, _ visitor: Visitor) throws -> SnapshotTail {
-        let tail = try read(bytes, keyShape: index.keyShape, hasRuns: index.formatVersion >= 2, visitor)
-        guard tail.runCount > 0 || index.formatVersion == index.describedVersion else {
-            throw FormatError(.damaged, at: "tail", "the index names a later format version than its contents need")
-        }
-        return tail
+        try read(bytes, keyShape: index.keyShape, hasRuns: true, visitor)
     }
 
     /// Parses a tail's text.
     ///
-    /// - Parameter hasRuns: whether the format version allows runs; a change asset never has any.
+    /// - Parameter hasRuns: whether runs may occur; a change asset never has any.
     package static func read(_ bytes: UnsafeRawBufferPointer, keyShape: KeyShape, hasRuns: Bool, _ visitor: Visitor) throws -> SnapshotTail {
         var reader = LiteralReader(bytes, place: "tail")
         try reader.expect("\n]")

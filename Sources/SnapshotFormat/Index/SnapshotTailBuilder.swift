@@ -9,14 +9,11 @@ package import StrictText
 ///
 /// Memory: the tail's text, at most ``FormatLimits/tailRawBytes``. Source: docs/format.md, "The tail".
 package struct SnapshotTailBuilder {
-    /// The size of the list of instants, in bytes, above which a writer makes runs of entities. Older programs can read tails without runs, so
-    /// smaller lists have none.
+    /// The size of the list of instants, in bytes, above which a writer makes runs of entities.
     package static let plainByteLimit = 4 << 20
 
     private var deletions: [UInt8] = []
     private var instants: [UInt8] = []
-    /// Whether the tail has runs of entities, which need format version 2.
-    package private(set) var hasRuns = false
     /// The length of the list of instants, in bytes.
     package var instantByteCount: Int { instants.count }
 
@@ -35,7 +32,6 @@ package struct SnapshotTailBuilder {
 
     /// Adds the instant of a run of entities. Keys must come in ascending order.
     package mutating func addInstant(of run: InstantRun) {
-        hasRuns = true
         instants += (instants.isEmpty ? "{\"from\":" : ",{\"from\":").utf8
         Self.add(run.first, to: &instants)
         instants += ",\"to\":".utf8
@@ -44,7 +40,7 @@ package struct SnapshotTailBuilder {
     }
 
     /// Removes all instants, so that they can be added again as runs.
-    package mutating func removeInstants() { (instants, hasRuns) = ([], false) }
+    package mutating func removeInstants() { instants = [] }
 
     /// The length of the tail's text, in bytes.
     package var byteCount: Int { parts.reduce(2 + 2) { $0 + $1.0.utf8.count + $1.1.count + 6 } }

@@ -4,13 +4,12 @@ package import SnapshotModel
 
 /// Rebuilds the block index of an undamaged asset.
 ///
-/// The members determine everything except the columns' types and the mean of the cut rule. The types come from a description of the dataset,
-/// the mean is guessed, and the hash in the commit decides whether the result is right.
+/// The members determine everything except what the columns declare and the mean of the cut rule. The columns come from a description of the
+/// dataset, the mean is guessed, and the hash in the commit decides whether the result is right.
 package struct IndexRebuilder {
     private let members: [MemberEntry]
     private let blocks: [BlockEntry]
     private let schema: DatasetSchema
-    private let hasRuns: Bool
     /// The boxes that may have sealed the index, one for each epoch; a single nil if it is not sealed.
     private let epochs: [DatasetBoxes?]
 
@@ -24,15 +23,11 @@ package struct IndexRebuilder {
         let walk = MemberWalk(byteCount: byteCount, boxes: boxes, read: read)
         let parser = BlockParser(schema: schema)
         var members: [MemberEntry] = []
-        var hasRuns = false
         var blocks: [BlockEntry] = []
         while let entry = try walk.next() {
             members.append(entry)
             // The first member is the head, and the last one the tail.
-            guard members.count > 1, entry.end < byteCount else {
-                hasRuns = members.count > 1 && Self.hasRuns(walk.text.bytes, schema)
-                continue
-            }
+            guard members.count > 1, entry.end < byteCount else { continue }
             let block = EntityBlock()
             let number = members.count - 2
             block.raw.append(walk.text.bytes)
@@ -50,14 +45,7 @@ package struct IndexRebuilder {
         self.members = members
         self.blocks = blocks
         self.schema = schema
-        self.hasRuns = hasRuns
         epochs = boxes?.allEpochs ?? [nil]
-    }
-
-    /// Whether a tail has runs of entities, so that the index has version 2.
-    private static func hasRuns(_ tail: UnsafeRawBufferPointer, _ schema: DatasetSchema) -> Bool {
-        let visitor = SnapshotTail.Visitor(deletion: { _, _ in }, instant: { _, _ in }, run: { _ in })
-        return ((try? SnapshotTail.read(tail, keyShape: schema.keyShape, hasRuns: true, visitor))?.runCount ?? 0) > 0
     }
 
     /// The bytes of the index's file; nil if no mean of the cut rule gives this hash.
@@ -66,7 +54,7 @@ package struct IndexRebuilder {
     package func index(sha256: ContentHash, guesses: [Int]) throws -> Data? {
         func encoded(_ blockEntities: Int) throws -> Data {
             try SnapshotIndex(
-                schema: schema, blockEntities: blockEntities, header: members[0], blocks: blocks, tail: members[members.count - 1], hasRuns: hasRuns
+                schema: schema, blockEntities: blockEntities, header: members[0], blocks: blocks, tail: members[members.count - 1]
             ).encode()
         }
         func right(_ index: Data) throws -> Data? {

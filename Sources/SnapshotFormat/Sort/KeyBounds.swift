@@ -1,6 +1,6 @@
 package import SnapshotModel
 
-/// The first keys of consecutive ranges; tells in which range a text or encoded key lies.
+/// The first keys of consecutive ranges; tells in which range a key lies (``SortKey``).
 package struct KeyBounds: Sendable {
     /// The number of ranges.
     package let count: Int
@@ -10,11 +10,10 @@ package struct KeyBounds: Sendable {
 
     /// - Parameter starts: the first key of each range but the first, in ascending order. The first range has every key before them.
     package init(_ starts: [EntityKey]) {
-        keys = starts.map {
-            switch $0 {
-            case .text(let bytes), .encoded(let bytes): bytes
-            case .integer: preconditionFailure("integer keys need no sort")
-            }
+        keys = starts.map { key in
+            var bytes: [UInt8] = []
+            key.lend { SortKey.append($0, to: &bytes) }
+            return bytes
         }
         prefixes = keys.map { $0.withUnsafeBytes(Self.prefix) }
         count = keys.count + 1
@@ -37,5 +36,32 @@ package struct KeyBounds: Sendable {
     static func prefix(_ key: UnsafeRawBufferPointer) -> UInt64 {
         if key.count >= 8 { return UInt64(bigEndian: key.loadUnaligned(as: UInt64.self)) }
         return (0..<8).reduce(0) { $0 << 8 | UInt64($1 < key.count ? key[$1] : 0) }
+    }
+}
+
+/// The bytes of a key in a record of an external sort. They have the order of the keys of one dataset.
+///
+/// A text is its bytes after the tag of texts; any other key is encoded.
+enum SortKey {
+    private static let text: UInt8 = 0x20
+
+    static func append(_ key: LentKey, to bytes: inout [UInt8]) {
+        switch key {
+        case .text(let text):
+            bytes.append(Self.text)
+            bytes.append(contentsOf: text)
+        case .integer(let value): EncodedKey.append(.integer(value), .binary, to: &bytes)
+        case .encoded(let encoded): bytes.append(contentsOf: encoded)
+        }
+    }
+
+    /// The key of these bytes, which lends them.
+    ///
+    /// - Parameter isSingle: whether the dataset's key has one column.
+    static func key(_ bytes: UnsafeRawBufferPointer, isSingle: Bool) -> LentKey {
+        guard isSingle else { return .encoded(bytes) }
+        if bytes.first == text { return .text(UnsafeRawBufferPointer(rebasing: bytes.dropFirst())) }
+        if let values = EncodedKey.values(of: Array(bytes)), case .integer(let value)? = values.first { return .integer(value) }
+        return .encoded(bytes)
     }
 }

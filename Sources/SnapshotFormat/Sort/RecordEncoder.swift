@@ -51,7 +51,8 @@ package final class RecordEncoder: EntitySink {
     private let spill: (_ records: [UnsafeRawBufferPointer], _ slices: [SortSlice]) throws -> Void
     private let memory: SortMemory
     private var records: [Record] = []
-    private var encodedKey: [UInt8] = []
+    private var keyBytes: [UInt8] = []
+    private var sortKey: [UInt8] = []
     /// How many entities were taken.
     package private(set) var count = 0
 
@@ -74,12 +75,9 @@ package final class RecordEncoder: EntitySink {
     /// - Throws: ``FormatError`` with `.badRow` or `.tooLarge`, naming dataset, key and column, or what `spill` throws. The encoder is unusable
     ///   after an error.
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-        if plan.hasEncodedKey {
-            try entities.encodeKey(values, into: &encodedKey)
-            try encodedKey.withUnsafeBytes { try add(values, key: $0) }
-        } else {
-            try add(values, key: entities.textKey(values))
-        }
+        sortKey.removeAll(keepingCapacity: true)
+        try entities.withKey(values, using: &keyBytes) { SortKey.append($0, to: &sortKey) }
+        try sortKey.withUnsafeBytes { try add(values, key: $0) }
     }
 
     private func add(_ values: UnsafeBufferPointer<ColumnValue>, key: UnsafeRawBufferPointer) throws {

@@ -35,14 +35,16 @@ package final class RecordSorter {
     }
 
     /// Passes the entities of the loaded range on, in key order.
-    package func give(to blocks: BlockStream) throws {
+    ///
+    /// - Parameter isSingle: whether the dataset's key has one column.
+    package func give(to blocks: BlockStream, isSingle: Bool) throws {
         let bytes = memory.buffer.bytes
         for entry in entries {
             let offset = Int(entry.offset)
             // SAFETY: `load` has checked that every record lies within the bytes.
             let key = Self.key(bytes, offset)
             let entity = UnsafeRawBufferPointer(start: bytes.baseAddress! + offset + SortRecord.headerBytes + key.count, count: Self.length(bytes, offset + 4))
-            try blocks.take(key: key, entity: entity)
+            try blocks.take(key: SortKey.key(key, isSingle: isSingle), entity: entity)
         }
     }
 
@@ -56,6 +58,6 @@ package final class RecordSorter {
     private static func end(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> Int? {
         guard bytes.count - offset >= SortRecord.headerBytes else { return nil }
         let end = offset + SortRecord.headerBytes + length(bytes, offset) + length(bytes, offset + 4)
-        return end <= bytes.count && length(bytes, offset) <= FormatLimits.keyBytes ? end : nil
+        return end <= bytes.count && length(bytes, offset) <= FormatLimits.keyBytes + 1 ? end : nil
     }
 }

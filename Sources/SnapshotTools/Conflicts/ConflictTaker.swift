@@ -64,7 +64,7 @@ struct ConflictTaker {
         let key = asNew ? try transaction.tables.unusedKey(in: schema) : key
         let applier = try transaction.rows.updating(schema)
         // The edit gets the present time: with its old time it would lose again to what it replaces.
-        try EntityDocument.give(entity, of: schema, to: ReplacingSink(applier, key: asNew ? key : nil, schema, now: now))
+        try EntityDocument.give(entity, of: schema.withoutShapes, to: ReplacingSink(applier, key: asNew ? key : nil, schema, now: now))
         return key
     }
 
@@ -89,12 +89,11 @@ struct ConflictTaker {
 /// Passes an entity on with another key and another timestamp.
 private final class ReplacingSink: EntitySink {
     private let sink: any EntitySink
-    /// The new key of a table whose key is an integer; nil keeps the entity's key.
+    /// The new key, an integer; nil keeps the entity's key.
     private let key: EntityKey?
     private let keyIndex: Int
     private let timestamp: RowInstant?
     private let now: Instant
-    private let kinds: [ColumnKind]
 
     init(_ sink: any EntitySink, key: EntityKey?, _ schema: DatasetSchema, now: Instant) {
         self.sink = sink
@@ -102,7 +101,6 @@ private final class ReplacingSink: EntitySink {
         keyIndex = schema.keyIndices[0]
         timestamp = RowInstant(schema)
         self.now = now
-        kinds = schema.columns.map(\.kind)
     }
 
     func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
@@ -110,7 +108,7 @@ private final class ReplacingSink: EntitySink {
         if case .integer(let integer)? = key { replaced[keyIndex] = .integer(integer) }
         guard let timestamp else { return try give(replaced) }
         if let unit = timestamp.unit {
-            replaced[timestamp.index] = unit.value(of: now, in: kinds[timestamp.index])
+            replaced[timestamp.index] = unit.value(of: now, replacing: OwnedValue(values[timestamp.index]))
             return try give(replaced)
         }
         try Array(now.description.utf8).withUnsafeBytes { bytes in

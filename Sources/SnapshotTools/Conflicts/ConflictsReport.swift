@@ -14,7 +14,7 @@ public struct ConflictsReport: Sendable, Encodable {
         public let at: String?
         /// The device that made or published the edit; nil if that is not known.
         public let device: String?
-        /// The entity as canonical JSON; nil for a deletion.
+        /// The entity as JSON that carries every value; nil for a deletion.
         public let entity: String?
     }
 
@@ -77,7 +77,7 @@ extension ConflictsReport.Entry {
     private static func values(_ entity: String?, _ schema: DatasetSchema?) throws -> [OwnedValue]? {
         guard let entity, let schema else { return nil }
         let sink = OwnedEntities(schema: schema)
-        try EntityDocument.give(entity, of: try schema.relaxed(), to: sink)
+        try EntityDocument.give(entity, of: schema.withoutShapes, to: sink)
         return sink.all.first?.values
     }
 }

@@ -123,33 +123,24 @@ struct VersionDiff: Sendable {
                 .refused, step: .read, at: "dataset \(right.name)", "the two versions have different keys and cannot be compared",
                 hint: "compare versions from after the key was changed")
         }
-        let known = Set(right.columns.map(\.name.exact))
-        let kinds = Dictionary(right.columns.map { ($0.name.exact, $0.kind) }, uniquingKeysWith: { first, _ in first })
-        // A column that became one of type `any` is compared as that: each version is read by the type with which it was written.
-        let others = left.columns.filter { kinds[$0.name.exact] ?? $0.kind != $0.kind }
-        if let column = others.first(where: { $0.kind != .any && kinds[$0.name.exact] != .any }) {
+        let known = Set(right.columns.map(\.name))
+        if let column = left.columns.first(where: { column in right.columns.contains { $0.name == column.name && $0.shape != column.shape } }) {
             throw SyncError(
-                .refused, step: .read, at: "dataset \(right.name)", "the column \(column.name) has another type in one of the versions",
+                .refused, step: .read, at: "dataset \(right.name)", "the column \(column.name) is declared differently in one of the versions",
                 hint: "compare versions from after that was changed")
         }
-        return try SyncError.at(.read) {
-            try right.relaxed(adding: left.columns.filter { !known.contains($0.name.exact) }, widening: Set(others.map(\.name.exact)))
-        }
+        return try SyncError.at(.read) { try right.relaxed(adding: left.columns.filter { !known.contains($0.name) }) }
     }
-
 }
 
 extension DatasetSchema {
     /// The same dataset with every column but the key optional, so that entities of versions that lack some can be read.
-    ///
-    /// - Parameter open: the names of columns that become ones of type `any`.
-    func relaxed(adding others: [DatasetColumn] = [], widening open: Set<ExactText> = []) throws -> DatasetSchema {
+    func relaxed(adding others: [DatasetColumn] = []) throws -> DatasetSchema {
         try DatasetSchema(
-            name: name, table: table, keys: keyColumns.map(\.name), timestamp: timestampIndex.map { columns[$0].name },
+            name: name, table: table, keys: keyColumns.map(\.name), timestamp: timestamp,
             columns: (columns + others).enumerated().map { index, column in
                 DatasetColumn(
-                    column.name, open.contains(column.name.exact) ? .any : column.kind, column: column.column, isOptional: !keyIndices.contains(index),
-                    collation: column.collation)
+                    column.name, column.shape, column: column.column, isOptional: !keyIndices.contains(index), collation: column.collation)
             },
             recordType: recordType, recordName: recordName, timestampUnit: timestampUnit)
     }

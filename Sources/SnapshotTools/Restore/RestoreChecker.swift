@@ -103,11 +103,11 @@ struct RestoreChecker: Sendable {
         var count = 0, first: String?
         try session.withReader(0, at: .verify) { reader in
             try version.compare(runs, with: reader.ranges(of: version.schema)) { found in
-                count += found.differingKeys.count + found.misfitCount
+                count += found.differingKeys.count + found.keylessCount
                 first = first ?? found.differingKeys.first?.description
             }
         }
-        return (count, first ?? (count > 0 ? "of another type" : nil))
+        return (count, first ?? (count > 0 ? "that no version can have" : nil))
     }
 
     /// Creates a folder that only this user can read.

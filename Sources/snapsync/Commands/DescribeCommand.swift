@@ -8,8 +8,8 @@ struct DescribeCommand: AsyncParsableCommand {
         commandName: "describe",
         abstract: "Prints a dataset file for the tables of a database.",
         discussion: """
-            Prints a dataset file for the tables of a database (docs/datasets.md): what init --tables uses. It reads each table once and \
-            changes nothing. Standard error gets the tables that cannot travel, with the reasons, what is left out, and the timestamp \
+            Prints a dataset file for the tables of a database (docs/datasets.md): what init --tables uses. It reads the first rows of each \
+            table and changes nothing. Standard error gets the tables that cannot travel, with the reasons, what is left out, and the timestamp \
             columns that were chosen. Save the file to edit it, and pass it to init --datasets.
 
             With --update, the command takes the tables of a database that is set up over as they are now: columns that were added, \
@@ -23,6 +23,7 @@ struct DescribeCommand: AsyncParsableCommand {
               snapsync describe --db app.db --skip cache --timestamp notes=edited_at
               snapsync describe --update --db app.db
               snapsync describe --update --db app.db --tables tags
+              snapsync describe --update --db app.db --timestamp notes=none
               snapsync describe --update --db app.db --remove drafts
               snapsync describe --update --db copy.db --create
               snapsync describe --update --db app.db --reader-edits tasks,lists
@@ -57,7 +58,7 @@ struct DescribeCommand: AsyncParsableCommand {
                 let names = remove.flatMap { (list: String) in list.exact.split(separator: ",") }
                 let report = try await SyncEngine.ofCommand(database: path).updateDescriptions(
                     DescriptionUpdateRequest(
-                        tables: tables.isGiven ? tables.choice() : nil, removed: names, creates: create, readerEdits: readers.choice,
+                        tables: tables.isGiven ? tables.choice(default: []) : nil, removed: names, creates: create, readerEdits: readers.choice,
                         sharesKeys: sharedKeys))
                 return try output.printer.print(report, report.lines)
             }

@@ -30,11 +30,14 @@ struct TableOptions: ParsableArguments {
         }
     }
 
-    /// The chosen tables; all tables unless `--tables` names some.
-    func choice() -> TableChoice {
+    /// The chosen tables.
+    ///
+    /// - Parameter others: the tables if none of them are named or left out; nil for all.
+    func choice(default others: [String]? = nil) -> TableChoice {
         let chosen = TableNames(tables)
+        let unnamed = tables.isEmpty && skip.isEmpty ? others : nil
         return TableChoice(
-            tables: chosen.names.isEmpty || chosen.word == "all" ? nil : chosen.names, skipped: TableNames(skip).names,
+            tables: chosen.names.isEmpty || chosen.word == "all" ? unnamed : chosen.names, skipped: TableNames(skip).names,
             timestamps: timestamp.compactMap(Self.parts).map { .init(table: $0.table, column: $0.column == "none" ? nil : $0.column) })
     }
 

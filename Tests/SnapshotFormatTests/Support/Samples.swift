@@ -2,8 +2,8 @@ import SnapshotModel
 
 /// Schemas and random rows for the tests.
 enum Samples {
-    /// Every kind, required and optional, with a name that needs escapes, and the key not in front.
-    static func everyKind(key: ColumnKind = .text) throws -> DatasetSchema {
+    /// Every shape, required and optional, with a name that needs escapes, and the key not in front.
+    static func everyKind(key: ColumnShape = .text) throws -> DatasetSchema {
         try DatasetSchema(
             name: "things", table: "things", key: "id", timestamp: "updatedAt",
             columns: [
@@ -23,15 +23,15 @@ enum Samples {
             ])
     }
 
-    /// A required and an optional column of type `any` beside the key.
-    static func anyColumns(key: ColumnKind = .text) throws -> DatasetSchema {
+    /// Columns without a shape beside the key, which has none either if `key` is nil.
+    static func plainColumns(key: ColumnShape? = .text) throws -> DatasetSchema {
         try DatasetSchema(
             name: "settings", table: "settings", key: "id", timestamp: nil,
-            columns: [DatasetColumn("first", .any, isOptional: true), DatasetColumn("id", key), DatasetColumn("value", .any)])
+            columns: [DatasetColumn("first"), DatasetColumn("id", key), DatasetColumn("value")])
     }
 
-    /// Rows of ``anyColumns(key:)`` in key order, of every storage class.
-    static func anyRows(_ count: Int, key: ColumnKind = .text, random: inout SeededRandom) -> [[Value]] {
+    /// Rows of ``plainColumns(key:)`` in key order, of every storage class.
+    static func plainRows(_ count: Int, key: ColumnShape? = .text, random: inout SeededRandom) -> [[Value]] {
         keys(count, key, &random).map { key in [optional(&random, anyValue), key, anyValue(&random)] }
     }
 
@@ -71,7 +71,7 @@ enum Samples {
     }
 
     /// Rows of ``everyKind(key:)`` in key order, full of extremes.
-    static func everyKindRows(_ count: Int, key: ColumnKind = .text, random: inout SeededRandom) -> [[Value]] {
+    static func everyKindRows(_ count: Int, key: ColumnShape = .text, random: inout SeededRandom) -> [[Value]] {
         keys(count, key, &random).map { key in
             [
                 optional(&random) { .integer(Int64($0.below(2))) },
@@ -91,7 +91,19 @@ enum Samples {
         }
     }
 
-    static func keys(_ count: Int, _ kind: ColumnKind, _ random: inout SeededRandom) -> [Value] {
+    static func keys(_ count: Int, _ kind: ColumnShape?, _ random: inout SeededRandom) -> [Value] {
+        // Integers, reals between them, texts, and blobs: in SQLite's order.
+        guard let kind else {
+            let integers = keys((count + 3) / 4, .integer, &random), texts = keys((count + 3) / 4, .text, &random)
+            let reals: [Value] = [.real(-0.5), .real(0.5), .real(1e300), .real(-1e300), .real(9e18 + 0.0), .real(2.5)]
+            let numbers = (integers + reals.prefix(max(0, count / 8))).sorted { number($0) < number($1) }
+            var seen: Set<Double> = []
+            let blobs = (0..<count / 8).map { Value.blob([UInt8($0 % 256), 0, UInt8($0 / 256)]) }.sorted { "\($0)" < "\($1)" }
+            let distinct = numbers.filter {
+                if case .real(let bits) = $0 { Int64(exactly: Double(bitPattern: bits)) == nil && seen.insert(Double(bitPattern: bits)).inserted } else { true }
+            }
+            return distinct + texts + blobs.sorted(by: isBefore)
+        }
         if kind == .integer {
             var keys: Set<Int64> = [.min, .max, 0, -1]
             while keys.count < count { keys.insert(random.chance(50) ? Int64.random(in: .min ... .max, using: &random) : Int64(random.below(5000)) - 2500) }
@@ -100,6 +112,19 @@ enum Samples {
         var keys: Set<[UInt8]> = [[]]
         while keys.count < count { keys.insert(Array(text(&random, upTo: random.chance(2) ? 250 : 12).utf8)) }
         return keys.sorted { $0.lexicographicallyPrecedes($1) }.map { .text($0) }
+    }
+
+    private static func number(_ value: Value) -> Double {
+        switch value {
+        case .integer(let integer): Double(integer)
+        case .real(let bits): Double(bitPattern: bits)
+        default: 0
+        }
+    }
+
+    private static func isBefore(_ left: Value, _ right: Value) -> Bool {
+        guard case .blob(let left) = left, case .blob(let right) = right else { return false }
+        return left.lexicographicallyPrecedes(right)
     }
 
     private static func optional(_ random: inout SeededRandom, _ make: (inout SeededRandom) -> Value) -> Value {

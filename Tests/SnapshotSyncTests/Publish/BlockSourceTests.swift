@@ -50,8 +50,8 @@ import Testing
         }
     }
 
-    @Test(arguments: ["NULL", "x'00'"]) func aRangeSourceThatMeetsABadKeyGivesNothingMore(key: String) throws {
-        try run("INSERT INTO things(id) VALUES(\(key))")
+    @Test func aRangeSourceThatMeetsABadKeyGivesNothingMore() throws {
+        try run("INSERT INTO things(id) VALUES(NULL)")
         let session = try ReadSession(database, readers: 3)
         defer { session.end() }
         try session.withReader(0) { reader in

@@ -86,7 +86,7 @@ struct SyncScene {
 
 extension DatasetSchema {
     /// A table with a column of every kind; the key is text or an integer.
-    static func everyKind(key: ColumnKind = .text, table: String = "things") throws -> DatasetSchema {
+    static func everyKind(key: ColumnShape = .text, table: String = "things") throws -> DatasetSchema {
         try DatasetSchema(
             name: "things", table: table, key: "id", timestamp: "changed",
             columns: [

@@ -5,12 +5,12 @@ import StrictText
 import TestSupport
 import Testing
 
-/// The frozen files of format version 2: keys of several columns, of bytes, of real numbers, and of texts that a collation compares.
-@Suite struct FormatTwoTests {
+/// Frozen files with keys of several columns, of bytes, of real numbers, and of texts that a collation compares.
+@Suite struct FrozenKeyTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     private static let names = ["lines", "tags", "users", "files", "marks"]
 
-    private func path(_ name: String) -> String { Self.root.appendingPathComponent("Fixtures/format-2/\(name)").path }
+    private func path(_ name: String) -> String { Self.root.appendingPathComponent("Fixtures/format-1/\(name)").path }
     private func fixture(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path(name))) }
     private func asset(_ name: String) throws -> Asset {
         Asset(bytes: try fixture("\(name).json.gz"), index: try SnapshotIndex.decode(fixture("\(name).index.json")))
@@ -18,7 +18,6 @@ import Testing
 
     @Test(arguments: names) func theFrozenFileIsReadAndWrittenAgain(name: String) throws {
         let asset = try asset(name)
-        #expect(asset.index.formatVersion == 2)
         #expect(try asset.verify().deletionCount >= 2)
         #expect(asset.index.encode() == (try fixture("\(name).index.json")))
         // Another version of zlib may compress otherwise; what is compressed stays the same to the byte.
@@ -34,16 +33,12 @@ import Testing
         #expect(try read.output == Tool.run("zcat", [], input: fixture("\(name).json.gz")))
     }
 
-    /// Runs of entities are read whatever the size of the list, and need version 2.
+    /// Runs of entities are read whatever the size of the list.
     @Test func theFrozenRunsAreRead() throws {
         let asset = try asset("days")
         let tail = try asset.verify()
         #expect(tail.deletionCount == 2 && tail.instantCount == 2 && tail.runCount == 4)
-        #expect(asset.index.describedVersion == 1)
         #expect(asset.index.encode() == (try fixture("days.index.json")))
-        let text = String(decoding: try fixture("days.index.json"), as: UTF8.self)
-        let one = try SnapshotIndex.decode(Data(text.replacing("\"formatVersion\":2", with: "\"formatVersion\":1").utf8))
-        #expect(throws: FormatError.self) { try Asset(bytes: asset.bytes, index: one).verify() }
     }
 
     @Test func blocksBeginWhereTheEncodedKeySays() throws {
@@ -74,18 +69,12 @@ import Testing
     @Test func anIndexOfAnotherVersionIsRefused() throws {
         let text = String(decoding: try fixture("lines.index.json"), as: UTF8.self)
         for (wrong, right, code) in [
-            ("\"formatVersion\":2", "\"formatVersion\":3", FormatError.Code.unsupportedVersion), ("\"formatVersion\":2", "\"formatVersion\":1", .damaged),
+            ("\"formatVersion\":1", "\"formatVersion\":2", FormatError.Code.unsupportedVersion),
             ("[\"order_id\",\"line\"]", "\"order_id\"", .damaged), ("[\"order_id\",\"line\"]", "[\"order_id\",\"order_id\"]", .damaged),
             ("[-9223372036854775808,1]", "[-9223372036854775808]", .damaged), ("[-9223372036854775808,1]", "[-9223372036854775808,1.0]", .damaged),
         ] {
             let error = try #require(throws: FormatError.self) { try SnapshotIndex.decode(Data(text.replacing(wrong, with: right).utf8)) }
             #expect(error.code == code, "\(right): \(error)")
         }
-        // What version 1 can say must be written as version 1: the tail has no runs.
-        let one = Self.root.appendingPathComponent("Fixtures/format-1/notes")
-        let lifted = try String(contentsOf: one.appendingPathExtension("index.json"), encoding: .utf8)
-            .replacing("\"formatVersion\":1", with: "\"formatVersion\":2")
-        let asset = try Asset(bytes: Data(contentsOf: one.appendingPathExtension("json.gz")), index: SnapshotIndex.decode(Data(lifted.utf8)))
-        #expect(throws: FormatError.self) { try asset.verify() }
     }
 }

@@ -1,7 +1,7 @@
-/// How a column of type `any` writes values that JSON cannot express: as objects with one member.
+/// How entities write values that JSON cannot express: as objects with one member.
 ///
-/// Source: docs/format.md, "Columns of type any".
-enum AnyForm {
+/// Source: docs/format.md, "Values".
+enum ValueForm {
     /// The beginning of the object for a blob, followed by base64 and a brace.
     static let blob: StaticString = "{\"base64\":"
     /// The beginning of the object for text that is not UTF-8, followed by base64 and a brace.
