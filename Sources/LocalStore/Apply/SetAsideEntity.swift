@@ -26,8 +26,7 @@ package struct SetAsideEntity: Hashable, Sendable {
     package let reason: SetAsideReason
     /// The instant of the entity.
     package let instant: Instant
-    /// The instant of the deletion that is tracked for the entity, if it was the version's and lost; nil for a change made here. An earlier
-    /// version of snapsync stored the winner's instant here; now it is the entity's own.
+    /// The instant of the deletion that is tracked for the entity, if it was the version's and lost; nil for a change made here.
     package let displacedAt: Instant?
 
     package init(key: EntityKey, entity: String, reason: SetAsideReason, instant: Instant, displacedAt: Instant?) {

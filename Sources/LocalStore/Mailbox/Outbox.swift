@@ -231,12 +231,10 @@ package struct Outbox: TransactionPart {
     /// What the columns that messages patch held when a change of an entity was compared last, as a partial row; nil if that is not known.
     package func lastShown(of key: EntityKey, in schema: DatasetSchema) throws -> String? {
         guard let id = try trackingID(schema), try transaction.mailbox.exist() else { return nil }
-        // Earlier versions recorded it only for a change without a message, as its body.
         let statement = try KeyedStatement(
             db,
             """
-            SELECT ifnull(shown, CASE WHEN id IS NULL THEN body END) AS last FROM snapsync_outbox
-            WHERE dataset = ? AND key = ? AND last IS NOT NULL ORDER BY number DESC LIMIT 1
+            SELECT shown FROM snapsync_outbox WHERE dataset = ? AND key = ? AND shown IS NOT NULL ORDER BY number DESC LIMIT 1
             """
         ).bind(.integer(id), .key(key))
         defer { statement.end() }

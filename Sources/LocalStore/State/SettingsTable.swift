@@ -84,7 +84,7 @@ package struct SettingsTable: TransactionPart {
         try db.execute(sql: "UPDATE snapsync_settings SET value = ? WHERE key = 'device'", arguments: [name])
     }
 
-    /// Whether the user wants this database to be synced. A database that an earlier version set up counts as on, because its user ran `init`.
+    /// Whether the user wants this database to be synced. Without a setting it is on.
     package func preference() throws -> SyncPreference {
         guard let choice = try SyncChoice(rawValue: table.text(of: "preference") ?? SyncChoice.on.rawValue) else {
             throw damaged("snapsync_settings", "the setting 'preference' is none of on, off and undecided")

@@ -19,7 +19,7 @@ public struct SyncSettings: Sendable, Hashable {
     public var replacesOwnRows: Bool
     /// Whether the first import keeps existing rows that the zone does not have. A publisher's first import always does.
     public var adoptsOwnRows: Bool
-    /// The container identifier that the cloud must have; nil if an earlier version set the database up.
+    /// The container identifier that the cloud must have; nil if any will do.
     public var container: String?
 
     public init(
