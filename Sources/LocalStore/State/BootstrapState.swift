@@ -25,18 +25,3 @@ package struct ReportNonces: Hashable, Sendable, Codable {
     /// Whether a report with that nonce is from this database.
     package func include(_ nonce: String) -> Bool { nonce == seen || nonce == next }
 }
-
-extension BootstrapNote: JSONNodeDecodable {
-    package init(_ node: JSONNode) throws(JSONNode.Misfit) { self.init(madeZone: try node.object().member("madeZone").boolean()) }
-}
-
-extension ReportNonces: JSONNodeDecodable, JSONNodeEncodable {
-    package var node: JSONNode { .object(["seen": seen.map { .text($0) }, "next": .text(next), "since": since.map { .instant($0) }]) }
-
-    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
-        let members = try node.object()
-        self.init(
-            seen: try members.optional("seen")?.text(), next: try members.member("next").text(),
-            since: try members.optional("since")?.instant())
-    }
-}

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 package import SnapshotModel
 package import StrictText
@@ -15,7 +16,7 @@ package struct DatasetStateTable: TransactionPart {
                 return DatasetState(
                     name: try row.decode(atIndex: 0), syncTimestamp: try Instant(parsing: row.decode(String.self, atIndex: 1)),
                     recordCount: try row.decode(atIndex: 2),
-                    unknownFields: try StrictJSON.decode([String].self, from: row.decode(String.self, atIndex: 3)))
+                    unknownFields: try StrictJSON.decode([String].self, from: Data(row.decode(String.self, atIndex: 3).utf8)))
             } catch {
                 throw damaged(Self.name, "what is known of a dataset cannot be read")
             }
@@ -26,7 +27,7 @@ package struct DatasetStateTable: TransactionPart {
     package func set(_ state: DatasetState) throws {
         try db.execute(
             sql: "INSERT OR REPLACE INTO snapsync_datasets(name, syncTimestamp, recordCount, unknownFields) VALUES(?, ?, ?, ?)",
-            arguments: [state.name, state.syncTimestamp.description, state.recordCount, try StrictJSON.text(state.unknownFields)])
+            arguments: [state.name, state.syncTimestamp.description, state.recordCount, String(decoding: try StrictJSON.encode(state.unknownFields), as: UTF8.self)])
     }
 
     /// When the applied version of the dataset was made; nil if no version has had the dataset yet.

@@ -1,7 +1,7 @@
 package import StrictText
 
 /// The promise that the zone gets a new version at least every so often, and when the newest was made.
-package struct FreshnessNote: Hashable, Sendable {
+package struct FreshnessNote: Hashable, Sendable, Codable {
     /// The longest time between two versions, in seconds.
     package let interval: Int
     /// The publisher's clock in the newest commit that was read or made here; nil before the first.
@@ -24,19 +24,10 @@ package struct FreshnessNote: Hashable, Sendable {
     }
 }
 
-extension FreshnessNote: JSONNodeDecodable, JSONNodeEncodable {
-    package var node: JSONNode { .object(["interval": .count(interval), "newest": newest.map { .instant($0) }]) }
-
-    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
-        let members = try node.object()
-        self.init(interval: try members.member("interval").count(), newest: try members.optional("newest")?.instant())
-    }
-}
-
 extension StateTable {
     /// The promise about new versions; nil if no publisher has made one.
-    package func freshness() throws -> FreshnessNote? { try plainValue("freshness") }
+    package func freshness() throws -> FreshnessNote? { try value("freshness") }
 
     /// Records the promise, or nil after it was withdrawn.
-    package func setFreshness(_ note: FreshnessNote?) throws { try setPlainValue("freshness", note) }
+    package func setFreshness(_ note: FreshnessNote?) throws { try setValue("freshness", note) }
 }

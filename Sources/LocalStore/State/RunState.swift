@@ -52,12 +52,3 @@ extension LocalDatabase {
         try withoutWaiting { try $0.state.setLastFailure(failure) }
     }
 }
-
-extension RunRecord: JSONNodeDecodable, JSONNodeEncodable {
-    package var node: JSONNode { .object(["at": .instant(at), "microseconds": .integer(microseconds)]) }
-
-    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
-        let members = try node.object()
-        self.init(at: try members.member("at").instant(), microseconds: try members.member("microseconds").integer())
-    }
-}

@@ -10,40 +10,40 @@ package struct StateTable: TransactionPart {
     var table: KeyValueTable { KeyValueTable(transaction: transaction, name: Self.name) }
 
     /// The version that was applied or published last; nil before the first.
-    package func applied() throws -> AppliedVersion? { try plainValue("applied") }
+    package func applied() throws -> AppliedVersion? { try value("applied") }
 
     /// Records the version that the database now has. Call it in the transaction that applies it.
     package func setApplied(_ version: AppliedVersion) throws {
-        try setPlainValue("applied", version)
+        try setValue("applied", version)
         try transaction.lineage.record(version)
     }
 
     /// Deletes the applied version and leaves the rows, which will be the first version of another zone.
-    func forgetApplied() throws { try setPlainValue("applied", nil as AppliedVersion?) }
+    func forgetApplied() throws { try setValue("applied", nil as AppliedVersion?) }
 
     /// The commit that a publisher was about to publish; nil if there is none.
-    package func intended() throws -> IntendedVersion? { try plainValue("intended") }
+    package func intended() throws -> IntendedVersion? { try value("intended") }
 
     /// Stores or deletes the commit that is about to be published. Earlier attempts for the same number are kept with it.
-    package func setIntended(_ version: IntendedVersion?) throws { try setPlainValue("intended", version?.after(intended())) }
+    package func setIntended(_ version: IntendedVersion?) throws { try setValue("intended", version?.after(intended())) }
 
     /// What the database shows instead of the newest version, in words; nil if it follows the zone.
-    package func view() throws -> String? { try plainValue("view") }
+    package func view() throws -> String? { try value("view") }
 
     /// Stores or ends a view.
-    package func setView(_ view: String?) throws { try setPlainValue("view", view) }
+    package func setView(_ view: String?) throws { try setValue("view", view) }
 
     /// The cached record of a dataset in the cloud, from ``setKnownRecord(_:of:)``; nil if none is cached.
-    package func knownRecord(of schema: DatasetSchema) throws -> KnownRecord? { try plainValue("record:\(schema.name)") }
+    package func knownRecord(of schema: DatasetSchema) throws -> KnownRecord? { try value("record:\(schema.name)") }
 
     /// Caches or deletes the applied version's record of a dataset, so that the next export need not read it.
-    package func setKnownRecord(_ record: KnownRecord?, of schema: DatasetSchema) throws { try setPlainValue("record:\(schema.name)", record) }
+    package func setKnownRecord(_ record: KnownRecord?, of schema: DatasetSchema) throws { try setValue("record:\(schema.name)", record) }
 
     /// The last comparison of the published descriptions with the tables; nil before the first.
-    package func descriptionNote() throws -> DescriptionNote? { try plainValue("descriptions") }
+    package func descriptionNote() throws -> DescriptionNote? { try value("descriptions") }
 
     /// Stores the last comparison of the descriptions.
-    package func setDescriptionNote(_ note: DescriptionNote?) throws { try setPlainValue("descriptions", note) }
+    package func setDescriptionNote(_ note: DescriptionNote?) throws { try setValue("descriptions", note) }
 
     /// The database's schema version when its tables were last compared with the descriptions; nil before the first comparison.
     package func tablesSeen() throws -> Int64? { try table.text(of: "tablesSeen").flatMap { Int64($0) } }
@@ -96,37 +96,24 @@ package struct StateTable: TransactionPart {
         }
     }
 
-    /// Like ``value(_:)``, without the cost of Codable: for values that every run reads.
-    func plainValue<T: JSONNodeDecodable>(_ key: String) throws -> T? {
-        guard let text = try table.text(of: key) else { return nil }
-        do {
-            return try StrictJSON.decode(T.self, from: text)
-        } catch {
-            throw damaged("snapsync_state", "the value of '\(key)' cannot be read")
-        }
-    }
-
     func setValue<T: Encodable>(_ key: String, _ value: T?) throws {
         try table.setText(value.map { String(decoding: try StrictJSON.encode($0), as: UTF8.self) }, of: key)
     }
 
-    /// Like ``setValue(_:_:)``, without the cost of Codable: for values that every export or import writes.
-    func setPlainValue<T: JSONNodeEncodable>(_ key: String, _ value: T?) throws { try table.setText(value.map { try StrictJSON.text($0) }, of: key) }
-
     /// How the database joined its zone; nil if it has not joined one.
-    package func bootstrapNote() throws -> BootstrapNote? { try plainValue("bootstrap") }
+    package func bootstrapNote() throws -> BootstrapNote? { try value("bootstrap") }
 
     /// Records how the database joined its zone.
     package func setBootstrapNote(_ note: BootstrapNote) throws { try setValue("bootstrap", note) }
 
     /// The nonces of this database's reports; nil before the first.
-    package func reportNonces() throws -> ReportNonces? { try plainValue("reportNonces") }
+    package func reportNonces() throws -> ReportNonces? { try value("reportNonces") }
 
     /// Stores the nonces. Call it before a report with the next nonce is written.
-    package func setReportNonces(_ nonces: ReportNonces?) throws { try setPlainValue("reportNonces", nonces) }
+    package func setReportNonces(_ nonces: ReportNonces?) throws { try setValue("reportNonces", nonces) }
 
     /// Up to this number, commits under the device's name are known to come from another database; 0 if none are known.
-    package func ownCommitsKnown() throws -> Int { try plainValue("ownCommitsKnown") ?? 0 }
+    package func ownCommitsKnown() throws -> Int { try value("ownCommitsKnown") ?? 0 }
 
     /// Records that commits under the device's name, up to that number, come from another database.
     package func setOwnCommitsKnown(_ number: Int) throws { try setValue("ownCommitsKnown", number) }
@@ -177,10 +164,10 @@ package struct StateTable: TransactionPart {
     }
 
     /// What the last listing of the mailbox found; nil if the mailbox must be listed.
-    package func mailboxListing() throws -> MailboxListingCache? { try plainValue("mailboxLook") }
+    package func mailboxListing() throws -> MailboxListingCache? { try value("mailboxLook") }
 
     /// Stores what a listing found; nil if the mailbox must be listed again.
-    package func setMailboxListing(_ look: MailboxListingCache?) throws { try setPlainValue("mailboxLook", look) }
+    package func setMailboxListing(_ look: MailboxListingCache?) throws { try setValue("mailboxLook", look) }
 
     /// How many messages of this device may wait in the mailbox; nil if the limit was not set here.
     package func messageLimit() throws -> Int? {
@@ -193,19 +180,19 @@ package struct StateTable: TransactionPart {
     }
 
     /// When the role's regular run last succeeded.
-    package func lastSuccess() throws -> Instant? { try plainValue("lastSuccess") }
+    package func lastSuccess() throws -> Instant? { try value("lastSuccess") }
 
     /// Records that the role's regular run succeeded, and deletes the last failure.
     package func setLastSuccess(_ instant: Instant) throws {
-        try setPlainValue("lastSuccess", instant)
+        try setValue("lastSuccess", instant)
         try setLastFailure(nil)
     }
 
     /// Since when this reader's messages cannot be sent; nil if they can be sent.
-    package func unsentSince() throws -> Instant? { try plainValue("unsentSince") }
+    package func unsentSince() throws -> Instant? { try value("unsentSince") }
 
     /// Records since when messages cannot be sent.
-    package func setUnsentSince(_ instant: Instant?) throws { try setPlainValue("unsentSince", instant) }
+    package func setUnsentSince(_ instant: Instant?) throws { try setValue("unsentSince", instant) }
 
     /// Why the last run failed; nil if it succeeded.
     package func lastFailure() throws -> RunFailure? { try value("lastFailure") }
@@ -214,10 +201,10 @@ package struct StateTable: TransactionPart {
     package func setLastFailure(_ failure: RunFailure?) throws { try setValue("lastFailure", failure) }
 
     /// The last successful run of a kind; nil before the first.
-    package func lastRun(_ kind: RunKind) throws -> RunRecord? { try plainValue(kind.rawValue) }
+    package func lastRun(_ kind: RunKind) throws -> RunRecord? { try value(kind.rawValue) }
 
     /// Records a successful run.
-    package func setLastRun(_ kind: RunKind, _ run: RunRecord) throws { try setPlainValue(kind.rawValue, run) }
+    package func setLastRun(_ kind: RunKind, _ run: RunRecord) throws { try setValue(kind.rawValue, run) }
 
     /// When the role's last regular run that had nothing to do began, by the time of the lock file; nil if the database has a later run.
     package func lastIdleRun(of role: SyncRole) throws -> Instant? {
@@ -226,10 +213,10 @@ package struct StateTable: TransactionPart {
     }
 
     /// When the last automatic removal of versions was attempted; nil before the first.
-    package func lastRetention() throws -> Instant? { try plainValue("lastRetention") }
+    package func lastRetention() throws -> Instant? { try value("lastRetention") }
 
     /// Records when the last automatic removal of versions was attempted.
-    package func setLastRetention(_ instant: Instant) throws { try setPlainValue("lastRetention", instant) }
+    package func setLastRetention(_ instant: Instant) throws { try setValue("lastRetention", instant) }
 }
 
 extension StateTable {
@@ -241,7 +228,7 @@ extension StateTable {
 }
 
 /// The state of a device's tables when it last compared their descriptions with the zone's.
-package struct DescriptionNote: Sendable, Hashable {
+package struct DescriptionNote: Sendable, Hashable, Codable {
     /// The database's `schema_version`: while it is unchanged, the tables are unchanged.
     package let schemaVersion: Int64
     /// The SHA-256 of each dataset's description, by the dataset's name.
@@ -250,17 +237,6 @@ package struct DescriptionNote: Sendable, Hashable {
     package init(schemaVersion: Int64, hashes: [String: String]) {
         self.schemaVersion = schemaVersion
         self.hashes = hashes
-    }
-}
-
-extension DescriptionNote: JSONNodeDecodable, JSONNodeEncodable {
-    package var node: JSONNode { .object(["schemaVersion": .integer(schemaVersion), "hashes": .object(JSONObject(hashes) { .text($0) })]) }
-
-    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
-        let members = try node.object()
-        var hashes: [String: String] = [:]
-        for member in try members.member("hashes").object() { hashes[member.name] = try member.node.text() }
-        self.init(schemaVersion: try members.member("schemaVersion").integer(), hashes: hashes)
     }
 }
 
@@ -287,14 +263,5 @@ package struct MailboxListingCache: Hashable, Sendable, Codable {
     package init(mark: String, since: Instant) {
         self.mark = mark
         self.since = since
-    }
-}
-
-extension MailboxListingCache: JSONNodeDecodable, JSONNodeEncodable {
-    package var node: JSONNode { .object(["mark": .text(mark), "since": .instant(since)]) }
-
-    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
-        let members = try node.object()
-        self.init(mark: try members.member("mark").text(), since: try members.member("since").instant())
     }
 }

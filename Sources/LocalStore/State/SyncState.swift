@@ -16,7 +16,7 @@ public struct AppliedVersion: Hashable, Sendable, Codable {
 }
 
 /// A commit that is about to be published, and the tracked changes that it contains.
-package struct IntendedVersion: Hashable, Sendable {
+package struct IntendedVersion: Hashable, Sendable, Codable {
     package let version: AppliedVersion
     /// The sequence number of the last tracked change in the commit, by dataset name.
     package let sequences: [String: Int64]
@@ -72,40 +72,5 @@ public struct DatasetState: Hashable, Sendable {
         self.syncTimestamp = syncTimestamp
         self.recordCount = recordCount
         self.unknownFields = unknownFields
-    }
-}
-
-extension AppliedVersion: JSONNodeDecodable, JSONNodeEncodable {
-    package var node: JSONNode { .object(["number": .count(number), "hash": .text(hash)]) }
-
-    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
-        let members = try node.object()
-        self.init(number: try members.member("number").count(), hash: try members.member("hash").text())
-    }
-}
-
-extension IntendedVersion: JSONNodeDecodable, JSONNodeEncodable {
-    package var node: JSONNode {
-        .object([
-            "version": version.node, "sequences": .object(JSONObject(sequences) { .integer($0) }),
-            "earlier": earlier.map { .list($0.map(\.node)) },
-        ])
-    }
-
-    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
-        let members = try node.object()
-        var sequences: [String: Int64] = [:]
-        for member in try members.member("sequences").object() { sequences[member.name] = try member.node.integer() }
-        self.init(version: try AppliedVersion(members.member("version")), sequences: sequences)
-        if let before = members.optional("earlier") { earlier = try before.list { node throws(JSONNode.Misfit) in try IntendedVersion(node) } }
-    }
-}
-
-extension KnownRecord: JSONNodeDecodable, JSONNodeEncodable {
-    package var node: JSONNode { .object(["version": version.node, "document": .text(document)]) }
-
-    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
-        let members = try node.object()
-        self.init(version: try AppliedVersion(members.member("version")), document: try members.member("document").text())
     }
 }
