@@ -164,7 +164,12 @@ public final class SyncEngine: Sendable {
     public func detach() throws -> DetachReport {
         try lockedHere {
             try SyncError.at(.open) {
-                let (settings, kept) = try database.write { transaction in
+                let (settings, kept): (SyncSettings?, Int) = try database.write { transaction in
+                    // An application that drops tables that it does not know leaves our triggers, with which nobody can write its own.
+                    if try !transaction.settings.exists(), try !transaction.tracking.triggeredTables().isEmpty {
+                        try transaction.detach()
+                        return (nil, 0)
+                    }
                     let settings = try transaction.settings.read()
                     let kept = try transaction.detachedChanges.keep(of: settings)
                     try SetAsideReturn.keepCopies(of: settings.datasets, in: transaction, database: database.path, now: now())
@@ -175,7 +180,7 @@ public final class SyncEngine: Sendable {
                     try transaction.detach()
                     return (settings, kept)
                 }
-                return DetachReport(database: database.path, zone: settings.zone, cloud: settings.cloud, device: settings.device, keptChanges: kept)
+                return DetachReport(database: database.path, zone: settings?.zone, cloud: settings?.cloud, device: settings?.device, keptChanges: kept)
             }
         }
     }

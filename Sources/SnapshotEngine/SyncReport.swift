@@ -3,10 +3,11 @@ public import ObjectCloud
 /// What `detach` did.
 public struct DetachReport: Sendable, Encodable {
     public let database: String
-    public let zone: String
-    public let cloud: String
+    /// The zone that the database was part of; nil, like the next two, if its settings were gone and only triggers were left.
+    public let zone: String?
+    public let cloud: String?
     /// The device's name; the next `init` of the database uses it again.
-    public let device: String
+    public let device: String?
     /// The number of unpublished edits. They stay in the database for the next `init` with the same zone.
     public let keptChanges: Int
 }

@@ -107,28 +107,15 @@ extension DatasetDescription {
                 !reference.columns.isEmpty && areColumns(reference.columns) && reference.columns.count == reference.parentColumns.count,
                 "a foreign key names a column twice, or one that is not there")
         }
-        try verifyChecks(known)
+        for column in structure.columns {
+            if case .literal(let literal) = column.default, let fault = literal.fault { throw DescriptionError("a default: \(fault)") }
+        }
         let rowid = structure.primaryKey.count == 1 ? structure.column(structure.primaryKey[0]) : nil
         try require(!structure.autoincrement || rowid?.declared == .integer && !structure.withoutRowid, "AUTOINCREMENT stands without an INTEGER PRIMARY KEY")
         try require(!structure.withoutRowid || !structure.primaryKey.isEmpty, "WITHOUT ROWID stands without a PRIMARY KEY")
         let strictTypes: Set<TableStructure.DeclaredType> = [.integer, .int, .text, .real, .blob, .any]
         try require(
             !structure.strict || structure.columns.allSatisfy { strictTypes.contains($0.declared) }, "a STRICT table has a column of a type that none may have")
-    }
-
-    private func verifyChecks(_ columns: Set<ExactText>) throws {
-        for column in structure.columns {
-            if case .literal(let literal) = column.default, let fault = literal.fault { throw DescriptionError("a default: \(fault)") }
-        }
-        let checks = structure.checks ?? []
-        try require(checks.count <= TableStructure.checkLimit, "it has more than \(TableStructure.checkLimit) CHECK constraints")
-        for check in checks {
-            try require(check.name.map(DatasetSchema.isIdentifier) ?? true, "the name of a CHECK is too long, or holds control characters")
-            try require(
-                check.expression.size <= CheckExpression.sizeLimit && check.expression.depth <= CheckExpression.depthLimit, "a CHECK is too large")
-            if let fault = check.expression.fault { throw DescriptionError("a CHECK: \(fault)") }
-            try require(columns.isSuperset(of: check.expression.columns.map(\.folded)), "a CHECK names a column that is not there")
-        }
     }
 
     /// Checks that descriptions can be used together, and returns them with parents before children. Tables that refer to one another in a cycle
@@ -166,8 +153,6 @@ extension DatasetDescription {
 }
 
 extension TableStructure {
-    /// The most CHECK constraints of one table.
-    package static let checkLimit = 64
     /// The most UNIQUE constraints of one table, and the most foreign keys: as many as it may have columns.
     package static let constraintLimit = 1000
 

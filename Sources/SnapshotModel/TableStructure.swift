@@ -71,18 +71,6 @@ package struct TableStructure: Hashable, Sendable, Codable {
         case date, time, timestamp
     }
 
-    /// A CHECK constraint.
-    package struct Check: Hashable, Sendable, Codable {
-        /// The constraint's name; nil if it has none.
-        package let name: String?
-        package let expression: CheckExpression
-
-        package init(name: String?, expression: CheckExpression) {
-            self.name = name
-            self.expression = expression
-        }
-    }
-
     /// Columns whose combined values are unique.
     package struct Unique: Hashable, Sendable, Codable {
         package let columns: [String]
@@ -127,12 +115,9 @@ package struct TableStructure: Hashable, Sendable, Codable {
     package let unique: [Unique]
     /// The foreign keys whose parents are also synced.
     package let references: [Reference]
-    /// The CHECK constraints that can be said as a ``CheckExpression``; nil if there are none, so that such a document is as it always was.
-    package let checks: [Check]?
 
     package init(
-        columns: [Column], primaryKey: [String], autoincrement: Bool, withoutRowid: Bool, strict: Bool, unique: [Unique], references: [Reference],
-        checks: [Check]? = nil
+        columns: [Column], primaryKey: [String], autoincrement: Bool, withoutRowid: Bool, strict: Bool, unique: [Unique], references: [Reference]
     ) {
         self.columns = columns
         self.primaryKey = primaryKey
@@ -141,7 +126,6 @@ package struct TableStructure: Hashable, Sendable, Codable {
         self.strict = strict
         self.unique = unique
         self.references = references
-        self.checks = checks
     }
 }
 

@@ -28,7 +28,7 @@ package struct SQLiteShell {
         let tracking = [
             "INSERT INTO snapsync_log ", "INSERT INTO snapsync_changes ", "INSERT INTO snapsync_tracking ", "CREATE TRIGGER snapsync_",
             "INSERT INTO snapsync_state VALUES('lastFailure',", "INSERT INTO snapsync_state VALUES('mailboxLook',",
-            "INSERT INTO snapsync_state VALUES('tablesSeen',",
+            "INSERT INTO snapsync_state VALUES('tablesSeen',", "INSERT INTO snapsync_state VALUES('descriptions',",
         ]
         return try run(".dump").split(separator: "\n", omittingEmptySubsequences: false)
             .filter { line in !tracking.contains { line.hasPrefix($0) } }.joined(separator: "\n")

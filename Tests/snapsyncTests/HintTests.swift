@@ -57,8 +57,8 @@ import Testing
 
     @Test func datasetFilesThatDoNotMatch() throws {
         for (change, exit, saying) in [
-            (#""name":"v","type":"text""#, 65, "column v"), (#""name":"v","type":"text","column":"v""#, 65, "the column is required"),
-            (#""key":"id""#, 78, "has the key id, and this device's has v"),
+            (#""name":"v","type":"text""#, 78, "column v"), (#""name":"v","type":"text","column":"v""#, 65, "the column is required"),
+            (#""key":"id""#, 78, "its key is id, and this device's is v"),
         ] {
             let scene = try scene(reader: "CREATE UNIQUE INDEX i ON things(v);")
             let other: [String: String] = [

@@ -36,9 +36,12 @@ extension Database {
     }
 
     /// The defaults of optional columns of a dataset that the table declares NOT NULL, by the columns' folded names.
+    ///
+    /// A default that calls a function of the application is not among them: only the application can use it.
     func requiredDefaults(of schema: DatasetSchema) throws -> [ExactText: String] {
         let optional = Set(schema.columns.filter(\.isOptional).map { $0.column.folded })
-        return optional.isEmpty ? [:] : try defaults(of: schema.table, required: true).filter { optional.contains($0.key) }
+        guard !optional.isEmpty else { return [:] }
+        return try defaults(of: schema.table, required: true).filter { optional.contains($0.key) && (try? makeStatement(sql: "SELECT (\($0.value))")) != nil }
     }
 }
 

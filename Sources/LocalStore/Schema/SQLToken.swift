@@ -22,6 +22,17 @@ struct SQLToken {
 
     /// A part of SQL text as a text.
     static func text(_ part: ArraySlice<Unicode.Scalar>) -> String { String(String.UnicodeScalarView(part)) }
+    /// Whether it is a number without a sign.
+    var isNumber: Bool {
+        guard quote == nil, let digit = name?.utf8.first(where: { $0 != UInt8(ascii: ".") }) else { return false }
+        return (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit)
+    }
+
+    /// The text from the first to the last of some tokens.
+    static func text(of tokens: ArraySlice<SQLToken>, in source: [Unicode.Scalar]) -> String {
+        guard let first = tokens.first, let last = tokens.last else { return "" }
+        return String(String.UnicodeScalarView(source[first.range.lowerBound..<last.range.upperBound]))
+    }
 
     /// Takes SQL text apart.
     ///

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 package import SnapshotModel
-package import StrictText
+import StrictText
 
 /// Derives the descriptions of datasets from a database: names, keys, the order of the tables, the timestamp columns.
 ///
@@ -167,7 +167,6 @@ extension TableDescriber {
                 name: name, table: table.name, keys: key.names, timestamp: timestamp.column, columns: columns, timestampUnit: timestamp.unit)
             _ = try transaction.tables.check(of: schema)
             description.timestamps.append(timestamp)
-            try noteOnDeclarations(table, &description)
             if timestamp.column == nil, !timestamp.isGiven {
                 for column in timestamp.others where timestamps.mayHoldNumbers(column) { description.unclearTimestamps.append((table.name, column)) }
             }
@@ -178,40 +177,6 @@ extension TableDescriber {
             let prefix = "dataset \(name): "
             return .unfit([error.reason.exact.hasPrefix(prefix) ? String(error.reason.dropFirst(prefix.count)) : error.reason])
         }
-    }
-
-    /// Says which constraints and defaults a table that is made elsewhere will lack.
-    private func noteOnDeclarations(_ table: TableColumns, _ description: inout DatabaseDescription) throws {
-        for check in try TableCheck.all(db, of: table) {
-            guard case .failure(let fault) = check.expression else { continue }
-            description.notes.append("\(table.name): CHECK(\(check.text)) does not travel, because \(fault.reason); a table that --create makes lacks it")
-        }
-        for key in try transaction.references.foreignKeys()
-        where key.child.folded == table.name.folded && !TableStructure.areDistinct(key.columns.map(\.child)) {
-            description.notes.append(
-                "\(table.name): the foreign key of \(key.columns.map(\.child).joined(separator: ", ")) does not travel, because a column stands in it twice; a table that --create makes lacks it"
-            )
-        }
-        for index in try UniqueIndex.all(db, of: table.name) where !index.isPrimary {
-            guard let reason = Self.reasonAgainst(index, of: table) else { continue }
-            description.notes.append(
-                "\(table.name): the UNIQUE index \(index.name) does not travel, because \(reason); a table that --create makes lacks it")
-        }
-        for column in table.columns where !column.isGenerated {
-            guard let text = column.defaultText, CheckParser.default(text) == nil else { continue }
-            description.notes.append(
-                "\(table.name).\(column.name): the default \(text) does not travel, because it is an expression; a table that --create makes lacks it")
-        }
-    }
-
-    /// Why a UNIQUE index cannot be described; nil if it can.
-    private static func reasonAgainst(_ index: UniqueIndex, of table: TableColumns) -> String? {
-        if index.isPartial { return "it has a WHERE" }
-        let columns = index.columns.compactMap { $0.flatMap { table.column($0) } }
-        if columns.count < index.columns.count { return "it has an expression" }
-        if let column = columns.first(where: \.isGenerated) { return "the column \(column.name) is generated" }
-        if !TableStructure.areDistinct(columns.map(\.name)) { return "a column stands in it twice" }
-        return index.collations.first { TableStructure.Collation(rawValue: $0.folded.text) == nil }.map { "it compares by \($0), which is not SQLite's own" }
     }
 
     private enum Key {

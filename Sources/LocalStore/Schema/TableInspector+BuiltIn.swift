@@ -1,4 +1,5 @@
 import GRDB
+import SnapshotModel
 
 extension TableInspector {
     /// Creates the tables of the built-in datasets that are missing. Returns the names of those it created.
@@ -11,6 +12,15 @@ extension TableInspector {
             made.append(table)
         }
         return made
+    }
+
+    /// Whether this statement makes a built-in table as this program does.
+    static func isBuiltIn(_ sql: String) -> Bool { builtInTables.contains { $0.1.utf8.elementsEqual(sql.utf8) } }
+
+    /// The statements that make some of the built-in tables, unless a text makes them.
+    static func builtInStatements(_ wanted: [String], besides text: SchemaText) -> [SchemaText.Statement] {
+        let taken = Set(text.statements.map(\.key)), wanted = Set(wanted)
+        return builtInTables.map { SchemaText.Statement(type: .table, name: $0.0, sql: $0.1) }.filter { wanted.contains($0.name) && !taken.contains($0.key) }
     }
 
     private static let builtInTables = [

@@ -32,16 +32,14 @@ extension TableInspector {
                 onUpdate: action(key.onUpdate), deferred: deferred.contains(key.columns.map(\.child), parent: key.parent) ? true : nil)
         }.prefix(TableStructure.constraintLimit)
         let primary = table.primaryKey.map(\.name)
-        let travelling = table.columns.filter { !$0.isGenerated && described.contains($0.name.folded) }.map(\.name)
-        let checks = try TableCheck.all(db, of: table, columns: travelling).compactMap(\.described).prefix(TableStructure.checkLimit)
         return TableStructure(
-            columns: table.columns.filter { described.contains($0.name.folded) }.map { column in
+            columns: try table.columns.filter { described.contains($0.name.folded) }.map { column in
                 TableStructure.Column(
                     column: column.name, declared: column.structureType(isStrict: table.isStrict), notNull: column.isNotNull,
-                    collation: TableStructure.Collation(rawValue: column.collation.folded.text) ?? .binary, default: column.describedDefault)
+                    collation: TableStructure.Collation(rawValue: column.collation.folded.text) ?? .binary, default: try literalDefault(of: column))
             },
             primaryKey: areDescribed(primary) ? primary : [], autoincrement: try hasAutoincrement(schema), withoutRowid: table.isWithoutRowid,
-            strict: table.isStrict, unique: Array(unique), references: Array(references), checks: checks.isEmpty ? nil : Array(checks))
+            strict: table.isStrict, unique: Array(unique), references: Array(references))
     }
 
     private func isUnique(_ columns: Set<ExactText>, in table: String) throws -> Bool {
@@ -55,6 +53,33 @@ extension TableInspector {
 
     /// Whether a table of that name exists.
     package func exists(_ table: String) throws -> Bool { try db.hasTable(table) }
+
+    /// The default of a column, if it is a value or the time. An expression is only in the table's SQL text.
+    private func literalDefault(of column: TableColumns.Column) throws -> TableStructure.Default? {
+        guard !column.isGenerated, let text = column.defaultText else { return nil }
+        var tokens = SQLToken.all(of: Array(text.unicodeScalars))[...]
+        if let sign = tokens.first?.symbol, sign == "-" || sign == "+" { tokens.removeFirst() }
+        guard let first = tokens.first else { return nil }
+        let isBlob = tokens.count == 2 && first.isWord("x") && tokens[tokens.startIndex + 1].text != nil
+        let word = first.quote == nil ? first.name?.folded : nil
+        let literal: TableLiteral
+        if isBlob || tokens.count == 1 && (first.isNumber || word == "true" || word == "false") {
+            switch try DatabaseValue.fetchOne(db, sql: "SELECT \(text)")?.storage {
+            case .int64(let value): literal = .integer(value)
+            case .double(let value): literal = .real(value)
+            case .blob(let value): literal = .blob(value)
+            default: return nil
+            }
+        } else if tokens.count == 1, let word, word.hasPrefix("current_") {
+            return TableStructure.CurrentTime(rawValue: String(word.text.dropFirst(8))).map { .current($0) }
+        } else if tokens.count == 1, word != "null", let value = first.text ?? first.name {
+            // To SQLite, a name is a text here.
+            literal = .text(value.exact)
+        } else {
+            return nil
+        }
+        return literal.fault == nil ? .literal(literal) : nil
+    }
 
     private func action(_ text: String) -> TableStructure.Action {
         TableStructure.Action.allCases.first { $0.sql == text.upper } ?? .noAction
@@ -95,22 +120,14 @@ extension TableInspector {
         return columns == schema.columns ? schema : try schema.with(columns: columns)
     }
 
-    /// The CHECK constraints of a description that this database's table lacks, as SQL.
-    package func missingChecks(of description: DatasetDescription, among datasets: [DatasetSchema]) throws -> [String] {
-        guard let checks = description.structure.checks else { return [] }
-        let own = Set(try structure(of: description.schema, among: datasets).checks?.map(\.expression) ?? [])
-        return checks.map(\.expression).filter { !own.contains($0) }.map { $0.sql(\.sqlIdentifier) }
-    }
-
     /// The rows that break a CHECK constraint of a dataset's table.
     ///
     /// - Returns: each broken constraint as it was written, with how many rows break it and the first keys of them.
     package func rowsBreakingChecks(of schema: DatasetSchema, keys limit: Int) throws -> [(check: String, count: Int, keys: [EntityKey])] {
         guard let table = try TableColumns(db, schema.table) else { return [] }
-        return try TableCheck.all(db, of: table).compactMap { check in
-            // NULL passes. The text is this database's own; where it has a text in double quotes, only the tree says so.
-            let condition = (try? check.expression.get())?.sql(\.sqlIdentifier) ?? check.text
-            let broken = "FROM main.\(schema.table.sqlIdentifier) WHERE NOT (\(condition))"
+        return try table.checks(db).compactMap { check in
+            // NULL passes. The text is this database's own.
+            let broken = "FROM main.\(schema.table.sqlIdentifier) WHERE NOT (\(check))"
             let count: Int
             do {
                 count = try Int.fetchOne(db, sql: "SELECT count(*) \(broken)") ?? 0
@@ -120,7 +137,7 @@ extension TableInspector {
             }
             guard count > 0 else { return nil }
             let keys = try KeyedStatement(db, "SELECT \(schema.keySQL.value(of: schema.table.sqlIdentifier)) \(broken) LIMIT \(limit)").bind().keys()
-            return (check.text, count, keys)
+            return (check, count, keys)
         }
     }
 
@@ -148,12 +165,6 @@ extension TableInspector {
 }
 
 extension TableColumns.Column {
-    /// The default as a description has it; nil if there is none, or none that can be said.
-    var describedDefault: TableStructure.Default? {
-        guard !isGenerated, let text = defaultText, let value = CheckParser.default(text), value != .literal(.null) else { return nil }
-        return value
-    }
-
     /// The type to declare for the column when another device creates the table.
     fileprivate func structureType(isStrict: Bool) -> TableStructure.DeclaredType {
         switch affinity {
@@ -197,9 +208,6 @@ extension TableStructure {
             if reference.onUpdate != .noAction { part += " ON UPDATE \(reference.onUpdate.sql)" }
             if reference.deferred == true { part += " DEFERRABLE INITIALLY DEFERRED" }
             parts.append(part)
-        }
-        for check in checks ?? [] {
-            parts.append("\(check.name.map { "CONSTRAINT \($0.sqlIdentifier) " } ?? "")CHECK(\(check.expression.sql(\.sqlIdentifier)))")
         }
         let options = [withoutRowid ? "WITHOUT ROWID" : nil, strict ? "STRICT" : nil].compactMap { $0 }.joined(separator: ", ")
         return "CREATE TABLE \(table.sqlIdentifier)(\(parts.joined(separator: ", ")))\(options.isEmpty ? "" : " " + options)"

@@ -27,7 +27,9 @@ package struct DatasetStateTable: TransactionPart {
     package func set(_ state: DatasetState) throws {
         try db.execute(
             sql: "INSERT OR REPLACE INTO snapsync_datasets(name, syncTimestamp, recordCount, unknownFields) VALUES(?, ?, ?, ?)",
-            arguments: [state.name, state.syncTimestamp.description, state.recordCount, String(decoding: try StrictJSON.encode(state.unknownFields), as: UTF8.self)])
+            arguments: [
+                state.name, state.syncTimestamp.description, state.recordCount, String(decoding: try StrictJSON.encode(state.unknownFields), as: UTF8.self),
+            ])
     }
 
     /// When the applied version of the dataset was made; nil if no version has had the dataset yet.

@@ -24,6 +24,13 @@ package struct SettingsTable: TransactionPart {
     /// - Throws: ``LocalStoreError`` with `.notInitialized` if there are none.
     package func read() throws -> SyncSettings {
         guard try db.hasTable("snapsync_settings") else {
+            let orphans = try transaction.tracking.triggeredTables()
+            guard orphans.isEmpty else {
+                throw LocalStoreError(
+                    .notInitialized, at: path,
+                    "this database is not set up for syncing, but \(orphans.joined(separator: ", ")) still have triggers of snapsync, whose tables are gone: no program can write there",
+                    hint: "to remove the triggers: snapsync detach --db \(path.shellWord)")
+            }
             throw LocalStoreError(
                 .notInitialized, at: path, "this database is not set up for syncing",
                 hint: "run: snapsync init --db \(path.shellWord) --cloud DIR --role writer|reader|peer")

@@ -69,6 +69,16 @@ package struct ChangeTracking: TransactionPart {
         transaction.trackingIDs[schema.name] = nil
     }
 
+    /// The application's tables that have triggers of the toolkit.
+    package func triggeredTables() throws -> [String] {
+        try String.fetchAll(
+            db,
+            sql: """
+                SELECT DISTINCT tbl_name FROM main.sqlite_schema
+                WHERE type = 'trigger' AND name LIKE 'snapsync\\_%' ESCAPE '\\' AND tbl_name NOT LIKE 'snapsync\\_%' ESCAPE '\\' ORDER BY 1
+                """)
+    }
+
     /// Drops the triggers and the tables.
     package func remove() throws {
         transaction.trackingIDs = [:]
@@ -122,11 +132,12 @@ package struct ChangeTracking: TransactionPart {
         return id
     }
 
+    /// The triggers of a dataset, on whatever table they are: SQLite leaves them on a table that was renamed, in whose place there may be another.
     func installedTriggers(_ schema: DatasetSchema) throws -> [(name: String, sql: String)] {
-        try Row.fetchAll(
-            db, sql: "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND name GLOB ? AND tbl_name = ? COLLATE NOCASE ORDER BY name",
-            arguments: ["snapsync_\(schema.name)_*", schema.table]
-        ).map { ($0[0], $0[1]) }
+        let beginning = "snapsync_\(schema.name)_"
+        return try Row.fetchAll(
+            db, sql: "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND name GLOB ? ORDER BY name", arguments: [beginning + "*"]
+        ).map { (name: $0[0], sql: $0[1]) }.filter { ChangeTriggers.isKind($0.name.utf8.dropFirst(beginning.utf8.count)) }
     }
 
     // MARK: - Imports: the triggers do not log their changes

@@ -127,6 +127,14 @@ struct ChangeTriggers {
         return " WHEN " + ((rest.isEmpty ? [condition] : []) + same).joined(separator: " AND ") + " THEN 5"
     }
 
+    /// Whether the end of a trigger's name, after the dataset's, is that of one of these triggers, and not the rest of another dataset's name.
+    static func isKind(_ ending: Substring.UTF8View) -> Bool {
+        if ["insert", "delete", "update", "rename", "over", "over_update"].contains(where: { ending.elementsEqual($0.utf8) }) { return true }
+        guard ending.starts(with: "replace".utf8) else { return false }
+        let rest = ending.dropFirst(7).drop { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        return rest.isEmpty || rest.elementsEqual("_update".utf8)
+    }
+
     /// Whether the found triggers, in the order of their names, are exactly these.
     func areThese(_ found: [(name: String, sql: String)]) -> Bool {
         statements.sorted { $0.name < $1.name }.elementsEqual(found) { $0.name == $1.name && $0.sql.exact == $1.sql.exact }

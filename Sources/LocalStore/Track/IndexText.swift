@@ -28,8 +28,7 @@ enum IndexText {
         return parts.map { part in
             var part = part
             if part.last?.isWord("asc") == true || part.last?.isWord("desc") == true { part.removeLast() }
-            guard let first = part.first, let last = part.last else { return "" }
-            return SQLToken.text(text[first.range.lowerBound..<last.range.upperBound])
+            return SQLToken.text(of: part[...], in: text)
         }
     }
 

@@ -43,8 +43,13 @@ package struct TriggerSurvey: Sendable {
         for schema in schemas {
             let name = schema.table.sqlIdentifier
             let columns = schema.columns.map { "\($0.column.sqlIdentifier) = \($0.column.sqlIdentifier)" }.joined(separator: ", ")
+            let list = schema.columns.map(\.column.sqlIdentifier).joined(separator: ", ")
+            let nulls = schema.columns.map { _ in "NULL" }.joined(separator: ", ")
+            // As an import writes: every described column has a value, and OR ABORT takes the place of a column's own ON CONFLICT REPLACE. So SQLite
+            // needs no default of theirs.
             let statements = [
-                (SQLITE_INSERT, "INSERT INTO \(name) DEFAULT VALUES"), (SQLITE_DELETE, "DELETE FROM \(name)"), (SQLITE_UPDATE, "UPDATE \(name) SET \(columns)"),
+                (SQLITE_INSERT, "INSERT OR ABORT INTO \(name)(\(list)) VALUES(\(nulls))"), (SQLITE_DELETE, "DELETE FROM \(name)"),
+                (SQLITE_UPDATE, "UPDATE OR ABORT \(name) SET \(columns)"),
             ]
             let alone = try table ?? StatementCompiler(path: path, setup, triggers: false)
             for (_, sql) in statements { unwritable[schema.name] = unwritable[schema.name] ?? alone.compile(sql).first?.reason }
@@ -192,21 +197,33 @@ private final class StatementCompiler {
             var name = message.exact.split(separator: " ").last.map { String($0.exact.split(separator: ".").last ?? $0) } ?? message
             if name.exact.hasSuffix("()") { name.removeLast(2) }
             found.append(Lack(name: name, reason: message))
-            guard substitute(message, name) else { break }
+            guard substitute(message) else { break }
         }
         return found
     }
 
-    private func substitute(_ message: String, _ name: String) -> Bool {
+    private func substitute(_ message: String) -> Bool {
         guard substituted.insert(message.exact).inserted else { return false }
+        return connection.map { SQLiteStub.add(for: message, to: $0) } ?? false
+    }
+}
+
+/// Functions and collations in place of those that only an application registers, so that SQLite can compile what uses them.
+enum SQLiteStub {
+    /// Registers the one that SQLite's message calls missing; returns whether the message says so.
+    static func add(for message: String, to connection: OpaquePointer) -> Bool {
+        func name(after beginning: String) -> String? {
+            guard message.utf8.starts(with: beginning.utf8) else { return nil }
+            let rest = message.utf8.dropFirst(beginning.utf8.count)
+            return String(decoding: rest.suffix(2).elementsEqual("()".utf8) ? rest.dropLast(2) : rest, as: UTF8.self)
+        }
         // SQLite uses the second message for a function in the schema, of a generated column or an index.
-        if message.exact.hasPrefix("no such function: ") || message.exact.hasPrefix("unknown function: ") {
+        if let function = name(after: "no such function: ") ?? name(after: "unknown function: ") {
             return sqlite3_create_function_v2(
-                connection, name, -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil, { context, _, _ in sqlite3_result_null(context) }, nil, nil, nil) == SQLITE_OK
+                connection, function, -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, nil, { context, _, _ in sqlite3_result_null(context) }, nil,
+                nil, nil) == SQLITE_OK
         }
-        if message.exact.hasPrefix("no such collation sequence: ") {
-            return sqlite3_create_collation_v2(connection, name, SQLITE_UTF8, nil, { _, _, _, _, _ in 0 }, nil) == SQLITE_OK
-        }
-        return false
+        guard let collation = name(after: "no such collation sequence: ") else { return false }
+        return sqlite3_create_collation_v2(connection, collation, SQLITE_UTF8, nil, { _, _, _, _, _ in 0 }, nil) == SQLITE_OK
     }
 }

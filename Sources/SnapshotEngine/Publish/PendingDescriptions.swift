@@ -34,15 +34,18 @@ struct PendingDescriptions: Sendable {
     private static func descriptions(_ device: SyncContext, after token: ChangeToken?) async throws -> PendingDescriptions {
         let datasets = device.settings.datasets
         let own = datasets.filter { !DatasetSchema.builtIn.contains($0) }
-        guard !own.isEmpty else { return PendingDescriptions() }
         let (known, version) = try device.database.read(at: .read) { (try $0.state.descriptionNote(), try $0.tables.schemaVersion()) }
         if let known, known.schemaVersion == version, own.allSatisfy({ known.hashes[$0.name] != nil }) { return PendingDescriptions() }
 
         var pending = PendingDescriptions()
-        let descriptions = try device.database.read(at: .read) { transaction in
-            try own.map { DatasetDescription(schema: $0, structure: try transaction.tables.structure(of: $0, among: datasets)) }
+        let (descriptions, text) = try device.database.read(at: .read) { transaction in
+            (
+                try own.map { DatasetDescription(schema: $0, structure: try transaction.tables.structure(of: $0, among: datasets)) },
+                try transaction.tables.schemaText(of: datasets)
+            )
         }
-        var hashes: [String: String] = [:]
+        if own.isEmpty, text.statements.isEmpty, known == nil { return PendingDescriptions() }
+        var hashes = text.hashes
         for one in descriptions { hashes[one.schema.name] = ContentHash.of(try one.text().utf8) }
         let changed = descriptions.filter { known?.hashes[$0.schema.name] != hashes[$0.schema.name] }
         if !changed.isEmpty {
@@ -56,6 +59,13 @@ struct PendingDescriptions: Sendable {
                 let whole = try there.map { try one.adding($0, without: removed) } ?? one
                 if whole != there { pending.records.append(try whole.record()) }
             }
+        }
+        let before = known?.hashes.filter { SchemaText.isHashName($0.key) }
+        if before ?? [:] != text.hashes {
+            let state = token == nil ? nil : try await device.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
+            // A text that cannot be read is replaced.
+            let there = state.flatMap { try? SchemaText($0, in: device.zone) }
+            if let whole = text.merged(into: there, changedSince: before), let record = try whole.record() { pending.records.append(record) }
         }
         let note = DescriptionNote(schemaVersion: version, hashes: hashes)
         if pending.isEmpty {
@@ -82,12 +92,50 @@ extension DatasetDescription {
             schema: try schema.with(columns: schema.columns + further),
             structure: TableStructure(
                 columns: structure.columns + columns, primaryKey: structure.primaryKey, autoincrement: structure.autoincrement,
-                withoutRowid: structure.withoutRowid, strict: structure.strict, unique: structure.unique, references: structure.references,
-                checks: structure.checks))
+                withoutRowid: structure.withoutRowid, strict: structure.strict, unique: structure.unique, references: structure.references))
     }
 
     /// Whether this description has all columns of the other one, and more.
     fileprivate func describesMore(than other: DatasetDescription) -> Bool {
         Set(schema.columns.map(\.name.exact)).isStrictSuperset(of: other.schema.columns.map(\.name.exact))
+    }
+}
+
+extension SchemaText {
+    /// The hash of each statement, by a name that no dataset has, for ``DescriptionNote``.
+    fileprivate var hashes: [String: String] {
+        Dictionary(statements.map { (Self.hashName($0), ContentHash.of($0.sql.utf8)) }, uniquingKeysWith: { _, last in last })
+    }
+
+    private static func hashName(_ statement: Statement) -> String { "sql \(ContentHash.of(statement.key))" }
+    fileprivate static func isHashName(_ name: String) -> Bool { name.utf8.starts(with: "sql ".utf8) }
+
+    /// The zone's text with what has changed here; nil if the zone's text stays. Objects that another device has put there stay.
+    ///
+    /// - Parameter before: the hashes when this device last compared its objects; nil if it never did.
+    fileprivate func merged(into zone: SchemaText?, changedSince before: [String: String]?) -> SchemaText? {
+        guard let zone else { return statements.isEmpty ? nil : self }
+        guard let before else { return nil }
+        let own = Dictionary(uniqueKeysWithValues: statements.map { ($0.key, $0) })
+        var isChanged = false
+        var merged = zone.statements.compactMap { statement -> Statement? in
+            let name = Self.hashName(statement), hash = ContentHash.of(statement.sql.utf8)
+            guard let here = own[statement.key] else {
+                // What was dropped here goes, unless another device has changed it.
+                guard before[name] == hash else { return statement }
+                isChanged = true
+                return nil
+            }
+            let now = ContentHash.of(here.sql.utf8)
+            guard now != hash, now != before[name] else { return statement }
+            isChanged = true
+            return here
+        }
+        let there = Set(zone.statements.map(\.key))
+        for statement in statements where !there.contains(statement.key) && before[Self.hashName(statement)] != ContentHash.of(statement.sql.utf8) {
+            isChanged = true
+            merged.append(statement)
+        }
+        return isChanged ? SchemaText(merged) : nil
     }
 }

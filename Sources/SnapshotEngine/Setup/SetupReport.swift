@@ -9,6 +9,12 @@ public struct SetupReport: Sendable, Encodable {
     public let datasets: [String]
     /// The tables that were created.
     public let tablesMade: [String]
+    /// What the zone's SQL text made: `table books`, `index titles`.
+    public internal(set) var schemaMade: [String] = []
+    /// The statements of the zone's SQL text that were not run, each with the reason.
+    public internal(set) var schemaLeftOut: [String] = []
+    /// The indexes, views and triggers that the zone's SQL text has, if tables were made without it. Not part of the JSON.
+    public internal(set) var schemaRest: [String] = []
     /// The database's journal mode. `init` does not change it in a database that existed before.
     public let journalMode: String
     /// Whether a cloud was made in the directory.
@@ -35,7 +41,8 @@ public struct SetupReport: Sendable, Encodable {
     public internal(set) var described: DescribeReport?
 
     enum CodingKeys: String, CodingKey {
-        case database, cloud, cloudUUID, zone, role, device, datasets, tablesMade, journalMode, cloudMade, isEnabled, preference, triggers, isReturning,
+        case database, cloud, cloudUUID, zone, role, device, datasets, tablesMade, schemaMade, schemaLeftOut, journalMode, cloudMade, isEnabled, preference,
+            triggers, isReturning,
             changesTaken, readerEdits, keyRange, signature, warnings
     }
 }

@@ -22,6 +22,8 @@ public struct SetupRequest: Sendable {
     public var assumesBuiltIn = true
     /// Whether to create the database and the built-in tables if they are missing.
     public var createsTables: Bool
+    /// With ``createsTables``: whether to run the zone's SQL text, which makes the tables as the publisher's are, and the indexes, views and triggers.
+    public var runsSchema = false
     /// Whether the first import may replace existing rows.
     public var replacesOwnRows: Bool
     /// Whether the first import keeps rows that the cloud does not know. A publisher always keeps them, unless it replaces them.

@@ -39,7 +39,7 @@ package enum SyncSetup {
             let join = try await SealedJoin(request, backend, trusting: trusted)
             let choice = try await DatasetChoice(request, filed, join?.cloud ?? backend, database)
             let datasets = choice.datasets
-            let tablesMade = try SyncError.at(.open) { try prepareTables(request, choice, database, isNew: isNew) }
+            let (tablesMade, fromText) = try SyncError.at(.open) { try prepareTables(request, choice, database, isNew: isNew) }
             try refuseUnwritable(request, datasets, database)
             if request.role == .peer { try refuseHiddenKeys(datasets, database, request) }
             let (cloud, cloudMade, found) = try SyncError.at(.open) { try backend.map { ($0, false, nil) } ?? openCloud(request) }
@@ -118,8 +118,12 @@ package enum SyncSetup {
                 triggers: triggers, changesTaken: taken, keyRange: keyRange?.index,
                 warnings: (request.zone == asked.zone ? [] : ["zone \(asked.zone) goes on as zone \(request.zone), which this device joins"])
                     + probeWarnings + name.warnings
-                    + (try lackingChecks(choice, database))
                     + (sharesZone ? try database.read(at: .read) { try SharedKeys(datasets, in: $0).warnings(request) } : []))
+            report.schemaMade = fromText.made
+            report.schemaLeftOut = fromText.leftOut
+            if !request.runsSchema, !tablesMade.isEmpty {
+                report.schemaRest = (try? choice.fromZone?.schemaText())?.statements.filter { $0.type != .table }.map(\.title) ?? []
+            }
             report.signature = signed?.report
             report.readerEdits = datasets.filter { $0.statedMessages?.isEmpty == false }.map(\.name)
             report.isReturning = claim.isReturning
@@ -130,17 +134,6 @@ package enum SyncSetup {
             // Do not leave a new, unusable database behind. Keep it if it records which zone it made.
             if isNew, !hasBegun { database.remove() }
             throw error
-        }
-    }
-
-    /// Says which CHECK constraints of the zone's tables this database's tables lack: they may take rows that other devices' tables refuse.
-    private static func lackingChecks(_ choice: DatasetChoice, _ database: LocalDatabase) throws -> [String] {
-        try database.read(at: .read) { transaction in
-            try choice.fromZone?.descriptions.flatMap { one in
-                try transaction.tables.missingChecks(of: one, among: choice.datasets).map {
-                    "the table \(one.schema.table) lacks CHECK(\($0)), which the zone describes: rows that break it can be written here, and devices whose tables have it warn of them"
-                }
-            } ?? []
         }
     }
 
@@ -186,11 +179,16 @@ package enum SyncSetup {
 
     private static func prepareTables(
         _ request: SetupRequest, _ choice: DatasetChoice, _ database: LocalDatabase, isNew: Bool
-    ) throws -> [String] {
+    ) throws -> (tables: [String], fromText: SchemaTextResult) {
         if isNew { try database.useWAL() }
         return try database.write { transaction in
             try refuseSetUp(transaction, request)
-            let made = !request.createsTables ? [] : try choice.fromZone?.createTables(in: transaction) ?? transaction.tables.createBuiltIn()
+            var made: [String] = [], fromText = SchemaTextResult()
+            if request.createsTables, request.runsSchema, let zone = choice.fromZone {
+                (made, fromText) = try zone.createTablesFromText(in: transaction)
+            } else if request.createsTables {
+                made = try choice.fromZone?.createTables(in: transaction) ?? transaction.tables.createBuiltIn()
+            }
             if request.role == .peer { try SharedKeys(choice.datasets, in: transaction).refuse(request) }
             if request.role.publishes, choice.fromZone == nil {
                 try ReaderEdits.refuse(choice.datasets, sharesKeys: request.sharesKeys, in: transaction, at: request.database)
@@ -206,7 +204,7 @@ package enum SyncSetup {
                     throw FirstImport.undecidedRows(of: schema, at: request.database, step: .open, hint: "run the same command with")
                 }
             }
-            return made
+            return (made, fromText)
         }
     }
 

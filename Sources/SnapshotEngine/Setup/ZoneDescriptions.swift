@@ -12,6 +12,8 @@ package struct ZoneDescriptions {
     let descriptions: [DatasetDescription]
     /// The tables of the zone's built-in datasets.
     let builtInTables: [String]
+    private let state: ZoneState
+    private let zone: ZoneID
 
     /// Reads the descriptions; nil if the zone has no version yet.
     ///
@@ -23,6 +25,8 @@ package struct ZoneDescriptions {
     /// - Parameter state: the zone's records in that version.
     package init?(_ state: ZoneState, of zone: ZoneID) throws {
         guard state.token != nil else { return nil }
+        self.state = state
+        self.zone = zone
         descriptions = try state.descriptions(in: zone)
         let described = Set(descriptions.map(\.schema.recordName))
         let others = state.records.filter { DatasetRecord($0) != nil && !described.contains($0.name) }
@@ -49,4 +53,26 @@ package struct ZoneDescriptions {
     package func createTables(in transaction: LocalTransaction) throws -> [String] {
         try transaction.tables.createBuiltIn(builtInTables) + transaction.tables.create(descriptions)
     }
+
+    /// Creates the missing tables as the zone's SQL text says, with its indexes, views and triggers. Returns the names of the tables.
+    func createTablesFromText(in transaction: LocalTransaction) throws -> (tables: [String], result: SchemaTextResult) {
+        try refusing { try transaction.tables.create(descriptions, builtIn: builtInTables, as: schemaText() ?? SchemaText([])) }
+    }
+
+    /// The statements of the zone's SQL text, each with what keeps it from running.
+    package func rehearsal() throws -> [SchemaRehearsal.Outcome] {
+        let text = try schemaText() ?? SchemaText([])
+        return try refusing { try SchemaRehearsal.run(text, tables: descriptions.map(\.schema.table), builtIn: builtInTables) }
+    }
+
+    private func refusing<T>(_ body: () throws -> T) throws -> T {
+        do {
+            return try body()
+        } catch let refusal as SchemaRehearsal.Refusal {
+            throw SchemaText.refusal(refusal.description, in: zone)
+        }
+    }
+
+    /// The zone's SQL text; nil if it keeps none.
+    func schemaText() throws -> SchemaText? { try SchemaText(state, in: zone) }
 }

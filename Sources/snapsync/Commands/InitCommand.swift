@@ -25,6 +25,7 @@ struct InitCommand: AsyncParsableCommand {
               snapsync init --db app.db --cloud /mnt/share/cloud --role writer --tables all --reader-edits tasks,lists
               snapsync init --db phone.db --cloud /mnt/share/cloud --role writer --create
               snapsync init --db watch.db --cloud /mnt/share/cloud --role reader --create
+              snapsync init --db restored.db --cloud /mnt/share/cloud --role writer --create --with-schema --take-over
               snapsync init --db desk.db --cloud /mnt/share/team --role peer --create
               snapsync init --db todo.db --cloud /mnt/share/team --role peer --datasets todo.json --key-range
               snapsync init --db plant.db --cloud /srv/cloud --role writer --datasets plant.json
@@ -77,6 +78,13 @@ struct InitCommand: AsyncParsableCommand {
             with --tables or --datasets.
             """)
     var create = false
+    @Flag(
+        name: .long,
+        help: """
+            With --create: make the tables as the publisher has them, and its indexes, views and triggers, by running the SQL text that the \
+            zone keeps (snapsync schema prints it). A text that is more than that is refused (65).
+            """)
+    var withSchema = false
     @Flag(name: .long, help: "Let the first import replace rows that are in the tables already.")
     var replace = false
     @Flag(name: .long, help: "Let the first import keep rows that are in the tables already and that the cloud lacks; a writer's always stay.")
@@ -227,6 +235,7 @@ struct InitCommand: AsyncParsableCommand {
         guard !create || datasets == nil else {
             throw ValidationError("--create makes the tables that the zone describes, or the built-in ones; the tables of a dataset file are yours to make.")
         }
+        guard create || !withSchema else { throw ValidationError("--with-schema belongs to --create.") }
         guard !tables.isGiven || datasets == nil else {
             throw ValidationError("The tables are described by a file (--datasets) or from the database (--tables), not both.")
         }
@@ -269,6 +278,7 @@ struct InitCommand: AsyncParsableCommand {
             datasets: datasets, createsTables: create, replacesOwnRows: replace, assetLimit: assetLimit.value,
             preference: try binding.file(), entitlementFile: entitlement.entitlement, adoptsOwnRows: adopt, takesOver: takeOver)
         request.choice = undecided ? .undecided : disabled ? .off : .on
+        request.runsSchema = withSchema
         request.entitlementKey = entitlement.entitlementKey
         if tables.isGiven { request.tables = tables.choice() }
         request.assumesBuiltIn = false
@@ -338,6 +348,15 @@ struct InitCommand: AsyncParsableCommand {
         if report.cloudMade { lines.append("  made the cloud \(report.cloudUUID)") }
         if !report.tablesMade.isEmpty {
             lines.append("  made the \(Format.word(report.tablesMade.count, "table")) \(report.tablesMade.joined(separator: ", "))")
+        }
+        let further = report.schemaMade.filter { !$0.utf8.starts(with: "table ".utf8) }
+        if !further.isEmpty { lines.append("  made the \(further.joined(separator: ", "))") }
+        lines += report.schemaLeftOut.map { "  not made: \($0)" }
+        if !report.schemaRest.isEmpty {
+            let count = report.schemaRest.count
+            lines.append(
+                "  the zone keeps the SQL of \(count > 3 ? "\(count) indexes, views and triggers" : report.schemaRest.joined(separator: ", ")); --create --with-schema runs it, snapsync schema prints it"
+            )
         }
         if !report.readerEdits.isEmpty { lines.append("  readers may edit \(report.readerEdits.joined(separator: ", "))") }
         if let range = report.keyRange { lines.append("  new rows of tables with AUTOINCREMENT get keys of range \(range), which no other device has") }

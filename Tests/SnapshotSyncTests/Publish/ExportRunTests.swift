@@ -59,7 +59,9 @@ import Testing
         #expect(report.unchanged == ["buckets"])
         #expect(try await scene.asset(0).fields.dataFile == before)
         #expect(
-            try await scene.cloud.history(in: scene.zone).map { $0.saved.map(\.name) } == [["buckets_data", "table.things", "things_data"], ["things_data"]])
+            try await scene.cloud.history(in: scene.zone).map { $0.saved.map(\.name) } == [
+                ["buckets_data", "schema.sql", "table.things", "things_data"], ["things_data"],
+            ])
         #expect(try await scene.importNewest().datasets.count == 2)
         #expect(try scene.differences(0) + scene.differences(1) == "")
     }

@@ -1,0 +1,85 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Applications that move tables under their triggers, or drop the tables that they do not know.
+@Suite(.runsPrograms) struct MovedTableTests {
+    private func pair(_ sql: String, role: String = "writer") throws -> Scene {
+        let scene = try Scene()
+        try scene.database("a.db").run(sql)
+        try scene.succeed("init --db a.db --cloud cloud --role \(role) --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role \(role == "peer" ? "peer" : "reader") --device b --create")
+        try scene.succeed("sync --db b.db")
+        return scene
+    }
+
+    private func sync(_ scene: Scene) throws {
+        for name in ["a", "b"] {
+            let run = try scene.run("sync --db \(name).db")
+            try #require(run.status == 0, "\(run.errorText)")
+        }
+    }
+
+    @Test(arguments: ["writer", "peer"]) func aMigrationMayKeepTheOldTable(role: String) throws {
+        let scene = try pair("CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT, u TEXT UNIQUE); INSERT INTO t VALUES('1', 'x', 'a'), ('2', 'y', 'b')", role: role)
+        try scene.database("a.db").run(
+            """
+            CREATE TABLE t_new(id TEXT PRIMARY KEY, v TEXT NOT NULL DEFAULT '', u TEXT); INSERT INTO t_new SELECT * FROM t;
+            ALTER TABLE t RENAME TO t_old; ALTER TABLE t_new RENAME TO t; UPDATE t SET v = 'after' WHERE id = '1'
+            """)
+        try sync(scene)
+        #expect(try scene.database("b.db").run("SELECT id, v FROM t ORDER BY id") == "1|after\n2|y\n")
+        // The old table is no dataset's.
+        let left = "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 't_old'"
+        #expect(try scene.database("a.db").run(left) == "0\n")
+        try scene.database("a.db").run("UPDATE t_old SET v = 'old'; DELETE FROM t_old WHERE id = '1'; UPDATE t SET v = 'later' WHERE id = '2'")
+        try sync(scene)
+        #expect(try scene.database("b.db").run("SELECT id, v FROM t ORDER BY id") == "1|after\n2|later\n")
+    }
+
+    @Test func tablesMaySwapTheirNames() throws {
+        let scene = try pair(
+            "CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); CREATE TABLE t_x(id INTEGER PRIMARY KEY, v TEXT); INSERT INTO t VALUES(1, 'of t'); INSERT INTO t_x VALUES(1, 'of x'), (2, 'y')"
+        )
+        try scene.database("a.db").run(
+            "ALTER TABLE t RENAME TO swap; ALTER TABLE t_x RENAME TO t; ALTER TABLE swap RENAME TO t_x; UPDATE t SET v = 'z' WHERE id = 2")
+        try sync(scene)
+        #expect(try scene.database("b.db").run("SELECT * FROM t; SELECT * FROM t_x") == "1|of x\n2|z\n1|of t\n")
+        try scene.database("a.db").run("INSERT INTO t_x VALUES(3, 'new')")
+        try sync(scene)
+        #expect(try scene.database("b.db").run("SELECT * FROM t_x") == "1|of t\n3|new\n")
+    }
+
+    @Test(arguments: ["writer", "peer"]) func triggersWithoutTheirTablesAreNamedAndRemoved(role: String) throws {
+        let scene = try pair("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT); INSERT INTO t VALUES('1', 'x')", role: role)
+        let tables = try scene.database("a.db").run("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'snapsync%'").split(separator: "\n")
+        for table in tables { try scene.database("a.db").run("DROP TABLE \(table)") }
+        #expect(throws: (any Error).self) { try scene.database("a.db").run("INSERT INTO t VALUES('2', 'y')") }
+        for command in ["doctor", "sync", "status"] {
+            let run = try scene.run("\(command) --db a.db")
+            #expect(
+                run.status == 78 && run.errorText.contains("t still have triggers of snapsync") && run.errorText.contains("snapsync detach --db a.db"),
+                "\(run.errorText)")
+        }
+        #expect(try scene.succeed("detach --db a.db") == "a.db was not set up for syncing; the triggers that snapsync had left there are removed\n")
+        try scene.database("a.db").run("INSERT INTO t VALUES('2', 'y')")
+        #expect(try scene.run("detach --db a.db").status == 78)
+    }
+
+    /// The usual key of applications that are made with a well-known Swift library.
+    @Test(arguments: ["writer", "peer"]) func aDefaultOfTheApplicationIsNotNeeded(role: String) throws {
+        let scene = try Scene()
+        let table =
+            "CREATE TABLE items(id TEXT PRIMARY KEY NOT NULL ON CONFLICT REPLACE DEFAULT (new_id()), title TEXT NOT NULL DEFAULT '', n INT NOT NULL ON CONFLICT REPLACE DEFAULT (one()));"
+        for name in ["a", "b"] { try scene.database("\(name).db").run(table) }
+        try scene.database("a.db").run("INSERT OR ABORT INTO items VALUES('1', 'one', 1)")
+        try scene.succeed("init --db a.db --cloud cloud --role \(role) --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role \(role == "peer" ? "peer" : "reader") --device b")
+        try scene.succeed("sync --db b.db")
+        try scene.database("a.db").run("UPDATE OR ABORT items SET title = 'uno'; INSERT OR ABORT INTO items VALUES('2', 'two', 2)")
+        try sync(scene)
+        #expect(try scene.database("b.db").run("SELECT * FROM items ORDER BY id") == "1|uno|1\n2|two|2\n")
+    }
+}
