@@ -97,7 +97,7 @@ public struct DatasetSchema: Hashable, Sendable {
         timestampUnit: TimestampUnit? = nil, messages: MessagePolicy? = nil
     ) throws {
         try SchemaError.require(Self.isName(name), "the dataset name must be 1 to 64 of A-Z a-z 0-9 _ and begin with a letter", name)
-        try SchemaError.require(name != "syncTimestamp" && name != "deletions" && name != "instants", "that dataset name is taken by the format", name)
+        try SchemaError.require(!Self.reservedNames.contains(name.exact), "that dataset name is taken by the format", name)
         try SchemaError.require(!columns.isEmpty && columns.count <= Self.columnLimit, "a dataset has 1 to \(Self.columnLimit) columns", name)
         try SchemaError.require(Set(columns.map(\.name.exact)).count == columns.count, "two columns have one JSON name", name)
         try SchemaError.require(Set(columns.map { $0.column.folded }).count == columns.count, "one column of the table is named twice", name)
@@ -199,6 +199,9 @@ public struct DatasetSchema: Hashable, Sendable {
         messages = other.messages
         keyShape = KeyShape(columns, keyIndices)
     }
+
+    /// The names that a container's other members have.
+    package static let reservedNames: Set<ExactText> = ["syncTimestamp", "held", "deletions", "instants", "born", "columns"]
 
     private static func isName(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count) && text.utf8.allSatisfy { $0 == UInt8(ascii: "_") || isLetter($0) || isDigit($0) }

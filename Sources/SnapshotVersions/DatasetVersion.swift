@@ -3,7 +3,7 @@ import Foundation
 package import LocalStore
 package import SnapshotFormat
 package import SnapshotModel
-package import StrictText
+import StrictText
 
 /// One version of one dataset: a snapshot asset with the change assets after it.
 ///
@@ -123,48 +123,83 @@ package struct DatasetVersion: Sendable {
         return copies.copies
     }
 
-    /// Passes on the version's tombstones, and the instants that differ from the entities' own timestamps, in no particular order.
-    package func readTail(deletion: (EntityKey, Instant) throws -> Void, instant: (EntityKey, Instant) throws -> Void) throws {
+    /// Passes on what the version states of its entities, in no particular order. It has no runs.
+    package func readTail(_ visitor: SnapshotTail.Visitor) throws {
         let overlay = try contents.overlay()
-        try snapshot.readTail { key, at in
-            if overlay.change(of: key) == nil { try deletion(key, at) }
-        } instant: { key, at in
-            if overlay.change(of: key) == nil { try instant(key, at) }
-        }
+        try snapshot.readTail(
+            as: schema,
+            .init(
+                held: { if overlay.change(of: $0) == nil { try visitor.held($0, $1) } },
+                deletion: { if overlay.change(of: $0) == nil { try visitor.deletion($0, $1) } },
+                instant: { if overlay.change(of: $1) == nil { try visitor.instant($0, $1, $2) } }))
         for key in overlay.keys {
             switch overlay.change(of: key) {
-            case .deleted(let at): try deletion(key, at)
-            case .present(let at?): try instant(key, at)
-            case .present(nil), nil: break
+            case .deleted(let at): try visitor.deletion(key, at)
+            case .present(let instants): try instants.forEach { try visitor.instant($0, key, $1) }
+            case .held(let instants, let entity):
+                try EntityDocument.read(entity, of: schema) { try visitor.held(key, $0) }
+                try instants.forEach { try visitor.instant($0, key, $1) }
+            case nil: break
             }
         }
     }
 
-    /// The tail text that a snapshot asset of this version has, with all tombstones and instants.
+    /// The tail text that a snapshot asset of this version has.
     package func tailText() throws -> ByteBuffer {
-        var deletions: [(EntityKey, Instant)] = [], instants: [(EntityKey, Instant)] = []
-        try readTail {
-            deletions.append(($0, $1))
-        } instant: {
-            instants.append(($0, $1))
-        }
+        let overlay = try contents.overlay()
+        let own = OwnInstants(schema: schema)
+        for key in overlay.keys { try overlay.give(key, to: own) }
+        var held: [(key: EntityKey, text: String)] = [], deletions: [(key: EntityKey, at: Instant)] = []
+        var lists: [InstantPart: [(key: EntityKey, at: Instant?)]] = [:]
+        try readTail(
+            .init(
+                held: { key, block in
+                    if let text = try EntityDocument.make(schema, { try block.give(to: $0) }) { held.append((key, text)) }
+                    try block.give(to: own)
+                },
+                deletion: { deletions.append(($0, $1)) },
+                instant: { part, key, at in
+                    // Of an entity in a change asset, the tail of a snapshot asset leaves out what its timestamp says.
+                    if case .column = part, at == own.instants[key] {
+                        lists[part, default: []].append((key, nil))
+                    } else {
+                        lists[part, default: []].append((key, at))
+                    }
+                }))
         var tail = SnapshotTailBuilder()
-        for (key, instant) in deletions.sorted(by: { $0.0 < $1.0 }) { tail.addDeletion(of: key, at: instant) }
-        let sorted = instants.sorted { $0.0 < $1.0 }
-        for (key, instant) in sorted where tail.instantByteCount <= SnapshotTailBuilder.plainByteLimit { tail.addInstant(instant, of: key) }
+        for one in held.sorted(by: { $0.key < $1.key }) {
+            var text = one.text
+            text.withUTF8 { tail.addHeld(UnsafeRawBufferPointer($0)) }
+        }
+        for one in deletions.sorted(by: { $0.key < $1.key }) { tail.addDeletion(of: one.key, at: one.at) }
+        let apart = Set(held.map(\.key)), sorted = lists.mapValues { $0.sorted { $0.key < $1.key } }
+        for (part, list) in sorted { for one in list where tail.instantByteCount <= SnapshotTailBuilder.plainByteLimit { tail.add(part, one.at, of: one.key) } }
         guard tail.instantByteCount > SnapshotTailBuilder.plainByteLimit else { return try tail.text() }
         tail.removeInstants()
-        var joiner = InstantRunJoiner(), rest = sorted[...]
-        let keys = EntityKeys(schema)
-        try read(Array(runs().indices)) { run in
-            keys.clear()
-            try run.give(to: keys)
-            for key in keys.keys {
-                while let next = rest.first, next.0 < key { rest.removeFirst() }
-                joiner.take(key, at: rest.first.flatMap { $0.0 == key ? $0.1 : nil }, into: &tail)
+        for (part, list) in sorted {
+            // Held entities are in no run, and come where their keys have their place.
+            var joiner = InstantRunJoiner(part), rest = list[...]
+            func takeHeld(before key: EntityKey?) {
+                while let next = rest.first, key.map({ next.key < $0 }) ?? true {
+                    rest.removeFirst()
+                    guard apart.contains(next.key) else { continue }
+                    joiner.finish(into: &tail)
+                    tail.add(part, next.at, of: next.key)
+                }
             }
+            let keys = EntityKeys(schema)
+            try read(Array(runs().indices)) { run in
+                keys.clear()
+                try run.give(to: keys)
+                for key in keys.keys {
+                    takeHeld(before: key)
+                    let isNext = rest.first?.key == key
+                    joiner.take(key, isNext ? .at(rest.removeFirst().at) : .none, into: &tail)
+                }
+            }
+            takeHeld(before: nil)
+            joiner.finish(into: &tail)
         }
-        joiner.finish(into: &tail)
         return try tail.text()
     }
 

@@ -66,89 +66,69 @@ package struct SnapshotAsset: Sendable {
         return buffer
     }
 
-    /// Reads and checks the tail.
-    @discardableResult
-    package func checkTail() throws -> SnapshotTail {
-        let tail = try readMember(index.tail, name: "tail")
-        return try step(.verify) { try tail.withBytes { try SnapshotTail.check($0, of: index) } }
-    }
-
-    /// Passes on the tombstones and the instants of the tail, in key order.
+    /// Reads the tail, checks it, and returns which entities it names, so that their keys can be checked too.
     ///
-    /// For a run of entities it reads the keys from the blocks. Memory: the tail's text, and a few blocks.
-    package func readTail(deletion: (EntityKey, Instant) throws -> Void, instant: (EntityKey, Instant) throws -> Void) throws {
+    /// Memory: the tail's text, and the keys that it names.
+    @discardableResult
+    package func checkTail() throws -> TailKeys {
         let tail = try readMember(index.tail, name: "tail")
-        var runs: [InstantRun] = []
-        try withoutActuallyEscaping(deletion) { deletion in
-            try withoutActuallyEscaping(instant) { instant in
-                func expand() throws {
-                    guard !runs.isEmpty else { return }
-                    let waiting = runs
-                    runs = []
-                    try readKeys(of: waiting, instant)
-                }
-                _ = try step(.verify) {
-                    try tail.withBytes {
-                        try SnapshotTail.read(
-                            $0, of: index,
-                            .init(
-                                deletion: deletion,
-                                instant: {
-                                    // An instant between two runs has its place between their entities, so the earlier runs come first.
-                                    try expand()
-                                    try instant($0, $1)
-                                },
-                                run: {
-                                    runs.append($0)
-                                    if runs.count >= Self.runsAtATime { try expand() }
-                                }))
-                    }
-                }
-                try expand()
+        var keys = TailKeys(place: place)
+        _ = try step(.verify) {
+            try tail.withBytes {
+                try SnapshotTail.read(
+                    $0, .init(index, at: syncTimestamp),
+                    .init(
+                        held: { key, _ in keys.held.insert(key) }, deletion: { key, _ in keys.gone.insert(key) },
+                        instant: { part, key, at in if !keys.held.contains(key) { keys.runs.add(InstantRun(first: key, last: key, at: at), of: part) } },
+                        run: { keys.runs.add($1, of: $0) }))
             }
         }
+        return keys
+    }
+
+    /// Passes on the contents of the tail. Instants come in no particular order.
+    ///
+    /// For a run of entities it reads the keys from the blocks. Memory: the tail's text, and a few blocks.
+    ///
+    /// - Parameter wanted: the schema by which held entities are decoded; nil for the asset's own.
+    package func readTail(as wanted: DatasetSchema? = nil, _ visitor: SnapshotTail.Visitor) throws {
+        let tail = try readMember(index.tail, name: "tail")
+        var runs = TailRuns()
+        var single = visitor
+        single.run = { part, run in
+            runs.add(run, of: part)
+            guard runs.count >= Self.runsAtATime else { return }
+            try readKeys(of: runs, visitor)
+            runs = TailRuns()
+        }
+        _ = try step(.verify) { try tail.withBytes { try SnapshotTail.read($0, .init(index, as: wanted, at: syncTimestamp), single) } }
+        try readKeys(of: runs, visitor)
     }
 
     /// How many runs are resolved in one pass over the blocks.
     private static let runsAtATime = 10_000
 
-    /// Passes on each entity of these runs with its run's instant. The runs ascend.
-    private func readKeys(of runs: [InstantRun], _ take: (EntityKey, Instant) throws -> Void) throws {
-        guard let first = runs.first, let last = runs.last else { return }
+    /// Passes on each entity of these runs with its run's instant.
+    private func readKeys(of runs: TailRuns, _ visitor: SnapshotTail.Visitor) throws {
+        guard let bounds = runs.bounds else { return }
         let numbers = index.blocks.indices.filter { number in
-            let range = range(ofBlock: number)
-            return !(last.last < index.blocks[number].firstKey) && (range.next.map { first.first < $0 } ?? true)
+            !(bounds.last < index.blocks[number].firstKey) && (range(ofBlock: number).next.map { bounds.first < $0 } ?? true)
         }
-        var waiting = runs[...]
-        var isInside = false
+        var waiting = runs
         let schema = try schema()
         try BlockPipeline(asset: self, blocks: numbers, workerCount: WorkerThreads.count).run(.entities(schema)) { _, block in
             let keys = EntityKeys(schema)
             try block.give(to: keys)
             for key in keys.keys {
-                guard let run = waiting.first else { return }
-                if !isInside {
-                    guard key == run.first else {
-                        guard key < run.first else { throw strayRun() }
-                        continue
-                    }
-                    isInside = true
-                }
-                try take(key, run.at)
-                if key == run.last {
-                    isInside = false
-                    waiting.removeFirst()
-                } else if run.last < key {
-                    throw strayRun()
-                }
+                guard try waiting.take(key, visitor.instant) else { throw Self.strayEntity(place) }
             }
         }
-        guard waiting.isEmpty else { throw strayRun() }
+        guard waiting.isEmpty else { throw Self.strayEntity(place) }
     }
 
-    private func strayRun() -> SyncError {
-        SyncError(
-            .dataRefused, step: .verify, at: "tail of \(place)", "the instant of a run of entities names an entity that is not there", hint: Self.hint)
+    /// The error about a tail that names an entity that the asset does not have.
+    package static func strayEntity(_ place: String) -> SyncError {
+        SyncError(.dataRefused, step: .verify, at: "tail of \(place)", "it has an instant of an entity that is not there", hint: hint)
     }
 
     /// The schema that the asset's index states.

@@ -56,8 +56,11 @@ for number, path in enumerate(find('**/*.json.gz')):
 for name, keys in [('things', ('"a"', '"b\\u000a"')), ('numbers', ('-1', '9223372036854775807'))]:
     entities = ',\n'.join(THING % key for key in keys)
     head = '{"syncTimestamp":"2026-01-02T03:04:05.006Z","%s":[' % name
-    lists = ',"deletions":[{"id":%s,"deletedAt":"2026-01-02T03:04:05.006Z"}],"instants":[{"id":%s,"at":"2026-01-02T03:04:05.000007Z"}]' % (
-        '"c"' if name == 'things' else '5', keys[0])
+    at = '"at":"2026-01-02T03:04:05.000007Z"'
+    lists = ',"held":[%s],"deletions":[{"id":%s,"deletedAt":"2026-01-02T03:04:05.006Z"}]' % (
+        THING % ('"bb"' if name == 'things' else '4'), '"c"' if name == 'things' else '5')
+    lists += ',"instants":[{"id":%s,%s}],"born":[{"id":%s,%s}],"columns":{"flag":[{"id":%s}],"n":[{"id":%s,%s}]}' % (
+        keys[0], at, keys[0], at, keys[0], keys[0], at)
     for target in ('asset', 'changes', 'container'):
         seed(target, name, head + '\n' + entities + '\n]' + lists + '}\n')
         seed(target, name + '-empty', head + '\n]}\n')

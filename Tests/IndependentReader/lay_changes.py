@@ -8,41 +8,43 @@ Prints the version's container as JSON with sorted keys. Knows datasets whose ke
 import gzip, json, sys
 
 
+LISTS = ("held", "deletions", "instants", "born")
+
+
+def order(keys):
+    return sorted(set(keys), key=str.encode)
+
+
 def load(path):
     with gzip.open(path) as file:
         container = json.load(file)
-    (dataset,) = set(container) - {"syncTimestamp", "deletions", "instants"}
-    keys = [entity["id"] for entity in container[dataset]]
-    for name in ("deletions", "instants"):
-        keys_there = [one["id"] for one in container.get(name, [])]
-        assert keys_there == sorted(set(keys_there), key=str.encode), "%s: %s are not in order" % (path, name)
-    assert keys == sorted(set(keys), key=str.encode), path + ": entities are not in order"
-    return dataset, container
+    (dataset,) = set(container) - {"syncTimestamp", "columns", *LISTS}
+    lists = {name: container.get(name, []) for name in LISTS}
+    lists.update({("columns", name): entries for name, entries in container.get("columns", {}).items()})
+    for name, entries in [(dataset, container[dataset])] + list(lists.items()):
+        keys = [entry["id"] for entry in entries]
+        assert keys == order(keys), "%s: %s are not in order" % (path, name)
+    return dataset, container["syncTimestamp"], container[dataset], lists
 
 
 def main():
-    dataset, version = load(sys.argv[1])
-    entities = {entity["id"]: entity for entity in version[dataset]}
-    deletions = {one["id"]: one for one in version.get("deletions", [])}
-    instants = {one["id"]: one for one in version.get("instants", [])}
+    dataset, timestamp, rows, lists = load(sys.argv[1])
+    entities = {entity["id"]: entity for entity in rows}
+    tables = {name: {entry["id"]: entry for entry in entries} for name, entries in lists.items()}
     for path in sys.argv[2:]:
-        name, changes = load(path)
+        name, timestamp, rows, lists = load(path)
         assert name == dataset, path + ": another dataset"
-        for entity in changes[dataset]:
-            entities[entity["id"]] = entity
-            deletions.pop(entity["id"], None)
-            instants.pop(entity["id"], None)
-        for one in changes.get("instants", []):
-            instants[one["id"]] = one
-        for one in changes.get("deletions", []):
-            entities.pop(one["id"], None)
-            instants.pop(one["id"], None)
-            deletions[one["id"]] = one
-        version = {"syncTimestamp": changes["syncTimestamp"]}
-    result = {"syncTimestamp": version["syncTimestamp"], dataset: [entities[key] for key in sorted(entities, key=str.encode)]}
-    for name, values in (("deletions", deletions), ("instants", instants)):
-        if values:
-            result[name] = [values[key] for key in sorted(values, key=str.encode)]
+        for entry in rows + lists["held"] + lists["deletions"]:
+            for table in [entities, *tables.values()]:
+                table.pop(entry["id"], None)
+        entities.update({entity["id"]: entity for entity in rows})
+        for name, entries in lists.items():
+            tables.setdefault(name, {}).update({entry["id"]: entry for entry in entries})
+    result = {"syncTimestamp": timestamp, dataset: [entities[key] for key in order(entities)]}
+    for name, table in tables.items():
+        if table:
+            target, name = (result, name) if isinstance(name, str) else (result.setdefault("columns", {}), name[1])
+            target[name] = [table[key] for key in order(table)]
     print(json.dumps(result, sort_keys=True))
 
 

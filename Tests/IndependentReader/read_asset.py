@@ -144,6 +144,11 @@ def instant(text):
         raise Bad("no such date")
 
 
+def moment(text):
+    """An instant's text in a form that has the order of the instants."""
+    return text[:-1].ljust(26, "0")
+
+
 def is_key(value, index):
     def is_integer(value):
         return type(value) is int and -(1 << 63) <= value < 1 << 63
@@ -204,7 +209,7 @@ def read_index(data):
     index = json.loads(data.decode("utf-8"), object_pairs_hook=unique, parse_constant=no_constant)
     need(isinstance(index, dict) and index.get("formatVersion") == 1, "not an index of format version 1")
     need(index_text(index).encode() == data, "the index is not in canonical form")
-    need(NAME.match(index["dataset"]) and index["dataset"] not in ("syncTimestamp", "deletions", "instants"), "the dataset's name is not allowed")
+    need(NAME.match(index["dataset"]) and index["dataset"] not in ("syncTimestamp", "held", "deletions", "instants", "born", "columns"), "the dataset's name is not allowed")
     columns = {c["name"]: c for c in index["columns"]}
     need(1 <= len(columns) == len(index["columns"]) <= 1000, "the columns' number or names are not allowed")
     need(all(1 <= len(n.encode()) <= 128 and not re.search(r"[\x00-\x1f\x7f]", n) for n in columns), "a column's name is not allowed")
@@ -363,35 +368,93 @@ def read_block(raw, index, number, keys):
 
 
 def entry_text(entry, field):
+    at = ',"%s":%s' % (field, quote(entry[field])) if field in entry else ""
     if "from" in entry:
-        return '{"from":%s,"to":%s,"%s":%s}' % (key_text(entry["from"]), key_text(entry["to"]), field, quote(entry[field]))
-    return '{"id":%s,"%s":%s}' % (key_text(entry["id"]), field, quote(entry[field]))
+        return '{"from":%s,"to":%s%s}' % (key_text(entry["from"]), key_text(entry["to"]), at)
+    return '{"id":%s%s}' % (key_text(entry["id"]), at)
 
 
-def read_tail(raw, index, entities):
-    text = raw.decode("utf-8")
-    match = re.fullmatch(r'\n\](?:,"deletions":\[(.+?)\])?(?:,"instants":\[(.+?)\])?\}\n', text, re.S)
-    need(match, "the tail is not of the format's form")
-    counts = []
-    places = {key_text(key): place for place, key in enumerate(entities)}
-    for content, field in ((match[1], "deletedAt"), (match[2], "at")):
-        entries = json.loads("[%s]" % (content or ""), object_pairs_hook=unique)
-        canonical = ",".join(entry_text(e, field) for e in entries)
-        need(canonical == (content or ""), "the tail is not in canonical form")
-        keys = [key for e in entries for key in ([e["from"], e["to"]] if "from" in e else [e["id"]])]
-        need(all(is_key(key, index) for key in keys), "an id in the tail is not a key")
+class Tail:
+    """Reads the tail from left to right."""
+
+    def __init__(self, text, index, entities, latest):
+        self.text, self.position, self.index, self.latest = text, 0, index, latest
+        self.places = {key_text(key): place for place, key in enumerate(entities)}
+        self.held, self.deleted, self.instants = set(), set(), 0
+
+    def accept(self, text):
+        found = self.text.startswith(text, self.position)
+        self.position += len(text) if found else 0
+        return found
+
+    def expect(self, text):
+        need(self.accept(text), "the tail is not of the format's form")
+
+    def value(self):
+        value, end = json.JSONDecoder(object_pairs_hook=unique, parse_constant=no_constant).raw_decode(self.text, self.position)
+        text, self.position = self.text[self.position:end], end
+        return value, text
+
+    def entries(self, field):
+        """The entries of a list, whose bracket was read, and the keys that they name."""
+        found = []
+        while not found or self.accept(","):
+            entry, text = self.value()
+            need(text == entry_text(entry, field), "the tail is not in canonical form")
+            found.append(entry)
+        self.expect("]")
+        keys = [key for e in found for key in ([e["from"], e["to"]] if "from" in e else [e["id"]])]
+        need(all(is_key(key, self.index) for key in keys), "an id in the tail is not a key")
         need(ascending(keys), "ids in the tail do not ascend")
-        count = 0
-        for e in entries:
-            instant(e[field])
+        for e in found:
+            if field in e:
+                instant(e[field])
+                need(moment(e[field]) <= moment(self.latest), "an instant is later than the version")
+        return found
+
+    def list_instants(self, optional=False):
+        for e in self.entries("at"):
+            need(optional or "at" in e, "an instant is missing")
             if "from" in e:
-                need(field == "at", "a run of entities in a list of deletions")
-                need(key_text(e["from"]) in places and key_text(e["to"]) in places, "a run names an entity that is not there")
-                count += places[key_text(e["to"])] - places[key_text(e["from"])] + 1
+                need(key_text(e["from"]) in self.places and key_text(e["to"]) in self.places, "a run names an entity that is not there")
+                self.instants += self.places[key_text(e["to"])] - self.places[key_text(e["from"])] + 1
             else:
-                count += 1
-        counts.append(count)
-    return counts
+                need(key_text(e["id"]) in self.places or key_text(e["id"]) in self.held, "an instant of an entity that is not there")
+                self.instants += 1
+
+    def read(self):
+        self.expect("\n]")
+        if self.accept(',"held":['):
+            keys = []
+            while not keys or self.accept(","):
+                key, self.position = entity(self.text, self.position, self.index)
+                need(is_key(key, self.index) and key_text(key) not in self.places, "a held entity's key is not allowed")
+                keys.append(key)
+            self.expect("]")
+            need(ascending(keys), "ids in the tail do not ascend")
+            self.held = set(map(key_text, keys))
+        if self.accept(',"deletions":['):
+            for e in self.entries("deletedAt"):
+                need("id" in e and "deletedAt" in e, "a run of entities in a list of deletions")
+                need(key_text(e["id"]) not in self.held and key_text(e["id"]) not in self.places, "an entity is there and deleted")
+                self.deleted.add(key_text(e["id"]))
+        if self.accept(',"instants":['):
+            self.list_instants()
+        if self.accept(',"born":['):
+            self.list_instants()
+        if self.accept(',"columns":{'):
+            names = []
+            while not names or self.accept(","):
+                name, text = self.value()
+                need(isinstance(name, str) and text == quote(name), "the tail is not in canonical form")
+                need(name in [c["name"] for c in self.index["columns"]] and name not in [c["name"] for c in key_columns(self.index)], "a column has no instants")
+                names.append(name.encode())
+                self.expect(":[")
+                self.list_instants(optional=True)
+            need(all(a < b for a, b in zip(names, names[1:])), "names of columns do not ascend")
+            self.expect("}")
+        self.expect("}\n")
+        need(self.position == len(self.text), "something follows the tail")
 
 
 def read(asset, index_data):
@@ -408,9 +471,10 @@ def read(asset, index_data):
         parts.append(raw)
     need(ascending(keys), "keys do not ascend")
     tail = inflate(asset, index["tail"], 0)
-    deletions, instants = read_tail(tail, index, keys)
-    facts = "%s: %d entities in %d blocks, %d deletions, %d instants, %d bytes" % (
-        index["dataset"], len(keys), len(index["blocks"]), deletions, instants, len(asset))
+    found = Tail(tail.decode("utf-8"), index, keys, match[1])
+    found.read()
+    facts = "%s: %d entities in %d blocks, %d held, %d deletions, %d instants, %d bytes" % (
+        index["dataset"], len(keys), len(index["blocks"]), len(found.held), len(found.deleted), found.instants, len(asset))
     return b"".join(parts + [tail]), facts
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a small snapshot asset of format version 1 with tombstones and instants; written from docs/format.md alone.
+"""Writes a small snapshot asset of format version 1 with everything that a tail has; written from docs/format.md alone.
 
 usage: write_asset.py ASSET INDEX
 
@@ -62,11 +62,16 @@ def main(asset_path, index_path):
         raw = ("\n" if number == 0 else ",\n") + ",\n".join(text for _, text in block)
         entry = add(raw.encode(), 1 if number == 0 else 2)
         entries.append(dict(entry, firstKey=block[0][0], count=len(block)))
+    held = '{"n":100,"changed":"2026-11-21T08:20:00Z"}'
     tail = add(
-        b'\n],"deletions":[{"id":-5,"deletedAt":"2026-11-20T00:00:00.000Z"},{"id":12,"deletedAt":"2026-11-20T23:59:59.999999Z"}]'
-        b',"instants":[{"id":4,"at":"2026-11-21T08:31:59.000Z"}]}\n')
+        ('\n],"held":[%s]' % held).encode() +
+        b',"deletions":[{"id":-5,"deletedAt":"2026-11-20T00:00:00.000Z"},{"id":12,"deletedAt":"2026-11-20T23:59:59.999999Z"}]'
+        b',"instants":[{"id":4,"at":"2026-11-21T08:31:59.000Z"},{"id":100,"at":"2026-11-21T08:19:00.000Z"}]'
+        b',"born":[{"from":-300,"to":0,"at":"2026-11-01T00:00:00.000Z"}]'
+        b',"columns":{"changed":[{"id":100}],"extra":[{"from":1,"to":10,"at":"2026-11-21T08:31:59.500Z"},{"id":13}]}}\n')
     index = {
-        "dataset": "samples", "key": "n", "timestamp": "changed", "columns": COLUMNS, "recordCount": sum(e["count"] for e in entries),
+        "formatVersion": 1, "dataset": "samples", "key": "n", "timestamp": "changed", "columns": COLUMNS,
+        "recordCount": sum(e["count"] for e in entries),
         "blockEntities": BLOCK_ENTITIES, "size": len(asset), "rawSize": raw_size, "header": header, "blocks": entries, "tail": tail}
     with open(asset_path, "xb") as file:
         file.write(asset)

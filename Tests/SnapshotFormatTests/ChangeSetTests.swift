@@ -11,7 +11,7 @@ import Testing
         for row in rows { try give(row, to: encoder) }
         var tail = SnapshotTailBuilder()
         for key in deletions { tail.addDeletion(of: key, at: Asset.timestamp) }
-        for key in instants { tail.addInstant(Asset.timestamp, of: key) }
+        for key in instants { tail.add(.row, Asset.timestamp, of: key) }
         let text = try encoder.end(tail)
         let member = try text.withBytes { try MemberCompressor().compress($0) }
         let bytes = Data(member.bytes)

@@ -155,7 +155,7 @@ import Testing
         func tail(_ text: String, _ kind: ColumnShape = .text, runs: Bool = true) throws -> SnapshotTail {
             let schema = try DatasetSchema(name: "d", table: "d", key: "k", timestamp: nil, columns: [DatasetColumn("k", kind)])
             return try Array(text.utf8).withUnsafeBytes {
-                try SnapshotTail.read($0, keyShape: schema.keyShape, hasRuns: runs, .init(deletion: { _, _ in }, instant: { _, _ in }, run: { _ in }))
+                try SnapshotTail.read($0, .init(schema, columns: runs ? schema.columns : nil, at: Asset.timestamp))
             }
         }
         let instant = "2026-11-21T07:32:00.250Z"
@@ -168,11 +168,11 @@ import Testing
         for bad in [
             full.replacing("\"b\"", with: "\"a\""), full.replacing("\"b\"", with: "1"), full.replacing("[{\"id\":\"c\",\"at\":\"\(instant)\"}]", with: "[]"),
             full.replacing("deletions", with: "instants"), full + " ", full.replacing("deletedAt", with: "at"), full.replacing("07:32", with: "24:32"),
-            full.replacing("\"a\"", with: "\"\\ud800\""), "]}\n", "\n]}", "\n] }\n", "\n],}\n",
+            full.replacing("\"a\"", with: "\"\\ud800\""), "]}\n", "\n]}", "\n] }\n", "\n],}\n", full.replacing("2026", with: "2027"),
         ] { #expect(throws: FormatError.self) { try tail(bad) } }
         #expect(throws: FormatError.self) { try tail(full, .integer) }
 
-        // Runs of entities, in version 2 alone.
+        // Runs of entities, which only a snapshot asset has.
         let run =
             "\n],\"instants\":[{\"id\":\"a\",\"at\":\"\(instant)\"},{\"from\":\"b\",\"to\":\"d\",\"at\":\"\(instant)\"},{\"id\":\"e\",\"at\":\"\(instant)\"}]}\n"
         #expect(try tail(run).instantCount == 2 && tail(run).runCount == 1)

@@ -115,6 +115,6 @@ import Testing
 
 extension SnapshotTail {
     static func check(_ bytes: [UInt8], of index: SnapshotIndex) throws -> SnapshotTail {
-        try bytes.withUnsafeBytes { try check($0, of: index) }
+        try bytes.withUnsafeBytes { try read($0, .init(index, at: Asset.timestamp)) }
     }
 }

@@ -312,7 +312,7 @@ private struct DatasetNames {
         if name.first?.isLetter != true { name = "t" + (name.exact.hasPrefix("_") ? "" : "_") + name }
         // The record's name is five characters longer.
         name = String(name.prefix(55))
-        if ["syncTimestamp", "deletions", "instants"].contains(name) { name += "_" }
+        if DatasetSchema.reservedNames.contains(name.exact) { name += "_" }
         var unique = name
         var number = 2
         while taken.contains(unique.folded) {

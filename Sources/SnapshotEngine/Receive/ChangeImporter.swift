@@ -25,10 +25,10 @@ struct ChangeImporter {
         let latest = changes.syncTimestamp, late = LateTimestamps(schema: schema, after: latest)
         if let late { try changes.entities.give(to: late) }
         for key in changes.entityKeys {
-            let instant = changes.instants[key].map { min($0, latest) } ?? (late?.keys.contains(key) == true ? latest : nil)
+            let instant = changes.instants[key]?.row ?? (late?.keys.contains(key) == true ? latest : nil)
             try transaction.tombstonesAndInstants.setPresent(key, at: instant, in: schema)
         }
-        for deletion in changes.deletions { try transaction.tombstonesAndInstants.setDeleted(deletion.key, at: min(deletion.instant, latest), in: schema) }
+        for deletion in changes.deletions { try transaction.tombstonesAndInstants.setDeleted(deletion.key, at: deletion.instant, in: schema) }
         let (kept, overlaid, contested) = try decide(changes)
 
         var growth = 0

@@ -155,10 +155,6 @@ struct DatasetImporter: Sendable {
 
     private func loadTombstonesAndInstants(in transaction: LocalTransaction) throws {
         try transaction.tombstonesAndInstants.clear(of: schema)
-        try asset.readTail { key, instant in
-            try transaction.tombstonesAndInstants.addTombstone(of: key, at: min(instant, asset.syncTimestamp), in: schema)
-        } instant: { key, instant in
-            try transaction.tombstonesAndInstants.addInstant(min(instant, asset.syncTimestamp), of: key, in: schema)
-        }
+        try asset.readTail(as: schema, .storing(in: transaction, of: schema))
     }
 }

@@ -74,7 +74,7 @@ package final class SnapshotReader {
         try Self.fetch(index.tail, compressed, read)
         try members.inflate(compressed.bytes, entry: index.tail, name: "tail", into: text)
         guard ContentHash(of: text.bytes) == index.tail.rawSHA256 else { throw Self.rawFault("tail") }
-        return try SnapshotTail.check(text.bytes, of: index)
+        return try SnapshotTail.read(text.bytes, .init(index, at: header.syncTimestamp))
     }
 
     private static func fetch(

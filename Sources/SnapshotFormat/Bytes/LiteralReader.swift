@@ -68,6 +68,19 @@ struct LiteralReader {
         return Int(value)
     }
 
+    /// Reads a JSON value and returns its bytes.
+    mutating func value() throws -> UnsafeRawBufferPointer {
+        guard position < bytes.count else { throw cut() }
+        do throws(JSONFault) {
+            let start = position
+            // An entity may hold values of the greatest depth.
+            position = try scanner.skipValue(start, depthLimit: JSONScanner.depthLimit + 1)
+            return UnsafeRawBufferPointer(rebasing: bytes[start..<position])
+        } catch {
+            throw damage(error.reason)
+        }
+    }
+
     /// Reads a JSON string and returns the range between its quotes, with escapes.
     private mutating func quoted() throws -> (start: Int, end: Int) {
         guard position < bytes.count else { throw cut() }

@@ -11,8 +11,10 @@ package import StrictText
 package struct ChangeOverlay {
     /// The result of the changes for one entity.
     package enum Change {
-        /// It exists, with this instant if that differs from its own timestamp.
-        case present(instant: Instant?)
+        /// It exists.
+        case present(RowInstants)
+        /// It exists, as this JSON, and is in no table.
+        case held(RowInstants, entity: String)
         case deleted(Instant)
     }
 
@@ -38,7 +40,11 @@ package struct ChangeOverlay {
     package mutating func add(_ set: ChangeSet) {
         let bounds = set.entities.entityBounds()
         for (number, key) in set.entityKeys.enumerated() {
-            places[key] = Place(change: .present(instant: set.instants[key]), set: sets.count, slots: bounds[number]..<bounds[number + 1])
+            places[key] = Place(
+                change: .present(set.instants[key] ?? RowInstants()), set: sets.count, slots: bounds[number]..<bounds[number + 1])
+        }
+        for (key, entity) in set.held {
+            places[key] = Place(change: .held(set.instants[key] ?? RowInstants(), entity: entity), set: sets.count, slots: 0..<0)
         }
         for (key, instant) in set.deletions { places[key] = Place(change: .deleted(instant), set: sets.count, slots: 0..<0) }
         sets.append(set)

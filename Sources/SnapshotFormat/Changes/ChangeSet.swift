@@ -20,8 +20,10 @@ package final class ChangeSet: @unchecked Sendable {
     package let entityKeys: [EntityKey]
     /// The entities that were deleted, with their instants, in key order.
     package let deletions: [(key: EntityKey, instant: Instant)]
-    /// The instants of entities whose own timestamps differ from them.
-    package let instants: [EntityKey: Instant]
+    /// The entities that are in no table from the commit on, as JSON, in key order.
+    package let held: [(key: EntityKey, entity: String)]
+    /// What the commit states of the instants of its entities.
+    package let instants: [EntityKey: RowInstants]
 
     /// Decompresses and parses a change asset.
     ///
@@ -45,22 +47,34 @@ package final class ChangeSet: @unchecked Sendable {
         entityKeys = keys.keys
         entities = block
 
-        var deletions: [(EntityKey, Instant)] = []
-        var instants: [EntityKey: Instant] = [:]
+        var deletions: [(EntityKey, Instant)] = [], held: [(EntityKey, String)] = []
+        var instants: [EntityKey: RowInstants] = [:], undated: [(EntityKey, InstantPart)] = []
+        let own = OwnInstants(schema: schema, notAfter: syncTimestamp)
         let tail = UnsafeRawBufferPointer(rebasing: block.raw.bytes[tailStart...])
-        // A change asset has no runs: it lists the instant of each entity separately.
-        _ = try SnapshotTail.read(
-            tail, keyShape: schema.keyShape, hasRuns: false, .init(deletion: { deletions.append(($0, $1)) }, instant: { instants[$0] = $1 }, run: { _ in }))
-        self.deletions = deletions
-        self.instants = instants
-        let changed = Set(entityKeys)
-        guard instants.keys.allSatisfy(changed.contains), deletions.allSatisfy({ !changed.contains($0.0) }) else {
-            throw FormatError(.damaged, at: name, "an entity is both changed and deleted, or has an instant and is not there")
+        try SnapshotTail.read(
+            tail, .init(schema, columns: nil, at: syncTimestamp),
+            .init(
+                held: { key, entity in
+                    held.append((key, try EntityDocument.make(schema) { try entity.give(to: $0) } ?? ""))
+                    try entity.give(to: own)
+                },
+                deletion: { deletions.append(($0, $1)) },
+                instant: { part, key, at in if let at { instants[key, default: RowInstants()].set(part, at) } else { undated.append((key, part)) } }))
+        if !undated.isEmpty {
+            try block.give(to: own)
+            for (key, part) in undated { instants[key, default: RowInstants()].set(part, own.instants[key] ?? .distantPast) }
+        }
+        (self.deletions, self.held, self.instants) = (deletions, held, instants)
+        let changed = Set(entityKeys), apart = Set(held.map(\.0))
+        guard changed.isDisjoint(with: apart), instants.keys.allSatisfy({ changed.contains($0) || apart.contains($0) }),
+            deletions.allSatisfy({ !changed.contains($0.0) && !apart.contains($0.0) })
+        else {
+            throw FormatError(.damaged, at: name, "two of its lists have one entity, or an entity has an instant and is not there")
         }
     }
 
-    /// Every key that the commit changed: the entities' keys, then the deleted ones.
-    package var keys: [EntityKey] { entityKeys + deletions.map(\.key) }
+    /// Every key that the commit changed: the entities' keys, then those of entities in no table, then the deleted ones.
+    package var keys: [EntityKey] { entityKeys + held.map(\.key) + deletions.map(\.key) }
 }
 
 /// Parses the JSON of a change asset as strictly as a block.

@@ -18,26 +18,20 @@ package enum EntityDocument {
     /// - Throws: ``FormatError`` with `.badEntity` if the text is not exactly one entity of the schema; what a sink throws.
     @discardableResult
     package static func give(_ text: String, of schema: DatasetSchema, to sinks: any EntitySink...) throws -> Set<String> {
-        let plan = SchemaPlan(schema)
-        let parser = EntityParser(plan, isForeign: false)
-        let block = EntityBlock()
+        try read(text, of: schema) { block in
+            for sink in sinks { try block.give(to: sink) }
+            return block.unknownFieldNames
+        }
+    }
+
+    /// Parses a text as an entity and passes it on as a block.
+    ///
+    /// - Throws: ``FormatError`` as ``give(_:of:to:)`` does; what `body` throws.
+    package static func read<T>(_ text: String, of schema: DatasetSchema, _ body: (EntityBlock) throws -> T) throws -> T {
+        let reader = EntityReader(schema)
         var text = text
-        text.withUTF8 { block.raw.append(UnsafeRawBufferPointer($0)) }
-        block.begin(columnCount: plan.count)
-        block.raw.seal()
-        let scanner = JSONScanner(block.raw.bytes)
-        do throws(EntityFault) {
-            let end = try parser.parse(scanner, at: 0, into: block)
-            guard end == block.raw.count else { throw EntityFault("text stands behind the entity") }
-        } catch {
-            let column = error.column.map { ", column \(plan.name($0))" } ?? ""
-            throw FormatError(.badEntity, at: "\(schema.name), an entity\(column)", error.reason)
-        }
-        guard block.takeKey(plan, parser, ordered: false) == nil else {
-            throw FormatError(.badEntity, at: "\(schema.name), an entity", "the key is longer than \(FormatLimits.keyBytes) bytes")
-        }
-        for sink in sinks { try withExtendedLifetime(block) { try block.give(to: sink) } }
-        return block.unknownFieldNames
+        _ = try text.withUTF8 { try reader.read(UnsafeRawBufferPointer($0), at: "\(schema.name), an entity") }
+        return try withExtendedLifetime(reader) { try body(reader.block) }
     }
 
     private final class TextSink: EntitySink {
@@ -52,5 +46,40 @@ package enum EntityDocument {
             try encoder.encode(values, into: buffer)
             text = String(decoding: buffer.bytes, as: UTF8.self)
         }
+    }
+}
+
+/// Parses entities that stand alone, one at a time.
+final class EntityReader {
+    /// The entity that was read last.
+    let block = EntityBlock()
+    private let plan: SchemaPlan
+    private let parser: EntityParser
+
+    init(_ schema: DatasetSchema) {
+        plan = SchemaPlan(schema)
+        parser = EntityParser(plan, isForeign: false)
+    }
+
+    /// Parses one entity and returns its key.
+    ///
+    /// - Throws: ``FormatError`` with `.badEntity` if the bytes are not exactly one entity of the schema.
+    func read(_ bytes: UnsafeRawBufferPointer, at place: String) throws -> EntityKey {
+        block.clear()
+        block.raw.append(bytes)
+        block.begin(columnCount: plan.count)
+        block.raw.seal()
+        guard UTF8Check.firstFault(in: bytes) == nil else { throw FormatError(.badEntity, at: place, "it is not UTF-8") }
+        let scanner = JSONScanner(block.raw.bytes)
+        do throws(EntityFault) {
+            let end = try parser.parse(scanner, at: 0, into: block)
+            guard end == block.raw.count else { throw EntityFault("text stands behind the entity") }
+        } catch {
+            throw FormatError(.badEntity, at: place + (error.column.map { ", column \(plan.name($0))" } ?? ""), error.reason)
+        }
+        guard block.takeKey(plan, parser, ordered: false) == nil, let key = block.firstKey else {
+            throw FormatError(.badEntity, at: place, "the key is longer than \(FormatLimits.keyBytes) bytes")
+        }
+        return key
     }
 }

@@ -29,3 +29,26 @@ package final class LateTimestamps: EntitySink {
         if let key = plan.keyShape.key(of: values) { keys.insert(key) }
     }
 }
+
+/// A sink that keeps the entities' own timestamps.
+///
+/// Memory: the keys.
+package final class OwnInstants: EntitySink {
+    /// The instants, by key. Entities without a timestamp have none.
+    package private(set) var instants: [EntityKey: Instant] = [:]
+    private let keyShape: KeyShape
+    private let rowInstant: RowInstant?
+    private let latest: Instant?
+
+    /// - Parameter latest: the time of the entities' version, if no timestamp counts as later.
+    package init(schema: DatasetSchema, notAfter latest: Instant? = nil) {
+        keyShape = schema.keyShape
+        rowInstant = RowInstant(schema)
+        self.latest = latest
+    }
+
+    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        guard let own = rowInstant?.instant(in: values), let key = keyShape.key(of: values) else { return }
+        instants[key] = latest.map { min(own, $0) } ?? own
+    }
+}

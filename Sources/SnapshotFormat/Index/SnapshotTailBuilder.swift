@@ -1,82 +1,108 @@
 package import SnapshotModel
 package import StrictText
 
-/// Collects the tombstones and instants of a snapshot and makes its tail.
+/// Collects what a snapshot says of its entities, and makes its tail.
 ///
 ///     var tail = SnapshotTailBuilder()
-///     try tail.addDeletion(of: key, at: instant)       // in key order
+///     tail.addDeletion(of: key, at: instant)       // in key order, as every list
 ///     let index = try assembly.end(tail)
 ///
 /// Memory: the tail's text, at most ``FormatLimits/tailRawBytes``. Source: docs/format.md, "The tail".
 package struct SnapshotTailBuilder {
-    /// The size of the list of instants, in bytes, above which a writer makes runs of entities.
+    /// The size of the lists of instants, in bytes, above which a writer makes runs of entities.
     package static let plainByteLimit = 4 << 20
 
+    private var held: [UInt8] = []
     private var deletions: [UInt8] = []
-    private var instants: [UInt8] = []
-    /// The length of the list of instants, in bytes.
-    package var instantByteCount: Int { instants.count }
+    private var instants: [InstantPart: [UInt8]] = [:]
+    /// The length of the lists of instants, in bytes.
+    package private(set) var instantByteCount = 0
 
     /// Makes an empty tail.
     package init() {}
 
-    /// Adds a tombstone. Keys must come in ascending order.
+    /// Adds an entity that is in no table: its canonical JSON.
+    package mutating func addHeld(_ entity: UnsafeRawBufferPointer) {
+        if !held.isEmpty { held.append(UInt8(ascii: ",")) }
+        held += entity
+    }
+
+    /// Adds a tombstone.
     package mutating func addDeletion(of key: EntityKey, at instant: Instant) {
-        Self.add(key, ",\"deletedAt\":\"", instant, to: &deletions)
+        Self.begin("id", key, &deletions)
+        Self.end(",\"deletedAt\":\"", instant, &deletions)
     }
 
-    /// Adds the instant of an entity whose own timestamp differs from it. Keys must come in ascending order.
-    package mutating func addInstant(_ instant: Instant, of key: EntityKey) {
-        Self.add(key, ",\"at\":\"", instant, to: &instants)
+    /// Adds an entity's instant; nil for its own timestamp, which only a column can have.
+    package mutating func add(_ part: InstantPart, _ instant: Instant?, of key: EntityKey) {
+        change(part) {
+            Self.begin("id", key, &$0)
+            Self.end(",\"at\":\"", instant, &$0)
+        }
     }
 
-    /// Adds the instant of a run of entities. Keys must come in ascending order.
-    package mutating func addInstant(of run: InstantRun) {
-        instants += (instants.isEmpty ? "{\"from\":" : ",{\"from\":").utf8
-        Self.add(run.first, to: &instants)
-        instants += ",\"to\":".utf8
-        Self.add(run.last, to: &instants)
-        Self.end(",\"at\":\"", run.at, &instants)
+    /// Adds the instant of a run of entities.
+    package mutating func add(_ part: InstantPart, of run: InstantRun) {
+        change(part) {
+            Self.begin("from", run.first, &$0)
+            $0 += ",\"to\":".utf8
+            Self.add(run.last, to: &$0)
+            Self.end(",\"at\":\"", run.at, &$0)
+        }
     }
 
     /// Removes all instants, so that they can be added again as runs.
-    package mutating func removeInstants() { instants = [] }
+    package mutating func removeInstants() { (instants, instantByteCount) = ([:], 0) }
+
+    private mutating func change(_ part: InstantPart, _ body: (inout [UInt8]) -> Void) {
+        // Taken out of the table, so that the bytes are not copied.
+        var list = instants.removeValue(forKey: part) ?? []
+        instantByteCount -= list.count
+        body(&list)
+        instantByteCount += list.count
+        instants[part] = list
+    }
 
     /// The length of the tail's text, in bytes.
-    package var byteCount: Int { parts.reduce(2 + 2) { $0 + $1.0.utf8.count + $1.1.count + 6 } }
+    package var byteCount: Int { pieces.reduce(0) { $0 + $1.count } }
 
-    private var parts: [(String, [UInt8])] { [("deletions", deletions), ("instants", instants)].filter { !$0.1.isEmpty } }
+    /// The tail's text, in pieces.
+    private var pieces: [[UInt8]] {
+        func list(_ name: String, _ entries: [UInt8]?) -> [[UInt8]] {
+            guard let entries, !entries.isEmpty else { return [] }
+            return [Array(",\"\(name)\":[".utf8), entries, Array("]".utf8)]
+        }
+        let columns = instants.compactMap { part, list -> (name: ExactText, list: [UInt8])? in
+            if case .column(let name) = part { (name, list) } else { nil }
+        }.sorted { $0.name < $1.name }
+        var named: [[UInt8]] = []
+        for (number, one) in columns.enumerated() {
+            named += [Array((number == 0 ? ",\"columns\":{" : ",").utf8), Self.quoted(one.name), Array(":[".utf8), one.list, Array("]".utf8)]
+        }
+        if !columns.isEmpty { named.append(Array("}".utf8)) }
+        return [Array("\n]".utf8)] + list("held", held) + list("deletions", deletions) + list("instants", instants[.row])
+            + list("born", instants[.born]) + named + [Array("}\n".utf8)]
+    }
 
     /// The tail's text.
     ///
     /// - Throws: ``FormatError`` with `.tooLarge`.
     package func text() throws -> ByteBuffer {
-        let parts = parts, count = byteCount
+        let count = byteCount
         guard count <= FormatLimits.tailRawBytes else {
             throw FormatError(
-                .tooLarge, at: "tail", "the tombstones and instants are larger than \(FormatLimits.tailRawBytes >> 20) MiB",
+                .tooLarge, at: "tail", "the tombstones, instants and held rows are larger than \(FormatLimits.tailRawBytes >> 20) MiB",
                 hint: "sync more often while rows are deleted, or have the application set the timestamp column whenever it changes a row")
         }
         // Allocate the full size at once, so that megabytes are copied only once.
         let buffer = ByteBuffer(capacity: count)
-        func append(_ text: StaticString) { text.withUTF8Buffer { buffer.append(UnsafeRawBufferPointer($0)) } }
-        append("\n]")
-        for (name, list) in parts {
-            append(",\"")
-            var name = name
-            name.withUTF8 { buffer.append(UnsafeRawBufferPointer($0)) }
-            append("\":[")
-            list.withUnsafeBytes { buffer.append($0) }
-            append("]")
-        }
-        append("}\n")
+        for piece in pieces { piece.withUnsafeBytes { buffer.append($0) } }
         return buffer
     }
 
-    private static func add(_ key: EntityKey, _ label: String, _ instant: Instant, to list: inout [UInt8]) {
-        list += (list.isEmpty ? "{\"id\":" : ",{\"id\":").utf8
+    private static func begin(_ label: StaticString, _ key: EntityKey, _ list: inout [UInt8]) {
+        list += (list.isEmpty ? "{\"\(label)\":" : ",{\"\(label)\":").utf8
         add(key, to: &list)
-        end(label, instant, &list)
     }
 
     private static func add(_ key: EntityKey, to list: inout [UInt8]) {
@@ -91,9 +117,21 @@ package struct SnapshotTailBuilder {
         }
     }
 
-    private static func end(_ label: String, _ instant: Instant, _ list: inout [UInt8]) {
-        list += label.utf8
-        list += instant.description.utf8
-        list += "\"}".utf8
+    private static func end(_ label: String, _ instant: Instant?, _ list: inout [UInt8]) {
+        if let instant {
+            list += label.utf8
+            list += instant.description.utf8
+            list.append(UInt8(ascii: "\""))
+        }
+        list.append(UInt8(ascii: "}"))
+    }
+
+    private static func quoted(_ name: ExactText) -> [UInt8] {
+        let buffer = ByteBuffer()
+        var cursor = ByteCursor(buffer)
+        var text = name.description
+        text.withUTF8 { _ = cursor.appendString(UnsafeRawBufferPointer($0)) }
+        cursor.finish()
+        return buffer.withBytes { Array($0) }
     }
 }

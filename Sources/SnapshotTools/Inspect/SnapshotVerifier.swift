@@ -159,11 +159,18 @@ struct SnapshotVerifier: Sendable {
         do {
             try checkHash(asset.reader, asset.fields.dataFile.sha256, at: asset.place)
             var count = 0
+            var named = try asset.checkTail()
+            let keys = EntityKeys(schema)
             try BlockPipeline(asset: asset, workerCount: WorkerThreads.count).run(.entitiesAndHash(schema)) { _, block in
                 count += block.count
+                if !named.isEmpty {
+                    keys.clear()
+                    try block.give(to: keys)
+                    for key in keys.keys { try named.take(key) }
+                }
                 progress?(SyncProgress(step: .verify, dataset: asset.index.dataset, entityCount: count, expectedCount: asset.index.recordCount))
             }
-            try asset.checkTail()
+            try named.finish()
         } catch let error as SyncError where error.code == .dataRefused {
             // The fast check stops at the first fault, so check every block to name all damaged ones.
             throw DamagedBlocks(try DamagedBlocks.find(in: asset, schema), error: error)

@@ -69,11 +69,7 @@ struct PlannedDataset {
     /// Stores the version's tombstones and instants in the tables in which the merge rules look them up.
     func loadTombstonesAndInstants(of version: DatasetVersion) throws {
         try transaction.tombstonesAndInstants.clear(of: schema)
-        try version.readTail { key, instant in
-            try transaction.tombstonesAndInstants.addTombstone(of: key, at: instant, in: schema)
-        } instant: { key, instant in
-            try transaction.tombstonesAndInstants.addInstant(instant, of: key, in: schema)
-        }
+        try version.readTail(.storing(in: transaction, of: schema))
     }
 
     private func compare(_ run: DatasetVersion.Comparison, in range: KeyRange, isHere: Bool, _ tally: inout Tally) throws {

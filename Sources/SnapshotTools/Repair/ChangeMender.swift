@@ -31,7 +31,7 @@ struct ChangeMender {
         var tail = SnapshotTailBuilder()
         for (key, instant) in deleted.sorted(by: { $0.key < $1.key }) { tail.addDeletion(of: key, at: instant) }
         for key in changed.sorted() {
-            if let instant = new.instants[key] { tail.addInstant(instant, of: key) }
+            if let instant = new.instants[key] { tail.add(.row, instant, of: key) }
         }
         return try encoder.end(tail).withBytes { try MemberRebuilder(boxes: boxes).changes($0, sha256: hash) }
     }
@@ -46,11 +46,7 @@ struct ChangeMender {
             try version.read(Array(version.runs().indices)) { try $0.give(to: sink) }
             states = sink.states
             var deletions: [EntityKey: Instant] = [:], instants: [EntityKey: Instant] = [:]
-            try version.readTail {
-                deletions[$0] = $1
-            } instant: {
-                instants[$0] = $1
-            }
+            try version.readTail(.init(deletion: { deletions[$0] = $1 }, instant: { if $0 == .row { instants[$1] = $2 } }))
             (self.deletions, self.instants) = (deletions, instants)
         }
     }

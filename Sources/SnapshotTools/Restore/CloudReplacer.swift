@@ -64,14 +64,8 @@ struct CloudReplacer: Sendable {
         let schema = restorer.schema
         try transaction.changeLog.discard(of: schema)
         try transaction.tombstonesAndInstants.clear(of: schema)
-        var instants: [EntityKey: Instant] = [:]
         let latest = restorer.version.fields.syncTimestamp
-        try restorer.version.readTail { key, instant in
-            try transaction.tombstonesAndInstants.addTombstone(of: key, at: min(instant, latest), in: schema)
-        } instant: { key, instant in
-            try transaction.tombstonesAndInstants.addInstant(min(instant, latest), of: key, in: schema)
-            instants[key] = min(instant, latest)
-        }
+        try restorer.version.readTail(.storing(in: transaction, of: schema))
         // The tracked changes must be later than everything in the version. No entity of the version counts as later than the version's own
         // timestamp.
         try transaction.datasetStates.set(DatasetState(name: schema.name, syncTimestamp: latest, recordCount: restorer.version.recordCount, unknownFields: []))
@@ -79,8 +73,8 @@ struct CloudReplacer: Sendable {
         let known = (Array(differences.added.values) + differences.changed.values).flatMap(\.self)
         for (keys, isNew) in [(differences.removed, true), (known, false)] {
             for key in keys {
-                try transaction.changeLog.record(
-                    key, of: schema, as: isNew ? .inserted : .touched, replacing: instants[key] ?? differences.timestamps[key], at: now)
+                let seen = try transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) ?? differences.timestamps[key]
+                try transaction.changeLog.record(key, of: schema, as: isNew ? .inserted : .touched, replacing: seen, at: now)
             }
         }
         try transaction.changeLog.consolidate(of: [schema])
