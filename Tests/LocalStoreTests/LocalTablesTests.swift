@@ -19,7 +19,7 @@ import Testing
         var columns: [String: [Column]] = [:]
         /// The overview at the top.
         var overview: [String] = []
-        /// The codes of the column `kind` of the change log.
+        /// The codes of the column `changed` of the change log.
         var logKinds: [Int64] = []
         let text: String
 
@@ -92,7 +92,7 @@ import Testing
         #expect(page.codes(of: "state") == TrackedState.allCases.map(\.rawValue))
         #expect(page.codes(of: "wins") == MergeDecision.allCases.map(\.rawValue))
         #expect(page.codes(of: "isNew") == TrackedOrigin.allCases.map(\.rawValue))
-        #expect(page.codes(of: "isMark") == ChangeScope.allCases.map(\.rawValue))
+        #expect(page.codes(of: "cause") == ChangeCause.allCases.map(\.rawValue))
         for dataset in ReservedDataset.allCases { #expect(page.text.contains("; \(dataset.rawValue) for "), "\(dataset)") }
     }
 }

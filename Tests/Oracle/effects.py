@@ -98,13 +98,18 @@ def effects(schema, rows, ops, now, foreign_keys):
             made = scratch.touches()
             if gone:
                 made = replaced(*gone, made)
-            touches += made
+            touches += [touch for touch in made if touch.before is None or touch.after is None or is_changed(touch.before, touch.after)]
         scratch.connection.execute("COMMIT")
         return {table.name: scratch.read(table) for table in schema.tables}, touches
     except sqlite3.Error:
         return None
     finally:
         scratch.connection.close()
+
+
+def is_changed(before, after):
+    """Whether a statement changed a value; one that did not is no edit. 1 and 1.0 are two values."""
+    return [(type(value), value) for value in before] != [(type(value), value) for value in after]
 
 
 def replaced(table, key, gone, touches):

@@ -12,7 +12,7 @@ import Testing
 
     @Test func triggersThatAreGoneAreAWarningUntilTheNextSync() throws {
         let scene = try scene()
-        try scene.database("phone.db").run("DROP TRIGGER snapsync_notifications_update")
+        try scene.database("phone.db").run("DROP TRIGGER snapsync_notifications_update0")
         try scene.expectFinding("warning", "triggers", "--db phone.db", exit: 75, saying: ["notifications"], remedy: "snapsync sync --db phone.db")
         _ = try scene.run("sync --db phone.db")
         #expect(try scene.doctor("--db phone.db", exit: 0).notable == [])

@@ -230,7 +230,7 @@ import Testing
             for name in ["w", "r"] { #expect(try rows(name, "SELECT title FROM lists WHERE id = 'k'") == "of the writer\n", "\(name)") }
         }
 
-        /// A statement that writes what a row has already is told, also if the version that it was made on is pruned by then.
+        /// An edit that was reverted is told, also if the version that it was made on is pruned by then.
         @Test func anEditWithEqualValuesIsToldIfTheVersionIsPruned() throws {
             try begin(
                 """
@@ -240,7 +240,7 @@ import Testing
             try run("sync --quiet --db w.db", -73_960)
             _ = try ProgramRun("find", ["cloud", "-type", "f", "-exec", "touch", "-d", "4 days ago", "{}", "+"], in: scene.scratch.path)
             #expect(try run("prune --keep-last 1 --db w.db", 16_000).contains("removed version 1"))
-            try edit("r", "UPDATE lists SET title = title WHERE id = 'l'", -80)
+            try edit("r", "UPDATE lists SET title = 'other' WHERE id = 'l'; UPDATE lists SET title = 'first' WHERE id = 'l'", -80)
             #expect(try run("sync --db r.db", 16_010).contains("sent 1 message"))
             #expect(try run("sync --db w.db", 16_030).contains("messages of readers: 1 applied"))
             #expect(try !run("sync --db r.db", 16_040).contains("sent"))
@@ -263,14 +263,15 @@ import Testing
             #expect(try scene.succeed("conflicts --db r.db").contains("1 edit lost"))
         }
 
-        /// Both devices write a row's values again. The reader's edit is the later one, whichever way the version comes in.
+        /// Both devices revert an edit of a row. The reader's edit is the later one, whichever way the version comes in.
         @Test func aReadersEditStaysIfAnEarlierOneGaveTheRowTheSameValues() throws {
             try begin(
                 """
                 {"name":"notes","key":"id","columns":[{"name":"id","type":"text"},{"name":"a","type":"text"}]}
                 """, "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, a TEXT NOT NULL);", first: "INSERT INTO notes VALUES('k', 'first')", at: -28_000)
-            try edit("r", "UPDATE notes SET a = a", 100)
-            try edit("w", "UPDATE notes SET a = a", -27_000)
+            let revert = "UPDATE notes SET a = 'other'; UPDATE notes SET a = 'first'"
+            try edit("r", revert, 100)
+            try edit("w", revert, -27_000)
             try sync(["w": -26_990, "r": 110], isQuiet: true)
             try edit("w", "UPDATE notes SET a = 'of the writer'", -26_980)
             try sync(["w": -26_970, "r": 120], isQuiet: true)

@@ -15,6 +15,7 @@ package final class CarriedColumns {
     private let transaction: LocalTransaction
     private let schema: DatasetSchema
     private let columns: [String]
+    private let missing: [Int]
     /// For each column the condition that a row `t` has no value there: it is NULL, or it is the default that the import inserted instead.
     private let unset: [String]
 
@@ -25,6 +26,7 @@ package final class CarriedColumns {
         columns = missing.map { schema.columns[$0].column.sqlIdentifier }
         self.transaction = transaction
         self.schema = schema
+        self.missing = missing
         guard !columns.isEmpty, let id = try transaction.tracking.id(of: schema) else { return nil }
         let defaults = try transaction.db.requiredDefaults(of: schema), unpublished = Set(transaction.missingColumns[schema.name] ?? [])
         unset = missing.map { index in
@@ -64,7 +66,7 @@ package final class CarriedColumns {
                 UPDATE main.\(table) AS t SET (\(list)) = (SELECT \(list) FROM temp.snapsync_carried k WHERE \(key.isSame("k", "t")))
                 WHERE \(key.isIn("t", table: "temp.snapsync_carried"));
                 """)
-        try Self.track(rows: key.isIn("t", table: "temp.snapsync_carried"), of: schema, in: transaction, order: publishing ? .after : .same)
+        try Self.track(missing, ofRows: key.isIn("t", table: "temp.snapsync_carried"), of: schema, in: transaction, order: publishing ? .after : .same)
         try db.execute(sql: "DROP TABLE temp.snapsync_carried")
     }
 
@@ -78,12 +80,14 @@ package final class CarriedColumns {
         guard !columns.isEmpty else { return }
         let defaults = try transaction.db.defaults(of: schema.table)
         let isSet = columns.map { "t.\($0.column.sqlIdentifier) IS NOT (\(defaults[$0.column.folded] ?? "NULL"))" }.joined(separator: " OR ")
-        try track(rows: "(\(isSet)) AND \(schema.keySQL.isNotNull("t"))", of: schema, in: transaction, order: order)
+        let positions = schema.columns.indices.filter { index in columns.contains { $0.name.exact == schema.columns[index].name.exact } }
+        try track(positions, ofRows: "(\(isSet)) AND \(schema.keySQL.isNotNull("t"))", of: schema, in: transaction, order: order)
     }
 
-    /// Tracks rows `t` of a dataset's table that satisfy a condition. An edit on top of such a change makes it an ordinary one.
+    /// Tracks columns of the rows `t` of a dataset's table that satisfy a condition. An edit on top of such a change makes it an ordinary one.
     static func track(
-        rows condition: String, of schema: DatasetSchema, in transaction: LocalTransaction, order: Order, as scope: ChangeScope = .carried
+        _ columns: [Int], ofRows condition: String, of schema: DatasetSchema, in transaction: LocalTransaction, order: Order,
+        as cause: ChangeCause = .carried
     ) throws {
         guard let id = try transaction.tracking.id(of: schema) else { return }
         let key = schema.keySQL.value(of: "t"), stamp = schema.ownInstantSQL
@@ -95,8 +99,8 @@ package final class CarriedColumns {
             }
         try transaction.db.execute(
             sql: """
-                INSERT OR IGNORE INTO main.snapsync_changes(dataset, key, at, seq, state, base, isMark)
-                SELECT \(id), key, \(instant), 0, CASE WHEN own IS \(instant) OR \(instant) = \(Int64.min) THEN 0 ELSE 1 END, base, \(scope.rawValue) FROM (
+                INSERT OR IGNORE INTO main.snapsync_changes(dataset, key, at, seq, state, base, cause, changed)
+                SELECT \(id), key, \(instant), 0, CASE WHEN own IS \(instant) OR \(instant) = \(Int64.min) THEN 0 ELSE 1 END, base, \(cause), '\(columns.map(String.init).joined(separator: " "))' FROM (
                     SELECT \(key) AS key, \(stamp) AS own,
                         coalesce((SELECT at FROM main.snapsync_instants i WHERE i.dataset = \(id) AND i.key = \(key)), \(stamp), \(Int64.min)) AS base
                     FROM main.\(schema.table.sqlIdentifier) t WHERE \(condition));

@@ -1,5 +1,6 @@
 import GRDB
 package import SnapshotModel
+import StrictText
 
 /// The entities that an import inserted with this table's default where the version has NULL: the table declares a column NOT NULL that the table
 /// of the device that published does not.
@@ -38,8 +39,10 @@ package struct DefaultedRows: TransactionPart {
         guard transaction.notesDefaults else { return }
         transaction.notesDefaults = false
         if let id = try trackingID(schema) {
+            let defaults = try db.requiredDefaults(of: schema)
+            let columns = schema.columns.indices.filter { defaults[schema.columns[$0].column.folded] != nil }
             try CarriedColumns.track(
-                rows: Self.contains(rowsOf: schema, id: id), of: schema, in: transaction, order: publishing ? .after : .same, as: .defaulted)
+                columns, ofRows: Self.contains(rowsOf: schema, id: id), of: schema, in: transaction, order: publishing ? .after : .same, as: .defaulted)
         }
         try db.execute(sql: "DROP TABLE temp.snapsync_defaulted")
     }

@@ -168,19 +168,13 @@ package struct Outbox: TransactionPart {
         let statement = try KeyedStatement(
             db,
             """
-            SELECT key, seq, at, state, isMark, base FROM snapsync_changes c WHERE dataset = ?1 AND (?2 IS NULL OR key > ?2) AND ?3 IS NOT NULL \(hasMessage)
+            SELECT \(TrackedChange.sqlColumns), seq FROM snapsync_changes c WHERE dataset = ?1 AND (?2 IS NULL OR key > ?2) AND ?3 IS NOT NULL \(hasMessage)
             ORDER BY key LIMIT ?4
             """
         ).bind(.integer(id), key.map { .key($0) } ?? .null, .integer(Int64(version)), .integer(Int64(limit)))
         var changes: [UnsentChange] = []
         while try statement.step() {
-            guard let key = statement.key(0) else { continue }
-            changes.append(
-                UnsentChange(
-                    key: key, sequence: statement.integer(1), instant: statement.instant(2),
-                    isDeletion: statement.integer(3) == Int64(TrackedState.deleted.rawValue),
-                    isMark: statement.integer(4) == ChangeScope.mark.rawValue, isCarried: statement.integer(4) >= ChangeScope.carried.rawValue,
-                    base: statement.isNull(5) ? nil : statement.instant(5)))
+            if let change = TrackedChange(statement, schema) { changes.append(UnsentChange(change, sequence: statement.integer(8))) }
         }
         return changes
     }
@@ -191,16 +185,12 @@ package struct Outbox: TransactionPart {
         let statement = try KeyedStatement(
             db,
             """
-            SELECT key, seq, at, base FROM snapsync_changes WHERE dataset = ? AND state = \(TrackedState.deleted) AND isNew <> \(TrackedOrigin.inVersion.rawValue) AND key IS NOT NULL ORDER BY key LIMIT ?
+            SELECT \(TrackedChange.sqlColumns), seq FROM snapsync_changes WHERE dataset = ? AND state = \(TrackedState.deleted) AND isNew <> \(TrackedOrigin.inVersion.rawValue) AND key IS NOT NULL ORDER BY key LIMIT ?
             """
         ).bind(.integer(id), .integer(Int64(limit)))
         var changes: [UnsentChange] = []
         while try statement.step() {
-            guard let key = statement.key(0) else { continue }
-            changes.append(
-                UnsentChange(
-                    key: key, sequence: statement.integer(1), instant: statement.instant(2), isDeletion: true, isMark: false, isCarried: false,
-                    base: statement.isNull(3) ? nil : statement.instant(3)))
+            if let change = TrackedChange(statement, schema) { changes.append(UnsentChange(change, sequence: statement.integer(8))) }
         }
         return changes
     }

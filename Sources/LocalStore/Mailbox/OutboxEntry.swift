@@ -66,6 +66,16 @@ package struct UnsentChange: Sendable, Hashable {
     package let isCarried: Bool
     /// The instant of what the change replaced; nil if there was nothing, or if it is not known.
     package let base: Instant?
+
+    init(_ change: TrackedChange, sequence: Int64) {
+        key = change.key
+        self.sequence = sequence
+        instant = change.instant
+        isDeletion = change.isDeletion
+        isMark = change.isMark
+        isCarried = change.isCarried
+        base = change.base
+    }
 }
 
 /// An outbox entry about an entity that has a tracked change: an unanswered message, or the entry of the change itself.

@@ -44,14 +44,14 @@ extension LocalTable {
         name: "snapsync_log",
         definition: """
             (
-                seq INTEGER PRIMARY KEY, dataset INTEGER NOT NULL, kind INTEGER NOT NULL, key, clock INTEGER NOT NULL, stamp, seen)
+                seq INTEGER PRIMARY KEY, dataset INTEGER NOT NULL, key, clock INTEGER NOT NULL, stamp, seen, changed NOT NULL DEFAULT 0)
             """)
     static let changes = LocalTable(
         name: "snapsync_changes",
         definition: """
             (
                 dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, seq INTEGER NOT NULL, state INTEGER NOT NULL, wins INTEGER NOT NULL DEFAULT 0,
-                isNew INTEGER NOT NULL DEFAULT 1, isMark INTEGER NOT NULL DEFAULT 0, base INTEGER,
+                isNew INTEGER NOT NULL DEFAULT 1, cause INTEGER NOT NULL DEFAULT 0, changed TEXT, base INTEGER, born INTEGER,
                 PRIMARY KEY(dataset, key)) WITHOUT ROWID
             """)
     static let tombstones = LocalTable(
@@ -64,7 +64,7 @@ extension LocalTable {
         definition: """
             (
                 dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, state INTEGER NOT NULL, version INTEGER NOT NULL, clock INTEGER NOT NULL,
-                base INTEGER, PRIMARY KEY(dataset, key)) WITHOUT ROWID
+                changed TEXT, base INTEGER, born INTEGER, PRIMARY KEY(dataset, key)) WITHOUT ROWID
             """)
     static let detached = LocalTable(
         name: "snapsync_detached",

@@ -22,6 +22,7 @@ package struct SchemaTransition: TransactionPart {
         if try transaction.tracking.hasTables(), try trackingID(before) != nil {
             try transaction.changeLog.consolidate(of: [both])
             try transaction.tracking.replaceTriggers(of: before, with: after)
+            try transaction.changeLog.renumberColumns(of: before, as: after)
         }
         let gone = try transaction.state.removedColumns(of: after).union(removed).subtracting(new)
         try transaction.state.setRemovedColumns(gone, of: after)

@@ -1,4 +1,4 @@
-/// A number that a column of the toolkit's tables uses as a code. In SQL text it becomes the number: `"kind <> \(LogEntryKind.overwritten)"`.
+/// A number that a column of the toolkit's tables uses as a code. In SQL text it becomes the number: `"state <> \(TrackedState.deleted)"`.
 ///
 /// Source: docs/local-tables.md.
 protocol TableCode: RawRepresentable<Int64>, CaseIterable, Sendable, CustomStringConvertible {}
@@ -7,20 +7,17 @@ extension TableCode {
     package var description: String { "\(rawValue)" }
 }
 
-/// What a trigger saw: the column `kind` of `snapsync_log`.
+/// What an entry of the log says: the column `changed` of `snapsync_log`. A greater number says which columns an update changed, and a text is the
+/// note of a row that an insertion found under its key (``ChangeTriggers``).
 package enum LogEntryKind: Int64, TableCode {
-    /// A row that existed was updated or deleted.
+    /// The row was deleted, or it lost this key; or it is not known which of its columns changed.
     case touched = 0
-    /// `REPLACE` may remove the row because of another UNIQUE value. If the row still exists at consolidation, the entry is ignored.
-    case mayBeReplaced = 1
     /// A row was inserted, or an update gave it this key.
-    case inserted = 2
-    /// Before an insert, a row was already stored under the key. Belongs to the next entry of the key.
-    case overwritten = 3
+    case inserted = -1
+    /// `REPLACE` may remove the row because of another UNIQUE value. If the row still exists at consolidation, the entry is ignored.
+    case mayBeReplaced = -2
     /// A comparison of all rows found the difference. It is not known whether the version has the entity.
-    case compared = 4
-    /// The statement changed at most columns that a message changes by themselves, and the timestamp.
-    case marked = 5
+    case compared = -3
 }
 
 /// Numbers that are not datasets: the column `dataset` of `snapsync_log`.
@@ -59,13 +56,11 @@ enum MergeDecision: Int64, TableCode {
     case overlaid = 2
 }
 
-/// What a tracked change changed: the column `isMark` of `snapsync_changes`.
-enum ChangeScope: Int64, TableCode {
-    case anything = 0
-    /// At most columns that a message changes by themselves, and the timestamp.
-    case mark = 1
-    /// Nothing: the row has values in columns that the version does not describe.
-    case carried = 2
-    /// Nothing: the row has this table's default in a column in which the version has NULL.
-    case defaulted = 3
+/// Why an entity is tracked: the column `cause` of `snapsync_changes`.
+enum ChangeCause: Int64, TableCode {
+    case edit = 0
+    /// Nobody edited it: the row has values in columns that the version does not describe.
+    case carried = 1
+    /// Nobody edited it: the row has this table's default in a column in which the version has NULL.
+    case defaulted = 2
 }

@@ -41,8 +41,11 @@ extension TableInspector {
     /// a dropped column beside an added one.
     package func differences(from schema: DatasetSchema) throws -> TableDifferences {
         var found = TableDifferences(schema: schema)
-        let trigger = try Row.fetchOne(
-            db, sql: "SELECT tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?", arguments: ["snapsync_\(schema.name)_update"])
+        let beginning = "snapsync_\(schema.name)_"
+        let triggers = try Row.fetchAll(
+            db, sql: "SELECT name, tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND name GLOB ?", arguments: [beginning + "update[0-9]*"])
+        let rename = try Row.fetchOne(
+            db, sql: "SELECT name, tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?", arguments: [beginning + "rename"])
         let type = try String.fetchOne(
             db, sql: "SELECT type FROM main.sqlite_schema WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE", arguments: [schema.table])
         // A view in place of the table is reported when the table is checked.
@@ -50,20 +53,24 @@ extension TableInspector {
             found.table = schema.table
             return found
         }
-        let name: String? = type == nil ? trigger?[0] : schema.table
+        let name: String? = type == nil ? rename?[1] : schema.table
         guard let name, let table = try TableColumns(db, name) else { return found }
         found.table = name
         let isHidden = try hiddenKey(of: schema.inTable(name)) != nil
         let described = Set(schema.columns.map { $0.column.folded })
         found.newColumns = table.columns.filter { !$0.isGenerated && !described.contains($0.name.folded) }.map(\.name)
         let lost = schema.columns.indices.filter { table.column(schema.columns[$0].column) == nil && !(isHidden && schema.keyIndices == [$0]) }
-        var names = trigger.flatMap { ($0[0] as String).folded == name.folded ? Self.updatedColumns($0[1]) : nil } ?? []
-        // The trigger lists the rowid under all three of its names.
-        if isHidden, names.count == schema.columns.count + RowidName.all.count - 1, let key = schema.keyIndices.first {
-            names.removeSubrange(key..<key + RowidName.all.count - 1)
+        // Each trigger lists the columns of its group, and the trigger of changed keys those of the key.
+        var names: [Int: String] = [:]
+        for trigger in triggers where (trigger[1] as String).folded == name.folded {
+            guard let group = Int(Substring((trigger[0] as String).utf8.dropFirst(beginning.utf8.count + 6))) else { continue }
+            names.merge(zip(ChangeTriggers.comparedColumns(schema, group: group), Self.updatedColumns(trigger[2]))) { _, new in new }
+        }
+        if !isHidden, let rename, (rename[1] as String).folded == name.folded {
+            names.merge(zip(schema.keyShape.parts.map(\.index), Self.updatedColumns(rename[2]))) { _, new in new }
         }
         for index in lost {
-            if names.count == schema.columns.count, let name = found.newColumns.first(where: { $0.folded == names[index].folded }) {
+            if let now = names[index], let name = found.newColumns.first(where: { $0.folded == now.folded }) {
                 found.renamedColumns.append((schema.columns[index], name))
                 found.newColumns.removeAll { $0.exact == name.exact }
             } else {

@@ -33,14 +33,14 @@ package struct ChangeLog: TransactionPart {
                 "(SELECT \(schema.columns[$0].column.sqlIdentifier) FROM \(schema.table.sqlIdentifier) WHERE \(schema.keySQL.matches(nil, "?2")))"
             } ?? "NULL"
         try KeyedStatement(
-            db, "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) VALUES(?1, ?3, \(schema.keySQL.logged(key: "?2")), ?4, \(stamp), ?5)"
+            db, "INSERT INTO snapsync_log(dataset, changed, key, clock, stamp, seen) VALUES(?1, ?3, \(schema.keySQL.logged(key: "?2")), ?4, \(stamp), ?5)"
         )
         .bind(.integer(id), .key(key), .integer(event.rawValue), .integer(clock.microseconds / 1000), .optional(seen?.description)).run()
     }
 
     /// Adds an entry of no dataset and returns its sequence number, which no other change ever gets.
     func nextSequence() throws -> Int64 {
-        try db.execute(sql: "INSERT INTO snapsync_log(dataset, kind, clock) VALUES(\(ReservedDataset.none), \(LogEntryKind.touched), 0)")
+        try db.execute(sql: "INSERT INTO snapsync_log(dataset, clock) VALUES(\(ReservedDataset.none), 0)")
         return db.lastInsertedRowID
     }
 
@@ -67,7 +67,7 @@ package struct ChangeLog: TransactionPart {
 
     /// Whether an entry has a clock later than `now`. Reads the whole log.
     func hasEntry(after now: Instant) throws -> Bool {
-        let late = "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset > 0 AND clock > ? AND kind <> \(LogEntryKind.overwritten))"
+        let late = "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset > 0 AND clock > ? AND typeof(changed) = 'integer')"
         return try KeyedStatement(db, late).bind(.integer(now.microseconds / 1000)).integer() == 1
     }
 
@@ -86,7 +86,7 @@ package struct ChangeLog: TransactionPart {
         for schema in schemas {
             guard let id = try trackingID(schema) else { continue }
             let hasEntries = try hasEntries(of: id)
-            if hasEntries { try track(schema, id: id, upTo: last) }
+            if hasEntries { try LogConsolidation(transaction, schema, id: id).run(upTo: last) }
             try review(schema, id: id)
             if hasEntries { consolidated.append(id) }
         }
@@ -99,7 +99,7 @@ package struct ChangeLog: TransactionPart {
     /// Turns the log entries of a dataset up to a sequence number into tracked changes. Later entries stay in the log.
     package func consolidate(of schema: DatasetSchema, upTo sequence: Int64) throws {
         guard let id = try trackingID(schema), try hasEntries(of: id) else { return }
-        try track(schema, id: id, upTo: sequence)
+        try LogConsolidation(transaction, schema, id: id).run(upTo: sequence)
         try review(schema, id: id)
         try removeEntries(of: [id], upTo: sequence)
     }
@@ -115,7 +115,7 @@ package struct ChangeLog: TransactionPart {
             try db.execute(sql: "DELETE FROM snapsync_log WHERE \(those) AND seq <= ?", arguments: [sequence])
         }
         // Sequence numbers are never reused. The last one stays in the table, as an entry of no dataset.
-        if last > 0 { try db.execute(sql: "INSERT OR IGNORE INTO snapsync_log(seq, dataset, kind, clock) VALUES(?, 0, 0, 0)", arguments: [last]) }
+        if last > 0 { try db.execute(sql: "INSERT OR IGNORE INTO snapsync_log(seq, dataset, clock) VALUES(?, 0, 0)", arguments: [last]) }
     }
 
     /// Whether the log has entries of these datasets, of none, and of those that are tracked no longer alone.
@@ -124,79 +124,6 @@ package struct ChangeLog: TransactionPart {
         guard try tracked.allSatisfy({ try ids.contains($0) || !hasEntries(of: $0) }) else { return false }
         return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE seq = 0)").integer() == 0
     }
-
-    private func track(_ schema: DatasetSchema, id: Int64, upTo last: Int64) throws {
-        let table = schema.table.sqlIdentifier, key = schema.keySQL
-        // With rows in key order, SQLite fills the pages of `snapsync_changes` one after another. Entries of kind 3 need the log's order instead:
-        // each belongs to the next entry of the log.
-        let isOrdered =
-            try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ? AND kind = \(LogEntryKind.overwritten))")
-            .bind(.integer(id)).integer() == 1
-        // An entry of kind 1 counts only if REPLACE did remove the row, and if the row is there again only for what it says of the version. An entry
-        // of kind 3 says what the next entry of the same key replaced.
-        let notes = try KeyedStatement(
-            db,
-            """
-            SELECT seq, \(key.unlogged("key")), clock, stamp, seen, kind,
-                kind = \(LogEntryKind.mayBeReplaced) AND EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", key.unlogged("l.key"))))
-            FROM snapsync_log l WHERE dataset = ? AND seq <= ? AND key IS NOT NULL\(schema.keyShape.isSingle ? "" : " AND \(key.unlogged("key")) IS NOT NULL")
-            ORDER BY \(isOrdered ? "seq" : "2, seq")
-            """)
-        let before = try InstantsBefore(transaction, schema, id: id)
-        // The first entry of a key says whether the version has the entity. If an insert follows an entry of an update, either the row was
-        // deleted before, or a trigger of the application changed the row before our trigger ran. The log does not distinguish the two.
-        let save = try KeyedStatement(
-            db,
-            """
-            INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew, isMark, base) VALUES(?1, ?2, ?3, ?4, 0, ?5, ?6, ?7)
-            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = \(TrackedState.plain), wins = \(MergeDecision.undecided), isNew = max(isNew, min(excluded.isNew, 1)),
-                isMark = min(isMark, excluded.isMark), base = CASE WHEN ?8 THEN excluded.base ELSE ifnull(max(base, excluded.base), base) END
-            """)
-        try notes.bind(.integer(id), .integer(last))
-        let unit = schema.timestampUnit
-        var replaced: (key: EntityKey?, stamp: LoggedStamp)?
-        // Of rows that are there: what the rows had that REPLACE may have removed before. An ignored insert leaves such entries, too.
-        var removed: [EntityKey: Int64?] = [:]
-        var overwritten = InsertOriginClassifier(isNoted: ChangeTriggers.notesOverwritten(schema))
-        while try notes.step() {
-            let key = notes.key(1), kind = notes.integer(5)
-            if notes.integer(6) == 1 {
-                if let key, removed.count < Self.removedLimit { removed.updateValue(Self.seen(notes.timestamp(4), unit)?.microseconds, forKey: key) }
-                continue
-            }
-            if kind == 3 {
-                overwritten.add(key)
-                replaced = LoggedStamp(notes.timestamp(4)).map { (key, $0) }
-                continue
-            }
-            var origin = overwritten.origin(of: key, kind: kind)
-            let gone = kind == 2 ? key.flatMap { removed.removeValue(forKey: $0) } : nil
-            if gone != nil { origin = .inVersion }
-            var under: LoggedStamp?
-            if let one = replaced, one.key == key { (under, replaced) = (one.stamp, nil) }
-            let clock = notes.integer(2) * 1000
-            // If REPLACE repeats the timestamp of the row that it replaces, the statement did not change the timestamp.
-            let repeats = kind == 2 && under != nil && LoggedStamp(notes.timestamp(3)) == under
-            let stamp = repeats ? clock : RowInstant.instant(of: notes.timestamp(3), unit)?.microseconds ?? clock
-            // An insert, or an update that changes the key, replaces the row that was stored under the new key, not the row that had another key
-            // before.
-            // If REPLACE removed a row of the version under this key, the insert replaces that one.
-            let found = kind == 2 ? gone.flatMap(\.self) : Self.seen(notes.timestamp(4), unit)?.microseconds
-            let old = [found, under?.instant(unit)?.microseconds].compactMap(\.self).max()
-            let known = try before.look(notes, replacing: old, clock: clock)
-            let at = max(min(stamp, clock), known.seen.map(Self.next) ?? .min, known.own.map(Self.next) ?? .min)
-            // The base comes from the key's first entry: it is the instant of the row that was stored before. A change that a rule made was nobody's:
-            // what replaces it has what is published as its base.
-            let base = known.isOfRule ? known.seen : known.isTracked ? known.sent : known.seen ?? (origin == .inVersion ? .min : nil)
-            try save.bind(
-                .integer(id), .column(1, of: notes), .integer(at), .column(0, of: notes), .integer(origin.rawValue), .integer(kind == 5 ? 1 : 0),
-                base.map { .integer($0) } ?? .null, .integer(known.isOfRule ? 1 : 0)
-            ).run()
-        }
-    }
-
-    /// How many rows that REPLACE may have removed are remembered.
-    private static let removedLimit = 65_536
 
     /// The published instant that an entry says its change replaced. Triggers write the row's own timestamp, the toolkit writes RFC 3339 text.
     static func seen(_ value: ColumnValue, _ unit: TimestampUnit?) -> Instant? {
@@ -246,6 +173,24 @@ package struct ChangeLog: TransactionPart {
                 """, arguments: [id])
     }
 
+    /// Gives the changed columns of tracked and published changes the positions that they have in another description.
+    func renumberColumns(of before: DatasetSchema, as after: DatasetSchema) throws {
+        let positions = before.columns.map { column in after.columns.firstIndex { $0.name.exact == column.name.exact } }
+        guard let id = try trackingID(before), positions != before.columns.indices.map({ $0 }) else { return }
+        let function = DatabaseFunction("snapsync_renumbered", argumentCount: 1, pure: true) { values in
+            let parts = String.fromDatabaseValue(values[0])?.exact.split(separator: " ") ?? []
+            return parts.compactMap { part in
+                let number = part.prefix { $0 != "@" }
+                return Int(number).flatMap { positions.indices.contains($0) ? positions[$0] : nil }.map { "\($0)\(part.dropFirst(number.count))" }
+            }.joined(separator: " ")
+        }
+        db.add(function: function)
+        defer { db.remove(function: function) }
+        for table in [LocalTable.changes, .published] where try db.hasTable(table.name) {
+            try db.execute(sql: "UPDATE \(table.name) SET changed = snapsync_renumbered(changed) WHERE dataset = ? AND changed <> ''", arguments: [id])
+        }
+    }
+
     // MARK: - Tracking without triggers, and the removal of tracked changes
 
     /// How a change relates to an earlier tracked change of the same entity.
@@ -269,7 +214,7 @@ package struct ChangeLog: TransactionPart {
         guard let id = try trackingID(schema) else { return }
         let base: Instant?, rest: String
         switch succession {
-        case .replacing: (base, rest) = (instant, ", isNew = excluded.isNew, isMark = excluded.isMark, base = excluded.base")
+        case .replacing: (base, rest) = (instant, ", isNew = excluded.isNew, cause = excluded.cause, changed = excluded.changed, base = excluded.base")
         case .continuing(let first): (base, rest) = (first, "")
         }
         try KeyedStatement(
@@ -414,7 +359,7 @@ package struct ChangeLog: TransactionPart {
         if range.first != nil { conditions.append("key >= ?2") }
         if range.next != nil { conditions.append("key < ?3") }
         let statement = try KeyedStatement(
-            db, "SELECT \(TrackedChange.columns) FROM snapsync_changes WHERE \(conditions.joined(separator: " AND ")) ORDER BY key")
+            db, "SELECT \(TrackedChange.sqlColumns) FROM snapsync_changes WHERE \(conditions.joined(separator: " AND ")) ORDER BY key")
         switch (range.first, range.next) {
         case (nil, nil): try statement.bind(.integer(id))
         case (let first?, nil): try statement.bind(.integer(id), .key(first))
@@ -422,7 +367,7 @@ package struct ChangeLog: TransactionPart {
         }
         var changes: [TrackedChange] = []
         while try statement.step() {
-            if let change = TrackedChange(statement) { changes.append(change) }
+            if let change = TrackedChange(statement, schema) { changes.append(change) }
         }
         return changes
     }
@@ -432,7 +377,7 @@ package struct ChangeLog: TransactionPart {
         guard let id = try trackingID(schema) else { return [] }
         var keys = Set(try changes(of: schema, in: range).map(\.key))
         let notes = try KeyedStatement(
-            db, "SELECT DISTINCT \(schema.keySQL.unlogged("key")) FROM snapsync_log WHERE dataset = ? AND kind <> \(LogEntryKind.overwritten)"
+            db, "SELECT DISTINCT \(schema.keySQL.unlogged("key")) FROM snapsync_log WHERE dataset = ? AND typeof(changed) = 'integer'"
         ).bind(.integer(id))
         while try notes.step() {
             guard let key = notes.key(0), range.contains(key) else { continue }
@@ -444,10 +389,10 @@ package struct ChangeLog: TransactionPart {
     /// The tracked change of one entity; nil if there is none. The log must have been consolidated.
     package func change(of key: EntityKey, in schema: DatasetSchema) throws -> TrackedChange? {
         guard let id = try trackingID(schema) else { return nil }
-        let statement = try KeyedStatement(db, "SELECT \(TrackedChange.columns) FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(
-            .integer(id), .key(key))
+        let statement = try KeyedStatement(db, "SELECT \(TrackedChange.sqlColumns) FROM snapsync_changes WHERE dataset = ? AND key = ?")
+            .bind(.integer(id), .key(key))
         defer { statement.end() }
-        return try statement.step() ? TrackedChange(statement) : nil
+        return try statement.step() ? TrackedChange(statement, schema) : nil
     }
 
     /// The number of tracked changes; counting stops at `limit`. The log must have been consolidated.
@@ -485,7 +430,7 @@ package struct ChangeLog: TransactionPart {
             db,
             """
             SELECT EXISTS (SELECT 1 FROM snapsync_log l
-                WHERE dataset = ?1 AND kind <> \(LogEntryKind.overwritten) AND (kind <> \(LogEntryKind.mayBeReplaced)
+                WHERE dataset = ?1 AND typeof(changed) = 'integer' AND (changed <> \(LogEntryKind.mayBeReplaced)
                     OR NOT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) t WHERE \(key.matches("t", key.unlogged("l.key"))))))
             """
         ).bind(.integer(id)).integer() == 1
@@ -502,7 +447,7 @@ package struct ChangeLog: TransactionPart {
                 """
                 SELECT (SELECT count(*) FROM snapsync_changes WHERE dataset = ?1) + (
                     SELECT count(DISTINCT \(key.unlogged("key"))) + ifnull(max(key IS NULL), 0) FROM snapsync_log l
-                    WHERE dataset = ?1 AND kind <> \(LogEntryKind.overwritten) AND (kind <> \(LogEntryKind.mayBeReplaced) OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", key.unlogged("l.key")))))
+                    WHERE dataset = ?1 AND typeof(changed) = 'integer' AND (changed <> \(LogEntryKind.mayBeReplaced) OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", key.unlogged("l.key")))))
                     AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = \(key.unlogged("l.key"))))
                 """
             ).bind(.integer(id)).integer() ?? 0
@@ -528,29 +473,4 @@ package struct ChangeLog: TransactionPart {
             (SELECT max(c.at, ifnull((SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2), c.at)) FROM snapsync_changes c WHERE dataset = ?1 AND key = ?2),
             (SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2), (SELECT at FROM snapsync_tombstones WHERE dataset = ?1 AND key = ?2))
         """
-}
-
-/// A row's timestamp as a log entry stores it.
-enum LoggedStamp: Hashable {
-    case text([UInt8])
-    case integer(Int64)
-    case real(Double)
-
-    /// Nil for NULL.
-    init?(_ value: ColumnValue) {
-        switch value {
-        case .text(let bytes): self = .text(Array(bytes))
-        case .integer(let integer): self = .integer(integer)
-        case .real(let real): self = .real(real)
-        default: return nil
-        }
-    }
-
-    func instant(_ unit: TimestampUnit?) -> Instant? {
-        switch self {
-        case .text(let bytes): bytes.withUnsafeBytes { RowInstant.instant(of: .text($0), unit) }
-        case .integer(let integer): RowInstant.instant(of: .integer(integer), unit)
-        case .real(let real): RowInstant.instant(of: .real(real), unit)
-        }
-    }
 }

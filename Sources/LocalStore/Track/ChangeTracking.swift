@@ -52,8 +52,8 @@ package struct ChangeTracking: TransactionPart {
         guard let id = try trackingID(before), try ImportFlag.isInstalled(db) else { return }
         let found = try installedTriggers(before)
         let known = try transaction.settings.read().datasets.first { $0.name == before.name }
-        let stampName = known.flatMap { schema in schema.timestampIndex.map { schema.columns[$0].column } }
-        guard try ChangeTriggers(db, before, id: id, stampName: stampName).map({ $0.areThese(found) }) ?? found.isEmpty else { return }
+        let names = known.flatMap { $0.columns.count == before.columns.count ? $0.columns.map(\.column) : nil }
+        guard try ChangeTriggers(db, before, id: id, madeWith: names).map({ $0.areThese(found) }) ?? found.isEmpty else { return }
         for trigger in found { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
         for trigger in try ChangeTriggers(db, after, id: id)?.statements ?? [] { try db.execute(sql: trigger.sql) }
     }
@@ -105,11 +105,11 @@ package struct ChangeTracking: TransactionPart {
     package func regainCompleteness(of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         // Entries that were logged after the triggers were restored describe the rows of that moment, not what the version has.
+        try transaction.changeLog.consolidate(of: [schema])
         try db.execute(
-            sql:
-                "UPDATE snapsync_log SET kind = \(LogEntryKind.compared) WHERE dataset = ? AND kind IN (\(LogEntryKind.touched), \(LogEntryKind.inserted), \(LogEntryKind.marked))",
-            arguments: [id])
-        try db.execute(sql: "UPDATE snapsync_changes SET isNew = \(TrackedOrigin.unknown.rawValue) WHERE dataset = ?", arguments: [id])
+            sql: """
+                UPDATE snapsync_changes SET isNew = \(TrackedOrigin.unknown), changed = NULL, base = nullif(base, \(Int64.min)) WHERE dataset = ?
+                """, arguments: [id])
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])
     }
 

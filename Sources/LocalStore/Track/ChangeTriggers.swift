@@ -2,19 +2,11 @@ import GRDB
 import SnapshotModel
 import StrictText
 
-/// The triggers that log which entities of a dataset any program touches.
+/// The triggers that log which entities of a dataset any program changes, and which of their columns. Imports are not logged.
 ///
-/// An entry has the key, the time, the row's own timestamp if the statement changed it, and the timestamp that it replaced. Consolidation later
-/// looks at the row to find out whether the entity was changed or deleted. Imports are not logged.
-///
-/// Kinds of entries (``LogEntryKind``):
-///
-/// - 0: an existing row was updated or deleted;
-/// - 1: REPLACE may remove this row;
-/// - 2: a row was inserted, or an update gave it this key;
-/// - 3: before an insert, a row was already stored under the key;
-/// - 4: a comparison found a difference, and it is not known whether the row existed; no trigger logs this kind;
-/// - 5: the statement changed at most the columns of an existing row that a message changes by themselves, and the timestamp.
+/// An entry has the key, the time, the row's own timestamp if the statement changed it, the timestamp that it replaced, and what the statement
+/// changed (docs/local-tables.md, `snapsync_log`). A statement that changes no value of a described column is not logged. For updates, each group of
+/// five columns has a trigger, which runs only for statements that set one of them. So an update of a row may leave several entries.
 ///
 /// SQLite refuses to drop a column that a trigger needs. So each reference to a column outside of the key is resolved in two scopes; the outer
 /// one has a column of the same name that is NULL: `(SELECT (SELECT NEW."at") FROM (SELECT NULL AS "at") AS new)`. SQLite looks in the inner
@@ -24,63 +16,85 @@ struct ChangeTriggers {
     /// The triggers as `CREATE TRIGGER` statements, by name.
     let statements: [(name: String, sql: String)]
 
+    /// How many columns the entry of an update can tell apart.
+    static let groupSize = 5
+    /// The entry of an update is the number of the group times this, plus a bit for each of its columns.
+    static let groupFactor: Int64 = 32
+    /// How many columns one number of the text about a found row tells apart.
+    static let maskSize = 60
+
     /// The triggers of a dataset; nil if its table has a unique index on expressions that ``IndexText`` does not understand.
     ///
-    /// - Parameter stampName: the name of the timestamp column when the triggers were made. SQLite does not rename it in the outer scopes.
-    init?(_ db: Database, _ schema: DatasetSchema, id: Int64, stampName: String? = nil) throws {
+    /// - Parameter madeNames: the names of the columns when the triggers were made. SQLite does not rename them in the outer scopes.
+    init?(_ db: Database, _ schema: DatasetSchema, id: Int64, madeWith madeNames: [String]? = nil) throws {
         guard let others = try UniqueKey.others(db, schema) else { return nil }
         let table = schema.table.sqlIdentifier, key = schema.keySQL
-        let stamp = schema.timestampIndex.map { schema.columns[$0].column.sqlIdentifier }
+        let names = schema.columns.map(\.column.sqlIdentifier), blankNames = (madeNames ?? schema.columns.map(\.column)).map(\.sqlIdentifier)
         // SQLite matches the column names in an UPDATE with these, and the rowid has three names.
         let isHidden = try TableInspector.hiddenKey(of: schema, db) != nil
         let changedKey = isHidden ? RowidName.all.map(\.sqlIdentifier).joined(separator: ", ") : key.list()
-        let columns = schema.columns.indices.map { isHidden && schema.keyIndices == [$0] ? changedKey : schema.columns[$0].column.sqlIdentifier }
-            .joined(separator: ", ")
 
-        let insertion = "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen)"
+        let insertion = "INSERT INTO snapsync_log(dataset, key, clock, stamp, seen, changed)"
         func note(_ values: String) -> String { "\(insertion) VALUES (\(id), \(values));" }
         func trigger(_ name: String, _ event: String, _ body: String, when condition: String? = nil) -> (String, String) {
             let name = "snapsync_\(schema.name)_\(name)", conditions = [condition, ImportFlag.isAbsent].compactMap { $0 }
             return (name, "CREATE TRIGGER \(name) \(event) ON \(table) WHEN \(conditions.joined(separator: " AND ")) BEGIN \(body) END")
         }
-        // The names of the NULL columns in the outer scopes.
-        let stampBlanks = stamp.map { [stampName?.sqlIdentifier ?? $0] } ?? [], markBlanks = Self.markColumns(schema).map(\.sqlIdentifier)
         // Encloses a value in one scope for each row that it refers to, the innermost first.
-        func scoped(_ value: String, _ columns: [String], _ rows: String...) -> String {
+        func scoped(_ value: String, _ columns: [Int], _ rows: String...) -> String {
             guard !columns.isEmpty else { return value }
-            let blank = "(SELECT \(columns.map { "NULL AS \($0)" }.joined(separator: ", ")))"
+            let blank = "(SELECT \(columns.map { "NULL AS \(blankNames[$0])" }.joined(separator: ", ")))"
             return rows.reduce("(SELECT \(value))") { "(SELECT \($0) FROM \(blank) AS \($1))" }
         }
-        let new = scoped(stamp.map { "NEW.\($0)" } ?? "NULL", stampBlanks, "new"), old = scoped(stamp.map { "OLD.\($0)" } ?? "NULL", stampBlanks, "old")
-        let changed = scoped(stamp.map { "CASE WHEN NEW.\($0) IS NOT OLD.\($0) THEN NEW.\($0) END" } ?? "NULL", stampBlanks, "new", "old")
-        let kind = scoped("CASE WHEN \(key.differs("NEW", "OLD")) THEN 2\(Self.mark(db, schema)) ELSE 0 END", markBlanks, "new", "old")
-        let deletion = note("0, \(key.logged(of: "OLD")), \(Self.clock), NULL, \(old)")
+        let stamp = schema.timestampIndex.map { [$0] } ?? [], stampName = stamp.first.map { names[$0] }
+        let new = scoped(stampName.map { "NEW.\($0)" } ?? "NULL", stamp, "new"), old = scoped(stampName.map { "OLD.\($0)" } ?? "NULL", stamp, "old")
+        let changedStamp = scoped(stampName.map { "CASE WHEN NEW.\($0) IS NOT OLD.\($0) THEN NEW.\($0) END" } ?? "NULL", stamp, "new", "old")
+        let isSameKey = key.isSame("t", "NEW"), isThere = "EXISTS (SELECT 1 FROM \(table) t WHERE \(isSameKey))"
+        let compared = try ComparedColumns(db, schema)
         var statements = [
-            trigger("insert", "AFTER INSERT", note("2, \(key.logged(of: "NEW")), \(Self.clock), \(new), NULL")),
-            trigger("delete", "AFTER DELETE", deletion),
-            trigger("update", "AFTER UPDATE OF \(columns)", note("\(kind), \(key.logged(of: "NEW")), \(Self.clock), \(changed), \(old)")),
-            trigger("rename", "AFTER UPDATE OF \(changedKey)", deletion, when: key.differs("OLD", "NEW")),
+            trigger("insert", "AFTER INSERT", note("\(key.logged(of: "NEW")), \(Self.clock), \(new), NULL, \(LogEntryKind.inserted)")),
+            trigger("delete", "AFTER DELETE", note("\(key.logged(of: "OLD")), \(Self.clock), NULL, \(old), \(LogEntryKind.touched)")),
         ]
+        for start in stride(from: 0, to: names.count, by: Self.groupSize) {
+            let group = Self.comparedColumns(schema, group: start / Self.groupSize)
+            guard !group.isEmpty else { continue }
+            let bits = group.map { "(\(compared.differ($0, "NEW", "OLD"))) * \(1 << ($0 - start))" }.joined(separator: " + ")
+            let changed = "\(Int64(start / Self.groupSize) * Self.groupFactor) + \(scoped(bits, group, "new", "old"))"
+            statements.append(
+                trigger(
+                    "update\(start / Self.groupSize)", "AFTER UPDATE OF \(group.map { names[$0] }.joined(separator: ", "))",
+                    note("\(key.logged(of: "NEW")), \(Self.clock), \(changedStamp), \(old), \(changed)"),
+                    when: scoped(group.map { compared.differ($0, "NEW", "OLD") }.joined(separator: " OR "), group, "new", "old")))
+        }
+        // SQLite runs the trigger first that was made last. The entry of the new key has to come before those of changed columns.
+        statements.append(
+            trigger(
+                "rename", "AFTER UPDATE OF \(changedKey)",
+                note("\(key.logged(of: "OLD")), \(Self.clock), NULL, \(old), \(LogEntryKind.touched)")
+                    + " " + note("\(key.logged(of: "NEW")), \(Self.clock), \(changedStamp), NULL, \(LogEntryKind.inserted)"),
+                when: key.differs("OLD", "NEW")))
         // The timestamp of the stored row under the key of another row.
         func storedStamp(of row: String) -> String {
-            stamp.map { scoped("(SELECT s.\($0) FROM \(table) s WHERE \(key.isSame("s", row)))", stampBlanks, "s") } ?? "NULL"
+            stampName.map { scoped("(SELECT s.\($0) FROM \(table) s WHERE \(key.isSame("s", row)))", stamp, "s") } ?? "NULL"
         }
         // In triggers that log a stored row, the condition finds out that there is none, as usual, before SQLite opens the log for writing.
         //
-        // REPLACE runs no delete trigger for the row that it replaces under the same key. The new row's instant must be later than that row's, so
-        // log its timestamp (kind 3, which does not count as a change). Without a timestamp, log that there is a row.
-        if Self.notesOverwritten(schema) {
-            let row = key.isSame("t", "NEW"), isThere = "EXISTS (SELECT 1 FROM \(table) t WHERE \(row))"
-            let body = "\(insertion) SELECT \(id), 3, \(key.logged(of: "NEW")), 0, NULL, \(storedStamp(of: "NEW"))"
-            statements.append(trigger("over", "BEFORE INSERT", body + ";", when: isThere))
-            statements.append(trigger("over_update", "BEFORE UPDATE OF \(changedKey)", "\(body) WHERE \(isThere);", when: key.differs("OLD", "NEW")))
+        // REPLACE runs no delete trigger for the row that it replaces under the same key. The new row's instant must be later than that row's, and
+        // only columns that differ are changed.
+        let masks = stride(from: 0, to: names.count, by: Self.maskSize).map { start in
+            let part = (start / Self.groupSize..<(start + Self.maskSize) / Self.groupSize).flatMap { Self.comparedColumns(schema, group: $0) }
+            let bits = part.map { "(\(compared.differ($0, "NEW", "s"))) * \(1 << ($0 - start))" }.joined(separator: " + ")
+            return part.isEmpty ? "0" : scoped("(SELECT \(bits) FROM \(table) s WHERE \(key.isSame("s", "NEW")))", part, "s", "new")
         }
-        // REPLACE removes rows with the same UNIQUE values without running a delete trigger. Log them as kind 1: if the row still exists at
-        // consolidation, the entry is ignored.
+        let found = "\(insertion) SELECT \(id), \(key.logged(of: "NEW")), 0, NULL, \(storedStamp(of: "NEW")), '' || \(masks.joined(separator: " || ',' || "))"
+        statements.append(trigger("over", "BEFORE INSERT", found + ";", when: isThere))
+        statements.append(trigger("over_update", "BEFORE UPDATE OF \(changedKey)", "\(found) WHERE \(isThere);", when: key.differs("OLD", "NEW")))
+        // REPLACE removes rows with the same UNIQUE values without running a delete trigger. If such a row still exists at consolidation, its entry
+        // is ignored.
         for (number, unique) in others.enumerated() {
             // Of a partial index, several rows may have the values.
             let rows = "FROM \(table) t WHERE \(unique.isTakenFrom) AND \(key.differs("t", "NEW"))"
-            let body = "\(insertion) SELECT \(id), 1, \(key.logged(of: "t")), \(Self.clock), NULL, \(storedStamp(of: "t")) \(rows);"
+            let body = "\(insertion) SELECT \(id), \(key.logged(of: "t")), \(Self.clock), NULL, \(storedStamp(of: "t")), \(LogEntryKind.mayBeReplaced) \(rows);"
             let names = unique.columns.map(\.sqlIdentifier).joined(separator: ", ")
             let update = names.isEmpty ? "BEFORE UPDATE" : "BEFORE UPDATE OF \(names)"
             for (name, event) in [("replace\(number)", "BEFORE INSERT"), ("replace\(number)_update", update)] {
@@ -90,53 +104,70 @@ struct ChangeTriggers {
         self.statements = statements
     }
 
-    /// Whether the triggers of a dataset log the row that an insert finds under its key: those of a table with a timestamp column, and of one of whose
-    /// rows messages change single columns. A message about an inserted row must not change another row.
-    static func notesOverwritten(_ schema: DatasetSchema) -> Bool {
-        schema.timestampIndex != nil || schema.messageRules.map { !$0.rows && !$0.patched.isEmpty } ?? false
-    }
-
     /// Milliseconds since 1970 by SQLite's own clock, which is the same in every program that writes the table.
     ///
     /// `julianday` is exact to 40 us, so rounding gives the same millisecond as `strftime` in the same statement.
     static let clock = "CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)"
 
-    /// The columns that the update trigger compares to recognize a mark: a statement that changed at most the columns that a message changes by
-    /// themselves.
-    private static func markColumns(_ schema: DatasetSchema) -> [String] {
-        guard schema.messageRules?.patched.isEmpty == false else { return [] }
-        return schema.columns.indices.filter { !schema.keyIndices.contains($0) && $0 != schema.timestampIndex }.map { schema.columns[$0].column }
+    /// The positions of the columns of a group. A column of the key is among them if two spellings of it are one key.
+    static func comparedColumns(_ schema: DatasetSchema, group: Int) -> [Int] {
+        let folded = Set(schema.keyShape.parts.filter { $0.collation != .binary }.map(\.index))
+        let all = schema.columns.indices.clamped(to: group * groupSize..<(group + 1) * groupSize)
+        return all.filter { folded.contains($0) || !schema.keyIndices.contains($0) }
     }
 
-    /// The part of the update trigger's CASE that recognizes a mark; empty for a dataset without columns that messages change by themselves.
-    private static func mark(_ db: Database, _ schema: DatasetSchema) -> String {
-        guard let rules = schema.messageRules, !rules.patched.isEmpty else { return "" }
-        let own = rules.ownColumns
-        let rest = schema.columns.indices.filter { !own.contains($0) && !schema.keyIndices.contains($0) }
-        let changed = rules.patched.map { schema.columns[$0].column.sqlIdentifier }.map { "NEW.\($0) IS NOT OLD.\($0)" }
-        let condition = changed.count == 1 ? changed[0] : "(\(changed.joined(separator: " OR ")))"
-        // Two spellings of a key are one entity. Columns that have the bytes compared anyway need not be compared.
-        // A column that the application has dropped has no collation.
-        func collation(_ index: Int) -> String { (try? columnCollation(db, table: schema.table, column: schema.columns[index].column)) ?? "BINARY" }
-        let keys = schema.keyIndices.filter { collation($0) != "BINARY" }
-        let same = (rest + keys).map { index in
-            // The column's own collation may ignore a difference in case, so compare the bytes.
-            let name = schema.columns[index].column.sqlIdentifier
-            return "NEW.\(name)\(collation(index) == "BINARY" ? "" : " COLLATE BINARY") IS OLD.\(name)"
+    /// The positions of the columns that the entry of an update names.
+    static func positions(of changed: Int64) -> [Int] {
+        let first = Int(changed / groupFactor) * groupSize
+        return (0..<groupSize).filter { changed & 1 << Int64($0) != 0 }.map { first + $0 }
+    }
+
+    /// The positions of the columns in which an inserted row differs from the one that was found under its key, by the text in the log.
+    static func positions(ofMask text: UnsafeRawBufferPointer) -> [Int] {
+        text.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).enumerated().flatMap { number, part in
+            let bits = UInt64(String(decoding: part, as: UTF8.self)) ?? .max
+            return (0..<maskSize).filter { bits & 1 << UInt64($0) != 0 }.map { number * maskSize + $0 }
         }
-        return " WHEN " + ((rest.isEmpty ? [condition] : []) + same).joined(separator: " AND ") + " THEN 5"
     }
 
     /// Whether the end of a trigger's name, after the dataset's, is that of one of these triggers, and not the rest of another dataset's name.
     static func isKind(_ ending: Substring.UTF8View) -> Bool {
-        if ["insert", "delete", "update", "rename", "over", "over_update"].contains(where: { ending.elementsEqual($0.utf8) }) { return true }
-        guard ending.starts(with: "replace".utf8) else { return false }
-        let rest = ending.dropFirst(7).drop { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        return rest.isEmpty || rest.elementsEqual("_update".utf8)
+        if ["insert", "delete", "rename", "over", "over_update"].contains(where: { ending.elementsEqual($0.utf8) }) { return true }
+        func rest(after beginning: StaticString) -> Substring.UTF8View? {
+            guard beginning.withUTF8Buffer({ ending.starts(with: $0) }) else { return nil }
+            let rest = ending.dropFirst(beginning.utf8CodeUnitCount)
+            return rest.first.map { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } == true
+                ? rest.drop { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } : nil
+        }
+        if let rest = rest(after: "replace") { return rest.isEmpty || rest.elementsEqual("_update".utf8) }
+        return rest(after: "update")?.isEmpty == true
     }
 
     /// Whether the found triggers, in the order of their names, are exactly these.
     func areThese(_ found: [(name: String, sql: String)]) -> Bool {
         statements.sorted { $0.name < $1.name }.elementsEqual(found) { $0.name == $1.name && $0.sql.exact == $1.sql.exact }
+    }
+}
+
+/// The columns of a dataset that triggers compare, and how: by their bytes.
+private struct ComparedColumns {
+    private let columns: [(name: String, collate: String, keepsTypes: Bool)]
+
+    init(_ db: Database, _ schema: DatasetSchema) throws {
+        let table = try TableColumns(db, schema.table)
+        columns = schema.columns.map { column in
+            // A column that the application has dropped has no collation.
+            let found = table?.column(column.column)
+            let isBinary = (found?.collation ?? "BINARY").folded == "binary"
+            return (column.column.sqlIdentifier, isBinary ? "" : " COLLATE BINARY", found?.affinity == .blob)
+        }
+    }
+
+    /// The condition that the values of a column differ.
+    func differ(_ position: Int, _ row: String, _ other: String) -> String {
+        let (name, collate, keepsTypes) = columns[position]
+        let differ = "\(row).\(name)\(collate) IS NOT \(other).\(name)"
+        // Without an affinity, a column has 1 and 1.0 as two values, which SQLite calls equal.
+        return keepsTypes ? "\(differ) OR typeof(\(row).\(name)) <> typeof(\(other).\(name))" : differ
     }
 }

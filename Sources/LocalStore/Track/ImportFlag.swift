@@ -13,7 +13,7 @@ enum ImportFlag {
 
     /// The triggers of `snapsync_importing`, by name.
     static let triggers = [
-        ("snapsync_importing_begin", "AFTER INSERT", "INSERT OR IGNORE INTO snapsync_log(seq, dataset, kind, clock) VALUES (0, -1, 0, 0);"),
+        ("snapsync_importing_begin", "AFTER INSERT", "INSERT OR IGNORE INTO snapsync_log(seq, dataset, clock) VALUES (0, -1, 0);"),
         ("snapsync_importing_end", "AFTER DELETE", "DELETE FROM snapsync_log WHERE seq = 0;"),
     ].map { name, event, body in (name: name, sql: "CREATE TRIGGER \(name) \(event) ON snapsync_importing BEGIN \(body) END") }
 

@@ -34,7 +34,11 @@ enum IndexText {
 
     /// The columns of a table that an expression mentions, in the table's order.
     static func columns(in expression: String, of table: String, _ db: Database) throws -> [String] {
-        let names = Set(SQLToken.all(of: Array(expression.unicodeScalars)).compactMap(\.name).map(\.folded))
+        let names = Set(
+            SQLToken.all(of: Array(expression.unicodeScalars)).compactMap { token in
+                // A name without quotes may have its table before it.
+                token.quote == nil ? token.name?.exact.split(separator: ".").last?.folded : token.name?.folded
+            })
         return try TableColumns(db, table)?.columns.map(\.name).filter { names.contains($0.folded) } ?? []
     }
 }

@@ -9,6 +9,7 @@ final class InstantTable {
         var high: UInt64
         var at: Int64
         var low: UInt32
+        var columns: ColumnSets.Number
         var state: State
     }
 
@@ -41,7 +42,7 @@ final class InstantTable {
         let slotCount = max(1 << 10, count + count / 4)
         limit = slotCount - slotCount / 10
         slots = .allocate(capacity: slotCount)
-        slots.initialize(repeating: Slot(high: 0, at: 0, low: 0, state: []))
+        slots.initialize(repeating: Slot(high: 0, at: 0, low: 0, columns: 0, state: []))
         totals = .allocate(capacity: 1)
         totals.initialize(to: Totals())
     }
@@ -65,17 +66,30 @@ final class InstantTable {
 
     func at(_ slot: Int) -> Int64 { slots[slot].at }
 
+    /// The columns that the row of a slot's key changed.
+    func columns(_ slot: Int) -> ColumnSets.Number { slots[slot].columns }
+
     /// Whether the instant in a slot equals the row's own timestamp.
     func isPlain(_ slot: Int) -> Bool { slots[slot].state.contains(.plain) }
 
-    /// Records that the table has a row for a slot's key. Do not call ``set(_:_:at:isPlain:)`` afterwards.
+    /// Records that the table has a row for a slot's key. Do not call ``set(_:_:at:columns:isPlain:)`` afterwards.
     func setPresent(_ slot: Int) { slots[slot].state.insert(.present) }
 
-    func set(_ slot: Int, _ hash: Hash, at: Int64, isPlain: Bool) {
+    func set(_ slot: Int, _ hash: Hash, at: Int64, columns: ColumnSets.Number, isPlain: Bool) {
         if !isUsed(slot) { totals.pointee.count += 1 } else if self.isPlain(slot) { totals.pointee.plainCount -= 1 }
         if isPlain { totals.pointee.plainCount += 1 }
-        slots[slot] = Slot(high: hash.high, at: at, low: hash.low, state: isPlain ? [.used, .plain] : .used)
+        slots[slot] = Slot(high: hash.high, at: at, low: hash.low, columns: columns, state: isPlain ? [.used, .plain] : .used)
         totals.pointee.latest = max(latest, at)
+    }
+
+    /// The columns that every key's row changed; those of all if they differ, and 0 if there is no key.
+    func commonColumns() -> ColumnSets.Number {
+        var found: ColumnSets.Number = 0
+        for slot in slots where slot.state.contains(.used) && slot.columns != found {
+            guard found == 0 else { return ColumnSets.all }
+            found = slot.columns
+        }
+        return found
     }
 
     func forEachException(_ body: (Hash, Int64) -> Void) {

@@ -2,15 +2,32 @@ import GRDB
 import SnapshotModel
 import StrictText
 
-/// Looks up, for each log entry, the instants that its change must be later than.
+/// Looks up what the instants of changes must be later than.
 ///
 /// Used within one transaction, while the log entries of one dataset are consolidated.
 struct InstantsBefore {
-    /// What an entry's change replaces, in microseconds.
+    /// A tracked change of a key.
+    struct Tracked {
+        let at: Int64
+        let base: Int64?
+        let sequence: Int64
+        let origin: TrackedOrigin
+        let columns: ChangedColumns
+        let born: Int64?
+    }
+
+    /// What is known of a key before its entries are consolidated.
     struct Known {
-        /// Whether the key has a tracked change already.
-        var isTracked = false
-        /// Whether that change was made by a rule, and not by a program.
+        fileprivate(set) var tracked: Tracked?
+        /// The published instant that the applied version records, in microseconds.
+        fileprivate(set) var published: Int64?
+        /// The time of the applied version in microseconds; nil if no version has had the dataset yet.
+        fileprivate let version: Int64?
+    }
+
+    /// What an entry's change replaces, in microseconds.
+    struct Replaced {
+        /// Whether the change that it replaces was made by a rule, and not by a program.
         var isOfRule = false
         /// The published instant.
         var seen: Int64?
@@ -24,7 +41,6 @@ struct InstantsBefore {
     private let known: KeyedStatement
     /// Nil if this database has no mailbox tables.
     private let sent: KeyedStatement?
-    /// The time of the applied version in microseconds; nil if no version has had the dataset yet.
     private let version: Int64?
 
     init(_ transaction: LocalTransaction, _ schema: DatasetSchema, id: Int64) throws {
@@ -32,7 +48,8 @@ struct InstantsBefore {
         known = try KeyedStatement(
             transaction.db,
             """
-            SELECT c.at, c.base, coalesce((SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2), (SELECT at FROM snapsync_tombstones WHERE dataset = ?1 AND key = ?2)), c.seq
+            SELECT c.at, c.base, coalesce((SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2), (SELECT at FROM snapsync_tombstones WHERE dataset = ?1 AND key = ?2)),
+                c.seq, c.isNew, c.changed, c.born
             FROM (SELECT 1) LEFT JOIN snapsync_changes c ON c.dataset = ?1 AND c.key = ?2
             """)
         sent =
@@ -46,33 +63,48 @@ struct InstantsBefore {
         version = try transaction.datasetStates.versionTime(of: schema)?.microseconds
     }
 
-    /// Looks up what an entry's change replaces.
-    ///
-    /// - Parameters:
-    ///   - note: a statement whose current row is the entry, with the key in column 1.
-    ///   - old: the timestamp of the row that the statement found, in microseconds.
-    ///   - clock: when the statement ran: whole milliseconds, in microseconds.
-    func look(_ note: KeyedStatement, replacing old: Int64?, clock: Int64) throws -> Known {
-        guard try known.bind(.integer(id), .column(1, of: note)).step() else { return Known() }
+    /// Looks up what is known of a key.
+    func look(_ key: OwnedValue) throws -> Known {
+        var found = Known(version: version)
+        guard try known.bind(.integer(id), .value(key)).step() else { return found }
         defer { known.end() }
-        let published = known.isNull(2) ? nil : known.integer(2)
-        guard !known.isNull(0) else { return Known(seen: published ?? readable(old, clock)) }
-        let own = known.integer(0)
-        // A change that a rule made has its own instant as its base: that one is not published.
-        let isOfRule = !known.isNull(1) && known.integer(1) == own
-        let seen = [known.isNull(1) || isOfRule ? nil : known.integer(1), published].compactMap { $0 }.max()
-        // The log's clocks are whole milliseconds; of several statements within a millisecond, each is 1 us later than the one before.
-        if own < clock + 1000 { return Known(isTracked: true, isOfRule: isOfRule, seen: seen, own: own) }
-        // Here the tracked change is later than the clock. What was sent may be published by now, whichever clock its instant came from, unless
-        // publishers refuse it. Later changes of the key that were not sent may follow it.
-        let told = try latestSent(note, clock)
-        return Known(isTracked: true, isOfRule: isOfRule, seen: seen, own: told, sent: told)
+        func number(_ column: Int32) -> Int64? { known.isNull(column) ? nil : known.integer(column) }
+        found.published = number(2)
+        if let at = number(0) {
+            found.tracked = Tracked(
+                at: at, base: number(1), sequence: known.integer(3), origin: TrackedOrigin(rawValue: known.integer(4)) ?? .unknown,
+                columns: ChangedColumns(known.text(5), at: Instant(microseconds: at)), born: number(6))
+        }
+        return found
     }
 
-    /// The latest instant of a sent message about the entry's key, if publishers accept it: at most a day after the clock.
-    private func latestSent(_ note: KeyedStatement, _ clock: Int64) throws -> Int64? {
-        guard let latest = try sent?.bind(.integer(id), .column(1, of: note), .column(3, of: known)).integer() else { return nil }
+    /// The instant of the latest message about a key, up to a sequence number, if publishers accept it: at most a day after the clock.
+    func latestSent(_ key: OwnedValue, upTo sequence: Int64, _ clock: Int64) throws -> Int64? {
+        guard let latest = try sent?.bind(.integer(id), .value(key), .integer(sequence)).integer() else { return nil }
         return latest <= clock + 86_400_000_000 ? latest : nil
+    }
+}
+
+extension InstantsBefore.Known {
+    /// What an entry's change replaces.
+    ///
+    /// - Parameters:
+    ///   - tracked: the tracked change, in which earlier entries are included: its instant, base and sequence number.
+    ///   - old: the timestamp of the row that the statement found, in microseconds.
+    ///   - clock: when the statement ran: whole milliseconds, in microseconds.
+    func look(
+        _ tracked: (at: Int64, base: Int64?, sequence: Int64)?, replacing old: Int64?, clock: Int64, _ latestSent: (Int64, Int64) throws -> Int64?
+    ) throws -> InstantsBefore.Replaced {
+        guard let (own, base, sequence) = tracked else { return InstantsBefore.Replaced(seen: published ?? readable(old, clock)) }
+        // A change that a rule made has its own instant as its base: that one is not published.
+        let isOfRule = base == own
+        let seen = [isOfRule ? nil : base, published].compactMap(\.self).max()
+        // The log's clocks are whole milliseconds; of several statements within a millisecond, each is 1 us later than the one before.
+        if own < clock + 1000 { return InstantsBefore.Replaced(isOfRule: isOfRule, seen: seen, own: own) }
+        // Here the tracked change is later than the clock. What was sent may be published by now, whichever clock its instant came from, unless
+        // publishers refuse it. Later changes of the key that were not sent may follow it.
+        let told = try latestSent(sequence, clock)
+        return InstantsBefore.Replaced(isOfRule: isOfRule, seen: seen, own: told, sent: told)
     }
 
     /// The published instant of a row without a recorded one: its own timestamp, limited to the version's time, because a version limits later

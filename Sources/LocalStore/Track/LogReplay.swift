@@ -17,7 +17,8 @@ struct LogReplay {
     private let reader: LogReader
     private let entries: KeyedStatement
     private let ahead: ReadSession?
-    private let unit: TimestampUnit?
+    private let groups: ColumnGroups
+    private let columnSets = ColumnSets()
     /// The most rows that may be exceptions.
     private let limit: Int
     /// The query of the instant that the applied version records for the key of an entry; nil if it records none.
@@ -40,7 +41,7 @@ struct LogReplay {
         self.limit = limit
         self.ahead = ahead
         self.parts = parts
-        unit = schema.timestampUnit
+        groups = try ColumnGroups(transaction.db, schema)
         reader = LogReader(schema, id: id)
         entries = try reader.statement(transaction.db)
         let tables = [LocalTable.instants.name, LocalTable.tombstones.name]
@@ -72,10 +73,14 @@ struct LogReplay {
         var plainCount = 0
         var exceptions: [InstantTable.Hash: Int64] = [:]
         var common: CommonInstant?
+        // The columns that every row changed; 0 before the first, and those of all if they differ.
+        var columns: ColumnSets.Number = 0
         for pass in 0..<passCount {
             let table = InstantTable(for: rowCount / passCount)
             guard try replay(pass, of: passCount, into: table) else { return nil }
             latest = max(latest, table.latest)
+            let set = table.commonColumns()
+            columns = columns == 0 || columns == set ? set : ColumnSets.all
             // Keys fall into passes at random, so the first pass shows whether the rows were written by a statement that left their timestamps
             // alone.
             if pass == 0, table.count - table.plainCount > limit { common = CommonInstant(at: table.mostCommonException()) }
@@ -92,12 +97,13 @@ struct LogReplay {
             guard common.count + common.instants.count == rowCount else { return nil }
             guard let gone = try resolve(common.gone, first...last), gone.presentCount == 0 else { return nil }
             return RewrittenTable(
-                sequence: last, latest: at, rowCount: rowCount, common: Instant(microseconds: common.at),
+                sequence: last, latest: at, rowCount: rowCount, columns: columnSets[columns], common: Instant(microseconds: common.at),
                 instants: common.instants.sorted { $0.key < $1.key }, deletions: gone.deletions)
         }
         guard plainCount <= rowCount, plainCount + exceptions.count >= rowCount else { return nil }
         guard let found = try resolve(exceptions, first...last), plainCount + found.presentCount == rowCount else { return nil }
-        return RewrittenTable(sequence: last, latest: at, rowCount: rowCount, common: nil, instants: found.instants, deletions: found.deletions)
+        return RewrittenTable(
+            sequence: last, latest: at, rowCount: rowCount, columns: columnSets[columns], common: nil, instants: found.instants, deletions: found.deletions)
     }
 
     /// The instant of nearly all rows, and the exceptions.
@@ -151,14 +157,14 @@ struct LogReplay {
     ///
     /// Decoding takes three times as long as what follows, so the other thread decodes two parts of three.
     private func replay(_ pass: Int, of passCount: Int, into table: InstantTable) throws -> Bool {
-        var replaced: Replaced?
+        var progress = Progress()
         let isWanted: @Sendable (KeyHasher.Hash) -> Bool = { Self.covers($0, pass, passCount) }
         guard let ahead else {
             return try parts.allSatisfy { sequences in
-                try reader.part(entries, sequences, where: isWanted).map { try apply($0, &replaced, to: table) } ?? false
+                try reader.part(entries, sequences, where: isWanted).map { try apply($0, &progress, to: table) } ?? false
             }
         }
-        let queue = OrderedQueue<LogReader.Part?>(window: 4)
+        let queue = OrderedQueue<[LogReader.Entry]?>(window: 4)
         let others = parts.indices.filter { $0 % 3 > 0 }.map { parts[$0] }
         return try BlockingThreads.run(
             1,
@@ -179,63 +185,73 @@ struct LogReplay {
             defer { queue.fail(CancellationError()) }
             return try parts.indices.allSatisfy { number in
                 let part = try number % 3 == 0 ? reader.part(entries, parts[number], where: isWanted) : queue.take() ?? nil
-                return try part.map { try apply($0, &replaced, to: table) } ?? false
+                return try part.map { try apply($0, &progress, to: table) } ?? false
             }
         }
     }
 
-    /// The timestamp of a row that the next insertion of its key overwrites.
-    private typealias Replaced = (hash: KeyHasher.Hash, stamp: LoggedStamp)
+    /// What the next entry of a key must know: of the entry before it, and of the row that an insertion finds under its key.
+    private struct Progress {
+        var last: LogReader.Entry?
+        var found: (hash: KeyHasher.Hash, columns: [Int], seen: Int64?)?
+    }
 
     /// Replays the entries of a part. Returns false at an entry that cannot be replayed.
-    private func apply(_ part: LogReader.Part, _ replaced: inout Replaced?, to table: InstantTable) throws -> Bool {
-        var stamps = part.stamps[...]
-        for (position, entry) in part.entries.enumerated() {
-            let stamp = stamps.first?.position == position ? stamps.removeFirst().stamp : nil
-            if entry.kind == LogEntryKind.overwritten.rawValue {
-                replaced = stamp.map { (entry.hash, $0) }
+    private func apply(_ part: [LogReader.Entry], _ progress: inout Progress, to table: InstantTable) throws -> Bool {
+        for one in part {
+            let (hash, entry) = (one.hash, one.entry)
+            var changed: [Int]?, stamp = entry.own, old = entry.seen
+            let found = progress.found.flatMap { $0.hash == hash ? $0 : nil }
+            switch entry.change {
+            case .replaced, .compared: return false
+            case .found(let columns):
+                progress.found = (hash, columns, entry.seen)
                 continue
+            case .updated(let columns): changed = columns
+            case .touched: if found != nil { progress.found = nil }
+            case .inserted:
+                if let found {
+                    changed = found.columns
+                    if schema.timestampIndex.map(found.columns.contains) == false { stamp = nil }
+                    (old, progress.found) = (found.seen, nil)
+                }
             }
-            guard entry.kind != LogEntryKind.mayBeReplaced.rawValue, entry.kind != LogEntryKind.compared.rawValue else { return false }
-            var under: LoggedStamp?
-            if let found = replaced, found.hash == entry.hash { (under, replaced) = (found.stamp, nil) }
-            let clock = entry.clock, isInsert = entry.kind == LogEntryKind.inserted.rawValue
-            let repeats = try isInsert && under != nil && (stamp ?? self.stamp(of: entry)) == under
-            let wanted = min(repeats ? clock : entry.own ?? clock, clock)
-            guard let slot = table.slot(of: entry.hash) else { return false }
-            var at = wanted
+            if changed?.isEmpty == true { continue }
+            guard let slot = table.slot(of: hash), let set = columnSets.number(of: changed.map(groups.closed)) else { return false }
+            let clock = entry.clock, wanted = min(stamp ?? clock, clock)
+            var at = wanted, columns = set
             if table.isUsed(slot) {
                 let before = table.at(slot)
-                // The earlier change is later than the clock. Only the messages that were sent decide its instant.
-                guard before < clock + 1000 else { return false }
-                at = max(at, ChangeLog.next(before))
+                guard let union = columnSets.union(table.columns(slot), set) else { return false }
+                columns = union
+                if let last = progress.last, last.hash == hash, last.entry.isContinued(by: entry) {
+                    at = before
+                } else {
+                    // The earlier change is later than the clock. Only the messages that were sent decide its instant.
+                    guard before < clock + 1000 else { return false }
+                    at = max(at, ChangeLog.next(before))
+                }
             } else {
-                let old = replacedInstant(entry, under: under)
+                let old = replacedInstant(old, clock: clock)
                 // If the wanted instant is later than everything that was published, the lookup for this key is unnecessary.
                 if wanted <= max(latestPublished, old ?? .min), let seen = try publishedInstant(of: entry) ?? old { at = max(at, ChangeLog.next(seen)) }
             }
             // An entry without a timestamp does not say whether the row still exists, nor which timestamp it has.
-            table.set(slot, entry.hash, at: at, isPlain: entry.own == at)
+            table.set(slot, hash, at: at, columns: columns, isPlain: entry.own == at)
+            progress.last = one
         }
         return true
     }
 
-    /// The timestamp of an entry's row, where another part of the log has the row that it overwrote.
-    private func stamp(of entry: LogReader.Entry) throws -> LoggedStamp? {
-        let row = try KeyedStatement(transaction.db, "SELECT stamp FROM snapsync_log WHERE seq = ?").bind(.integer(entry.sequence))
-        defer { row.end() }
-        return try row.step() ? LoggedStamp(row.timestamp(0)) : nil
-    }
-
     /// The instant that the applied version records for the key of an entry; nil if the version relies on the row's own timestamp.
-    private func publishedInstant(of entry: LogReader.Entry) throws -> Int64? {
+    private func publishedInstant(of entry: LogEntry) throws -> Int64? {
         try published?.bind(.integer(id), .integer(entry.sequence)).integer()
     }
 
     /// The timestamp of the row that the first change of a key replaces, in microseconds, limited to what a version can have said.
-    private func replacedInstant(_ entry: LogReader.Entry, under: LoggedStamp?) -> Int64? {
-        guard let version else { return nil }
-        return [entry.seen, under?.instant(unit)?.microseconds].compactMap(\.self).max().map { min($0, max(version, entry.clock)) }
+    private func replacedInstant(_ seen: Int64?, clock: Int64) -> Int64? {
+        guard let version, let seen else { return nil }
+        return min(seen, max(version, clock))
     }
 
     /// Finds the keys of the exceptions, and whether their rows still exist.
@@ -265,5 +281,44 @@ struct LogReplay {
             }
         }
         return (instants.sorted { $0.key < $1.key }, deletions.sorted { $0.key < $1.key }, presentCount)
+    }
+}
+
+/// The sets of columns that rows of a table have changed, by number. Not thread-safe.
+final class ColumnSets {
+    typealias Number = UInt16
+
+    /// The number of the set of all columns. No set has the number 0.
+    static let all: Number = 1
+
+    /// Each set in order; nil for all columns.
+    private var sets: [[Int]?] = [[], nil]
+    private var numbers: [[Int]: Number] = [:]
+    private var unions: [UInt32: Number] = [:]
+    private var last: (positions: [Int], number: Number) = ([], 0)
+
+    subscript(_ number: Number) -> [Int]? { sets[Int(number)] }
+
+    /// The number of a set of positions in order, nil standing for all columns; nil if there are too many sets.
+    func number(of positions: [Int]?) -> Number? {
+        guard let positions else { return Self.all }
+        if positions == last.positions { return last.number }
+        if numbers[positions] == nil {
+            guard sets.count <= Number.max else { return nil }
+            numbers[positions] = Number(sets.count)
+            sets.append(positions)
+        }
+        guard let number = numbers[positions] else { return nil }
+        last = (positions, number)
+        return number
+    }
+
+    /// The number of the union of two sets; nil if there are too many sets.
+    func union(_ one: Number, _ other: Number) -> Number? {
+        guard one != other else { return one }
+        guard let first = sets[Int(one)], let second = sets[Int(other)] else { return Self.all }
+        let pair = UInt32(one) << 16 | UInt32(other)
+        if unions[pair] == nil { unions[pair] = number(of: Set(first).union(second).sorted()) }
+        return unions[pair]
     }
 }

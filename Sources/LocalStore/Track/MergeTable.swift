@@ -69,7 +69,7 @@ package struct MergeTable: TransactionPart {
                 """, arguments: [id])
         try db.execute(
             sql: """
-                UPDATE snapsync_changes SET isMark = \(Self.markAfterMerge), wins = \(MergeDecision.undecided), isNew = CASE
+                UPDATE snapsync_changes SET changed = \(Self.changedAfterMerge), wins = \(MergeDecision.undecided), isNew = CASE
                     WHEN wins = \(MergeDecision.kept) AND isNew = \(TrackedOrigin.new) AND state < \(TrackedState.deleted) THEN isNew ELSE \(TrackedOrigin.unknown) END
                 WHERE dataset = ?
                 """, arguments: [id])
@@ -91,11 +91,11 @@ package struct MergeTable: TransactionPart {
     package func endKeeping() throws {
         guard try transaction.tracking.hasTables() else { return }
         try db.execute(
-            sql: "UPDATE snapsync_changes SET isMark = \(Self.markAfterMerge), wins = \(MergeDecision.undecided) WHERE wins <> \(MergeDecision.undecided)")
+            sql: "UPDATE snapsync_changes SET changed = \(Self.changedAfterMerge), wins = \(MergeDecision.undecided) WHERE wins <> \(MergeDecision.undecided)")
     }
 
-    /// A kept change now stands on another version, so it may differ from that version in more than a mark.
-    private static let markAfterMerge = "CASE WHEN wins = \(MergeDecision.kept) AND isMark = \(ChangeScope.mark) THEN 0 ELSE isMark END"
+    /// The row of a kept change now stands on another version as a whole, so it may differ from that version in every column.
+    private static let changedAfterMerge = "CASE WHEN wins = \(MergeDecision.kept) THEN NULL ELSE changed END"
 
     /// Records that a tracked change survived a version that touched its entity, and whether that version lacks the entity.
     package func outlive(of key: EntityKey, in schema: DatasetSchema, isNew: Bool) throws {

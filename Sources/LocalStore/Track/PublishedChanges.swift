@@ -18,8 +18,8 @@ package struct PublishedChanges: TransactionPart {
         try LocalTable.published.create(in: db)
         try db.execute(
             sql: """
-                INSERT OR REPLACE INTO snapsync_published(dataset, key, at, state, version, clock, base)
-                SELECT dataset, key, at, state, ?, ?, base FROM snapsync_changes WHERE dataset = ? AND seq <= ?
+                INSERT OR REPLACE INTO snapsync_published(dataset, key, at, state, version, clock, changed, base, born)
+                SELECT dataset, key, at, state, ?, ?, changed, base, born FROM snapsync_changes WHERE dataset = ? AND seq <= ?
                 """, arguments: [version, clock.microseconds, id, sequence])
     }
 
@@ -57,8 +57,8 @@ package struct PublishedChanges: TransactionPart {
             try LocalTable.published.create(in: db)
             try db.execute(
                 sql: """
-                    INSERT OR IGNORE INTO snapsync_changes(dataset, key, at, seq, state, base)
-                    SELECT dataset, key, at, 0, state, base FROM snapsync_published p WHERE dataset = ?1 AND version > ?2 AND CASE state
+                    INSERT OR IGNORE INTO snapsync_changes(dataset, key, at, seq, state, changed, base, born)
+                    SELECT dataset, key, at, 0, state, changed, base, born FROM snapsync_published p WHERE dataset = ?1 AND version > ?2 AND CASE state
                         WHEN 2 THEN NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", "p.key")))
                             AND at IS (SELECT at FROM snapsync_tombstones b WHERE b.dataset = ?1 AND b.key = p.key)
                         ELSE at IS (SELECT \(Self.instant(of: schema)) FROM \(table) t WHERE \(key.matches("t", "p.key"))) END

@@ -20,6 +20,8 @@ package struct RewrittenTable: Sendable {
     package let latest: Instant
     /// How many rows the table has.
     package let rowCount: Int
+    /// The columns that were changed in every row, each at the row's instant; nil if rows differ in that, or if all columns were changed.
+    package let columns: [Int]?
     /// The instant of all rows outside ``instants``; nil if those rows have the instants of their own timestamps.
     package let common: Instant?
     /// The instants of the exceptions, in key order; nil if the row's own timestamp is the instant.

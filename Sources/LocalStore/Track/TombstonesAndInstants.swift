@@ -203,8 +203,8 @@ package struct TombstonesAndInstants: TransactionPart {
         }
         // The first later entry of a key says whether its row existed. So does a tracked change that another run has made of that entry.
         let later = """
-            SELECT key, min(seq), kind <> \(LogEntryKind.inserted) AS wasThere FROM (
-                SELECT \(key.unlogged("key")) AS key, seq, kind FROM snapsync_log WHERE dataset = :id AND seq > :seq) WHERE key IS NOT NULL GROUP BY key
+            SELECT key, min(seq), changed <> \(LogEntryKind.inserted) AS wasThere FROM (
+                SELECT \(key.unlogged("key")) AS key, seq, changed FROM snapsync_log WHERE dataset = :id AND seq > :seq) WHERE key IS NOT NULL GROUP BY key
             UNION ALL SELECT key, seq, isNew <> \(TrackedOrigin.new) FROM snapsync_changes WHERE dataset = :id AND seq > :seq
             """
         try db.execute(

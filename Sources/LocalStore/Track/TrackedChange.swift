@@ -24,6 +24,10 @@ package struct TrackedChange: Sendable, Hashable {
     package let isInVersion: Bool?
     /// Whether the applied version may lack the key.
     package var isNew: Bool { isInVersion != true }
+    /// Which columns the change changed.
+    package let columns: ChangedColumns
+    /// When the row was inserted here; nil if it came from a version, or if that is not known.
+    package let born: Instant?
     /// Whether the change touched at most columns that a message changes by themselves, such as a read mark.
     package let isMark: Bool
     /// Whether nothing was edited, but the row has values that the version does not have.
@@ -34,10 +38,10 @@ package struct TrackedChange: Sendable, Hashable {
     /// edit is later than this, neither author had seen the other's change.
     package let base: Instant?
 
-    static let columns = "key, at, state, isNew, isMark, base"
+    static let sqlColumns = "key, at, state, isNew, cause, changed, base, born"
 
-    /// Reads ``columns``.
-    init?(_ row: KeyedStatement) {
+    /// Reads ``sqlColumns``.
+    init?(_ row: KeyedStatement, _ schema: DatasetSchema) {
         guard let key = row.key(0) else { return nil }
         self.key = key
         instant = row.instant(1)
@@ -45,9 +49,11 @@ package struct TrackedChange: Sendable, Hashable {
         isStamped = row.integer(2) == Int64(TrackedState.stamped.rawValue)
         let origin = TrackedOrigin(rawValue: row.integer(3)) ?? .unknown
         isInVersion = origin == .unknown ? nil : origin == .inVersion
-        isMark = row.integer(4) == 1
-        isDefaulted = row.integer(4) == ChangeScope.defaulted.rawValue
-        isCarried = row.integer(4) == ChangeScope.carried.rawValue || isDefaulted
-        base = row.isNull(5) ? nil : row.instant(5)
+        columns = ChangedColumns(row.text(5), at: instant)
+        isDefaulted = row.integer(4) == ChangeCause.defaulted.rawValue
+        isCarried = row.integer(4) == ChangeCause.carried.rawValue || isDefaulted
+        isMark = !isCarried && schema.isMark(columns)
+        base = row.isNull(6) ? nil : row.instant(6)
+        born = row.isNull(7) ? nil : row.instant(7)
     }
 }

@@ -235,14 +235,22 @@ extension TableImage {
         }
     }
 
-    /// Logs every row that differs as changed now by this device.
+    /// Logs every row that differs as changed now by this device: a row that is there before and after as one that replaces its like.
     func note(id: Int64) throws {
-        let stamp = schema.timestampIndex.flatMap { index in columns.firstIndex { $0.folded == schema.columns[index].column.folded } }
+        let positions = schema.columns.map { column in columns.firstIndex { $0.folded == column.column.folded } }
+        let stamp = schema.timestampIndex.flatMap { positions[$0] }.map { "b.c\($0)" } ?? "NULL"
+        let masks = stride(from: 0, to: positions.count, by: ChangeTriggers.maskSize).map { start in
+            let part = positions.indices[start...].prefix(ChangeTriggers.maskSize).compactMap { position in
+                positions[position].map { "(\(differs($0))) * \(1 << (position - start))" }
+            }
+            return part.isEmpty ? "0" : "(\(part.joined(separator: " + ")))"
+        }
         try db.execute(
             sql: """
-                INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen)
-                SELECT ?, CASE had WHEN 1 THEN 0 ELSE 2 END, \(schema.keySQL.logged(key: "k")), \(ChangeTriggers.clock), NULL, \(stamp.map { "b.c\($0)" } ?? "NULL")
-                FROM temp.\(before) b WHERE NOT (had = 1 AND EXISTS (SELECT 1 FROM temp.\(after) a WHERE a.k = b.k AND \(same("a.", "b."))))
+                INSERT INTO snapsync_log(dataset, key, clock, seen, changed)
+                SELECT ?, \(schema.keySQL.logged(key: "b.k")), CASE part WHEN 0 THEN 0 ELSE \(ChangeTriggers.clock) END, CASE WHEN part = 0 OR a.k IS NULL THEN \(stamp) END,
+                    CASE WHEN part = 0 THEN '' || \(masks.joined(separator: " || ',' || ")) WHEN a.k IS NULL THEN \(LogEntryKind.touched) ELSE \(LogEntryKind.inserted) END
+                FROM temp.\(before) b LEFT JOIN temp.\(after) a ON a.k = b.k JOIN (SELECT 0 AS part UNION ALL SELECT 1) WHERE part = 1 OR had = 1 AND a.k IS NOT NULL ORDER BY b.rowid, part
                 """, arguments: [id])
     }
 }

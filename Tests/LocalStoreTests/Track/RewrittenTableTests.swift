@@ -10,7 +10,7 @@ import Testing
     /// With a limit of few exceptions, the instant that most rows have is found as one for all of them.
     @Test(arguments: [(false, 20_000), (true, 20_000), (false, 2), (true, 2)])
     func theLogSaysWhatItsConsolidationSays(isComposite: Bool, limit: Int) throws {
-        var foundCount = 0, exceptionCount = 0, commonCount = 0
+        var foundCount = 0, exceptionCount = 0, commonCount = 0, columnCount = 0
         let seeds = Sample.of(0..<UInt64(150), oneIn: 7)
         for seed in seeds {
             let history = try RewrittenHistory(seed: seed, isComposite: isComposite, isStamped: seed % 10 > 0)
@@ -35,6 +35,10 @@ import Testing
                 #expect(try history.instants(transaction) { try $0.forEachEntity(of: history.schema, $1) } == instants, "seed \(seed)")
                 #expect(changes.filter(\.isDeletion).map { "\($0.key) \($0.instant)" } == found.deletions.map { "\($0.key) \($0.at)" }, "seed \(seed)")
                 #expect(changes.map(\.instant).max() == found.latest, "seed \(seed)")
+                if let columns = found.columns {
+                    columnCount += 1
+                    #expect(changes.allSatisfy { if case .some(let changed) = $0.columns { changed.keys.sorted() == columns } else { false } }, "seed \(seed)")
+                }
                 try transaction.changeLog.acknowledge(of: history.schema, upTo: found.sequence)
             }
             let outcome = try history.outcome { try $0.changeLog.acknowledge(found, of: history.schema) }
@@ -46,6 +50,7 @@ import Testing
             }
             #expect(late == expected, "seed \(seed)")
         }
+        #expect(columnCount > 0)
         #expect(min(foundCount, exceptionCount) > seeds.count / 3, "found \(foundCount) tables with \(exceptionCount) exceptions")
         #expect(limit > 10 ? commonCount == 0 : commonCount > seeds.count / 5, "found \(commonCount) tables with one instant")
     }

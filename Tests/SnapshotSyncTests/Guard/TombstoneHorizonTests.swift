@@ -104,7 +104,7 @@ import Testing
             "away", "INSERT INTO snapsync_importing VALUES(1); UPDATE notifications SET title = 'edited lately' WHERE id = 'a'; DELETE FROM snapsync_importing")
         try scene.run(
             "away",
-            "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) SELECT id, 0, 'a', \(scene.clock.now().microseconds / 1000), '\(later)', '2020-01-01T00:00:00Z' FROM snapsync_tracking WHERE dataset = 'notifications'"
+            "INSERT INTO snapsync_log(dataset, key, clock, stamp, seen) SELECT id, 'a', \(scene.clock.now().microseconds / 1000), '\(later)', '2020-01-01T00:00:00Z' FROM snapsync_tracking WHERE dataset = 'notifications'"
         )
         try doubt(scene)
         try await scene.importNewest("away")

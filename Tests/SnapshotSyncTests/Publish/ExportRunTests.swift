@@ -38,9 +38,9 @@ import Testing
     @Test func anExportWithoutTrackingComparesRowsAndFindsNothingNew() async throws {
         let scene = try await scene()
         try await scene.export()
-        try scene.writer.run("DROP TRIGGER snapsync_things_update; UPDATE snapsync_tracking SET isComplete = 1")
+        try scene.writer.run("DROP TRIGGER snapsync_things_update0; UPDATE snapsync_tracking SET isComplete = 1")
         #expect(!(try await scene.export()).published)
-        try scene.writer.run("DROP TRIGGER snapsync_things_update; UPDATE things SET size = 77 WHERE count = 3")
+        try scene.writer.run("DROP TRIGGER snapsync_things_update0; UPDATE things SET size = 77 WHERE count = 3")
         #expect(try await scene.export().version == 2)
     }
 
