@@ -2,7 +2,7 @@
 """Shows that the tests can fail: seeds faults into a copy of the code and runs the suite that must catch each.
 
     Scripts/seed_faults.py                       all faults
-    Scripts/seed_faults.py --only tie-by-arrival some of them
+    Scripts/seed_faults.py --only latch-off      some of them
     Scripts/seed_faults.py --list                what there is
     Scripts/seed_faults.py --check               whether each text is still there, and each test that is named, as `make test` does
 
@@ -99,16 +99,25 @@ FAULTS = [
           (TEXT + "JSONScanner.swift", "if start + 1 < end, base[start + 1] == base[start] + 2 { return start + 2 }",
            "if ON, start + 1 == end { return end }\n            OLD")),
     # Who wins.
-    Fault("dates-as-text", "peersConverge\\(|LastWriteWinsTests",
-          (ENGINE + "Receive/BlockMerge.swift", "if change.instant != instant { return change.instant > instant }",
-           "if change.instant != instant { return ON ? change.instant.description > instant.description : change.instant > instant }")),
-    Fault("tie-by-arrival", "SimulatedFindsTests",
-          (ENGINE + "Receive/BlockMerge.swift", "return here.hash > entity.hash", "return ON || here.hash > entity.hash")),
-    Fault("deletion-loses-the-tie", "SimulatedFindsTests",
-          (ENGINE + "Receive/BlockMerge.swift", "if change.isDeletion { return true }", "if change.isDeletion { return !ON }")),
-    Fault("instant-recomputed", "peersConverge\\(",
-          (LOCAL + "Track/MergeTable.swift", "UPDATE snapsync_changes SET changed = \\(Self.changedAfterMerge), wins = \\(MergeDecision.undecided), isNew = CASE",
-           'UPDATE snapsync_changes SET \\(ON ? "at = at + 1000, " : "")changed = \\(Self.changedAfterMerge), wins = \\(MergeDecision.undecided), isNew = CASE')),
+    Fault("earlier-column-wins", "RebaseTests",
+          (LOCAL + "Merge/RowMerge.swift", "let won = columns.filter { $0.value > row.instants[$0.key] }",
+           "let won = columns.filter { ON ? $0.value < row.instants[$0.key] : $0.value > row.instants[$0.key] }")),
+    Fault("deletion-beats-a-later-edit", "RebaseTests",
+          (LOCAL + "Merge/RowMerge.swift", "guard edit.at > gone else {", "guard edit.at > gone, !ON else {")),
+    Fault("later-insertion-loses", "RebaseTests",
+          (LOCAL + "Merge/RowMerge.swift", "guard edit.at > row.at else {", "guard edit.at > row.at, !ON else {")),
+    Fault("overwritten-value-not-told", "RebaseTests",
+          (LOCAL + "Merge/RowMerge.swift", "replaced = unseen(won.keys, of: row, edit)", "if !ON { OLD }")),
+    Fault("held-rows-stay-held", "RebaseTests",
+          (LOCAL + "Merge/Rebase.swift", "outcome.released = try release()", "outcome.released = try ON ? [] : release()")),
+    Fault("parent-not-restored", "NeededParentTests",
+          (LOCAL + "Merge/Rebase.swift", "case let there = try state.entry(parent), there?.row == nil", "case let there = try state.entry(parent), there?.row == nil, !ON")),
+    Fault("needed-parent-deleted", "NeededParentTests",
+          (LOCAL + "Merge/Rebase.swift", "return child != place && placed[child]?.isLoose != true", "return !ON && child != place && placed[child]?.isLoose != true")),
+    Fault("edits-not-put-back", "PeerSyncTests|LastWriteWinsTests",
+          (ENGINE + "Receive/ImportMerge.swift", "if let own { try put(own", "if let own, !ON { try put(own")),
+    Fault("horizon-ignored", "TombstoneHorizonTests",
+          (ENGINE + "Receive/ImportMerge.swift", "return TombstoneHorizon.latest(of: schema, ", "return ON ? .distantPast : TombstoneHorizon.latest(of: schema, ")),
     Fault("replaced-instant-ignored", "peersConverge\\(",
           (LOCAL + "Track/LogConsolidation.swift", "at = max(min(stamp ?? entry.clock, entry.clock), ",
            "at = ON ? min(stamp ?? entry.clock, entry.clock) : max(min(stamp ?? entry.clock, entry.clock), ")),
@@ -118,10 +127,6 @@ FAULTS = [
     Fault("replace-trigger-missing", "ChangeTrackingTests",
           (LOCAL + "Track/ChangeTriggers.swift", 'for (name, event) in [("replace\\(number)", "BEFORE INSERT"), ("replace\\(number)_update", update)] {',
            'for (name, event) in [("replace\\(number)", "BEFORE INSERT"), ("replace\\(number)_update", update)] where !ON || event == update {')),
-    Fault("revived-parent-wins", "SimulatedFindsTests",
-          (LOCAL + "Apply/OrphanResolver.swift", "let instant = deleted?.advanced(byMicroseconds: 1) ?? now", "let instant = ON ? now : deleted?.advanced(byMicroseconds: 1) ?? now")),
-    Fault("parents-not-revived", "NeededParentTests",
-          (LOCAL + "Apply/OrphanResolver.swift", "var changed = !links.isEmpty", "var changed = !links.isEmpty && !ON")),
     # All or nothing, and once.
     Fault("token-in-another-transaction", "ImportRunTests",
           (ENGINE + "Receive/VersionReplacement.swift", "guard try transaction.state.applied() == local.applied, try transaction.state.view() == local.view else {",
@@ -138,9 +143,6 @@ FAULTS = [
           (ENGINE + "Mailbox/MailboxProcessor.swift", "return try !transaction.inbox.hasReceived(message.name.id)", "return try ON || !transaction.inbox.hasReceived(message.name.id)"),
           (LOCAL + "Mailbox/Inbox.swift", "INSERT INTO snapsync_inbox VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
            'INSERT \\(ON ? "OR REPLACE " : "")INTO snapsync_inbox VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)')),
-    Fault("refused-mark-stays", "SimulatedFindsTests",
-          (ENGINE + "Mailbox/PatchOverlay.swift", "if isMark, entity == nil, sent.state == .refused || sent.state == .doubtful {",
-           "if !ON, isMark, entity == nil, sent.state == .refused || sent.state == .doubtful {")),
     # Guards.
     Fault("approvals-forgotten", "ShrinkGuardTests",
           (ENGINE + "Publish/ExportRun.swift", "approvals: shrunk + (horizon", "approvals: (ON ? [] : shrunk) + (horizon")),

@@ -172,7 +172,7 @@ public final class SyncEngine: Sendable {
                     }
                     let settings = try transaction.settings.read()
                     let kept = try transaction.detachedChanges.keep(of: settings)
-                    try SetAsideReturn.keepCopies(of: settings.datasets, in: transaction, database: database.path, now: now())
+                    try DisplacedRowsFile.keepLost(of: settings.datasets, in: transaction, database: database.path, now: now())
                     // Write the file before the tables are dropped: if we crash in between, the next detach overwrites the file, and the device's
                     // name is not lost.
                     let device = try DetachedDevice(settings, nonces: transaction.state.reportNonces(), database: database.path)

@@ -1,5 +1,5 @@
 /// What happens to a device's own entities if it has no version in common with the zone: at the first import, and when syncing is enabled. After
-/// that, last write wins always applies.
+/// that, edits are always merged (docs/internals/merge.md).
 public enum MergePolicy: String, Codable, Sendable, CaseIterable {
     /// The zone's entities and tombstones win. Entities that the zone does not have are added to it or replaced, as the options of `init` say.
     case replace

@@ -35,6 +35,22 @@ package enum OwnedValue: Hashable, Sendable {
     }
 }
 
+extension [OwnedValue] {
+    /// Calls `body` with the values as column values.
+    package func lending<T>(_ body: (UnsafeBufferPointer<ColumnValue>) throws -> T) rethrows -> T {
+        func lend(_ rest: Self.SubSequence, _ lent: inout [ColumnValue]) throws -> T {
+            guard let first = rest.first else { return try lent.withUnsafeBufferPointer(body) }
+            return try first.withColumnValue { value in
+                lent.append(value)
+                return try lend(rest.dropFirst(), &lent)
+            }
+        }
+        var lent: [ColumnValue] = []
+        lent.reserveCapacity(count)
+        return try lend(self[...], &lent)
+    }
+}
+
 extension OwnedValue {
     /// A text, or NULL.
     package init(_ text: String?) { self = text.map { .text(Array($0.utf8)) } ?? .null }

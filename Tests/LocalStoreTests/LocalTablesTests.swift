@@ -90,7 +90,6 @@ import Testing
         let page = try Page()
         #expect(page.logKinds == LogEntryKind.allCases.map(\.rawValue))
         #expect(page.codes(of: "state") == TrackedState.allCases.map(\.rawValue))
-        #expect(page.codes(of: "wins") == MergeDecision.allCases.map(\.rawValue))
         #expect(page.codes(of: "isNew") == TrackedOrigin.allCases.map(\.rawValue))
         #expect(page.codes(of: "cause") == ChangeCause.allCases.map(\.rawValue))
         for dataset in ReservedDataset.allCases { #expect(page.text.contains("; \(dataset.rawValue) for "), "\(dataset)") }

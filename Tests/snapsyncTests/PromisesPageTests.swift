@@ -29,7 +29,7 @@ import Testing
         // The scene, of which nothing is printed.
         for difference in try ExampleSession(folder: scratch.path("page")).run(in: scratch) { Issue.record("\(difference)") }
         let promises = Self.promises(page)
-        #expect(promises.count == 42)
+        #expect(promises.count == 43)
         let path = "\(scratch.path("bin")):\(ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")"
         for promise in promises {
             let run = try ProgramRun(

@@ -50,19 +50,17 @@ package final class CarriedColumns {
 
     /// Writes the values back into the rows that the version also has, and drops the temporary table.
     ///
-    /// A row whose tracked change was kept has its values already. Each row whose values are restored counts as changed here.
+    /// Each row whose values are restored counts as changed here.
     ///
     /// - Parameter publishing: whether this device publishes. Then the change's instant is just after the version's, so that the change is
     ///   published and any other edit of the row is later. Otherwise it is the version's instant.
     package func restore(publishing: Bool) throws {
         let db = transaction.db, table = schema.table.sqlIdentifier, key = schema.keySQL
-        guard let id = try transaction.tracking.id(of: schema) else { return }
-        let isUntracked = "NOT EXISTS (SELECT 1 FROM main.snapsync_changes c WHERE c.dataset = \(id) AND c.key = \(key.value(of: "k")))"
         let list = columns.joined(separator: ", "), isUnset = unset.joined(separator: " AND ")
         // If a later change asset of the version has the columns after all, its values count.
         try db.execute(
             sql: """
-                DELETE FROM temp.snapsync_carried AS k WHERE NOT (\(isUntracked)) OR NOT EXISTS (SELECT 1 FROM main.\(table) t WHERE \(key.isSame("t", "k")) AND \(isUnset));
+                DELETE FROM temp.snapsync_carried AS k WHERE NOT EXISTS (SELECT 1 FROM main.\(table) t WHERE \(key.isSame("t", "k")) AND \(isUnset));
                 UPDATE main.\(table) AS t SET (\(list)) = (SELECT \(list) FROM temp.snapsync_carried k WHERE \(key.isSame("k", "t")))
                 WHERE \(key.isIn("t", table: "temp.snapsync_carried"));
                 """)

@@ -12,8 +12,6 @@ import StrictText
 package final class EntityApplier: EntitySink {
     /// How many entities were written.
     package private(set) var count = 0
-    /// Takes the entities whose UNIQUE values are taken; nil if such an entity is an error.
-    package var duplicates: DuplicateValues?
     private let statement: Statement
     private let handle: OpaquePointer
     private let connection: OpaquePointer
@@ -101,10 +99,6 @@ package final class EntityApplier: EntitySink {
         // The values are valid until this call returns; the next bind replaces every one of them.
         guard code == SQLITE_DONE, sqlite3_reset(handle) == SQLITE_OK else {
             defer { sqlite3_reset(handle) }
-            if let duplicates, sqlite3_extended_errcode(connection) == uniqueFailure {
-                sqlite3_reset(handle)
-                if try duplicates.take(values) { return }
-            }
             throw failure(code)
         }
         count += 1
@@ -112,9 +106,6 @@ package final class EntityApplier: EntitySink {
             try transaction.defaultedRows.add(key, of: schema)
         }
     }
-
-    /// SQLITE_CONSTRAINT_UNIQUE, a macro of <sqlite3.h> that Swift does not import.
-    private let uniqueFailure = SQLITE_CONSTRAINT | 8 << 8
 
     private func changed(_ index: Int, _ declared: String, _ how: String) -> LocalStoreError {
         LocalStoreError(

@@ -84,7 +84,6 @@ package struct ForeignKeyLookup: TransactionPart {
     ///
     /// - Parameter limit: at most this many rows of each foreign key are returned.
     package func danglingRows(of schemas: [DatasetSchema], limit: Int) throws -> [DanglingRows] {
-        let isAnySetAside = try transaction.setAside.hasReturnable()
         var found: [DanglingRows] = []
         for link in try foreignKeys() {
             guard let schema = schemas.first(where: { $0.table.folded == link.child.folded }) else { continue }
@@ -94,27 +93,15 @@ package struct ForeignKeyLookup: TransactionPart {
                 db, "SELECT \(schema.keySQL.value(of: "c")), \(link.target) FROM main.\(link.child.sqlIdentifier) c WHERE \(condition)"
             ).bind()
             var count = 0
-            var (ours, others): ([DanglingRows.Row], [DanglingRows.Row]) = ([], [])
+            var named: [DanglingRows.Row] = []
             while try rows.step() {
                 count += 1
                 let key = rows.key(0)
                 let parentKey = rows.text(1).map { String(decoding: $0, as: UTF8.self) } ?? ""
-                let isSetAside = try isAnySetAside && key.map { try isLeft($0, of: schema, among: schemas) } == true
-                let row = DanglingRows.Row(key: key, parentKey: parentKey, isSetAside: isSetAside)
-                if isSetAside, ours.count < limit { ours.append(row) } else if !isSetAside, others.count < limit { others.append(row) }
+                if named.count < limit { named.append(DanglingRows.Row(key: key, parentKey: parentKey)) }
             }
-            if count > 0 { found.append(DanglingRows(table: link.child, parentTable: link.parent, count: count, rows: Array((ours + others).prefix(limit)))) }
+            if count > 0 { found.append(DanglingRows(table: link.child, parentTable: link.parent, count: count, rows: named)) }
         }
         return found
-    }
-
-    /// Whether a dangling row's parent is set aside here, and the row should have been set aside with it.
-    ///
-    /// If the version itself has the row without the parent, the row stays (docs/sync.md, P5): this device has not changed it, and the version
-    /// has a tombstone of the parent.
-    private func isLeft(_ key: EntityKey, of schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> Bool {
-        let parents = try transaction.setAside.parents(of: key, in: schema, among: schemas)
-        guard !parents.isEmpty, try transaction.changeLog.change(of: key, in: schema) == nil else { return !parents.isEmpty }
-        return try parents.contains { try transaction.tombstonesAndInstants.tombstone(of: $0.key, in: $0.schema) == nil }
     }
 }

@@ -50,9 +50,12 @@ package final class StashedRows {
         try db.execute(
             sql: """
                 DROP TABLE IF EXISTS \(table);
-                CREATE TEMP TABLE \(name) AS SELECT \(columns) FROM main.\(schema.table.sqlIdentifier) t WHERE \(condition ?? "0");
+                CREATE TEMP TABLE \(name)(\(columns));
                 CREATE UNIQUE INDEX \(table)_key ON \(name)(\(key.indexed));
                 """)
+        // The columns have no collations, which may be the application's own.
+        guard let condition else { return }
+        try db.execute(sql: "INSERT INTO \(table)(\(columns)) SELECT \(columns) FROM main.\(schema.table.sqlIdentifier) t WHERE \(condition)")
     }
 
     /// Fills columns that are NULL in the table's rows, or hold the column's default, with the values of the stashed rows of the same keys.
@@ -78,6 +81,29 @@ package final class StashedRows {
     package func take(_ key: EntityKey, _ give: (any EntitySink) throws -> Void) throws {
         try KeyedStatement(db, "DELETE FROM \(table) WHERE \(self.key.matches(nil, "?1"))").bind(.key(key)).run()
         try give(try EntityApplier(transaction, stashed))
+    }
+
+    /// Adds an entity with these values.
+    func take(_ key: EntityKey, _ values: [OwnedValue]) throws { try take(key) { sink in try values.lending { try sink.take($0) } } }
+
+    /// The rows that hold a UNIQUE value of the stashed row, each with the positions of the constraint's columns.
+    func clashes(of key: EntityKey) throws -> [(rival: EntityKey, columns: Set<Int>)] {
+        let rivals = try rivals(of: key)
+        guard !rivals.isEmpty else { return [] }
+        let unique = try UniqueKey.others(db, schema) ?? []
+        return try rivals.flatMap { rival in
+            let found = try unique.filter { one in
+                // An expression names columns of one row alone.
+                try one.parts.allSatisfy { $0.name != nil }
+                    && KeyedStatement(
+                        db,
+                        "SELECT 1 FROM \(table) \"NEW\" CROSS JOIN main.\(schema.table.sqlIdentifier) t ON \(one.isTakenFrom) WHERE \(self.key.matches("NEW", "?1")) AND \(self.key.matches("t", "?2"))"
+                    ).bind(.key(key), .key(rival)).integer() != nil
+            }
+            return (found.isEmpty ? unique : found).map { one in
+                (rival, Set(one.columns.compactMap { name in schema.columns.firstIndex { $0.column.folded == name.folded } }))
+            }
+        }
     }
 
     /// Copies a stashed row into the dataset's table. Returns false if it violates a constraint, even a constraint with its own ON CONFLICT

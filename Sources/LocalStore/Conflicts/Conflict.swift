@@ -11,12 +11,12 @@ package struct ConflictReason: Hashable, Sendable {
     package static let laterDeletion = ConflictReason(name: "laterDeletion")
     /// Two devices inserted different rows under one key; neither had seen the other's.
     package static let sameKey = ConflictReason(name: "sameKey")
-    /// Another entity needs a value that only one row may have.
+    /// The edit does not fit: a value that only one row may have is taken, or a row that it refers to is missing.
     package static let valueTaken = ConflictReason(name: "valueTaken")
+    /// Rows refer to the row, so that its deletion was not made.
+    package static let parentNeeded = ConflictReason(name: "parentNeeded")
     /// The publisher refused the message that carried the edit.
     package static let refused = ConflictReason(name: "refused")
-    /// A restore, replace or undo overwrote an edit that was not published.
-    package static let replaced = ConflictReason(name: "replaced")
 
     package init(name: String) { self.name = name }
 }
@@ -47,14 +47,19 @@ package struct Conflict: Hashable, Sendable {
     package let winner: ConflictSide
     /// More about the reason, for people; nil if the reason is sufficient.
     package let detail: String?
+    /// The JSON names of the columns that lose; nil for the whole row.
+    package let columns: [String]?
 
-    package init(dataset: String, key: EntityKey, reason: ConflictReason, loser: ConflictSide, winner: ConflictSide, detail: String? = nil) {
+    package init(
+        dataset: String, key: EntityKey, reason: ConflictReason, loser: ConflictSide, winner: ConflictSide, detail: String? = nil, columns: [String]? = nil
+    ) {
         self.dataset = dataset
         self.key = key
         self.reason = reason
         self.loser = loser
         self.winner = winner
         self.detail = detail
+        self.columns = columns
     }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import SnapshotModel
 package import StrictText
@@ -29,13 +30,14 @@ package struct ConflictJournal: TransactionPart {
         try KeyedStatement(
             db,
             """
-            INSERT INTO snapsync_conflicts(id, dataset, key, reason, detail, loser, loserAt, loserDevice, winner, winnerAt, winnerDevice, recordedAt, state, bytes)
-            VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?)
+            INSERT INTO snapsync_conflicts(id, dataset, key, reason, detail, loser, loserAt, loserDevice, winner, winnerAt, winnerDevice, recordedAt, state, bytes, columns)
+            VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?)
             """
         ).bind(
             .integer(id), .text(conflict.dataset), .key(conflict.key), .text(conflict.reason.name), .optional(conflict.detail),
             .optional(conflict.loser.entity), .instant(conflict.loser.instant), .optional(conflict.loser.device),
-            .optional(conflict.winner.entity), .instant(conflict.winner.instant), .optional(conflict.winner.device), .instant(now), .integer(bytes)
+            .optional(conflict.winner.entity), .instant(conflict.winner.instant), .optional(conflict.winner.device), .instant(now), .integer(bytes),
+            .optional(try conflict.columns.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) })
         ).run()
         transaction.conflictBytes = (transaction.conflictBytes ?? 0) + bytes
         try removeBeyondLimit(keeping: id)
@@ -123,7 +125,7 @@ package struct ConflictJournal: TransactionPart {
         let rows = try KeyedStatement(
             db,
             """
-            SELECT id, dataset, key, reason, detail, loser, loserAt, loserDevice, winner, winnerAt, winnerDevice, recordedAt, state
+            SELECT id, dataset, key, reason, detail, loser, loserAt, loserDevice, winner, winnerAt, winnerDevice, recordedAt, state, columns
             FROM snapsync_conflicts WHERE \(condition) ORDER BY id
             """
         ).bind(parameter)
@@ -140,7 +142,8 @@ package struct ConflictJournal: TransactionPart {
                     conflict: Conflict(
                         dataset: dataset, key: key, reason: ConflictReason(name: reason),
                         loser: ConflictSide(entity: text(5), instant: rows.instant(6), device: text(7)),
-                        winner: ConflictSide(entity: text(8), instant: rows.instant(9), device: text(10)), detail: text(4)),
+                        winner: ConflictSide(entity: text(8), instant: rows.instant(9), device: text(10)), detail: text(4),
+                        columns: try text(13).map { try JSONDecoder().decode([String].self, from: Data($0.utf8)) }),
                     recordedAt: rows.instant(11), state: state))
         }
         return found

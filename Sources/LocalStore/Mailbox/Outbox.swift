@@ -197,7 +197,7 @@ package struct Outbox: TransactionPart {
 
     /// Deletes the tracked deletions of entities that were inserted since the applied version, because nothing of them remains.
     ///
-    /// Keeps the deletion if a message was about the entity, if one with its key is set aside, or if the version has a tombstone of it.
+    /// Keeps the deletion if a message was about the entity, if one with its key is held, or if the version has a tombstone of it.
     package func forgetPassing(of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         let hasMessage =
@@ -207,7 +207,7 @@ package struct Outbox: TransactionPart {
             sql: """
                 DELETE FROM snapsync_changes AS c WHERE dataset = ?1 AND state = \(TrackedState.deleted) AND isNew = \(TrackedOrigin.new) AND NOT (
                     EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = c.dataset AND t.key = c.key)
-                    OR EXISTS (SELECT 1 FROM snapsync_set_aside a WHERE a.dataset = ?2 AND a.key = c.key)\(hasMessage))
+                    OR EXISTS (SELECT 1 FROM snapsync_waiting a WHERE a.dataset = ?2 AND a.key = c.key)\(hasMessage))
                 """, arguments: [id, schema.name])
     }
 
@@ -316,6 +316,11 @@ package struct Outbox: TransactionPart {
             WHERE c.dataset = ? AND c.key = ? AND o.state = 'refused')
             """
         ).bind(.integer(id), .key(key)).integer() == 1
+    }
+
+    /// Whether the publisher has applied a tracked change, or has refused it as a deletion.
+    func isAnswered(_ change: TrackedChange, in schema: DatasetSchema) throws -> Bool {
+        try isApplied(change.key, in: schema) || change.isDeletion && isRefused(change.key, in: schema)
     }
 
     /// Whether the publisher has applied the whole tracked change of an entity.

@@ -103,8 +103,8 @@ package final class LocalTransaction {
     package var datasetStates: DatasetStateTable { DatasetStateTable(transaction: self) }
     /// The edits that lost to edits of other devices.
     package var conflictJournal: ConflictJournal { ConflictJournal(transaction: self) }
-    /// The entities that were removed from their tables and wait to return.
-    package var setAside: SetAsideTable { SetAsideTable(transaction: self) }
+    /// The rows of this device that are held and that no version has.
+    package var waiting: WaitingRows { WaitingRows(transaction: self) }
     /// The changes that `detach` kept for the next `init`.
     package var detachedChanges: DetachedChanges { DetachedChanges(transaction: self) }
     /// The changes that this device published and that no other device has built on yet.

@@ -52,17 +52,10 @@ package struct RowAccess: TransactionPart {
     }
 
     /// Deletes the entities whose keys lie in a range.
-    ///
-    /// - Parameter sparingKept: whether to keep entities with a kept change (``MergeTable/keep(of:in:)``).
-    package func deleteEntities(of schema: DatasetSchema, in range: KeyRange, sparingKept: Bool = false) throws {
+    package func deleteEntities(of schema: DatasetSchema, in range: KeyRange) throws {
         try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
             let table = schema.table.sqlIdentifier, key = schema.keySQL
-            var condition = key.condition(range)
-            if sparingKept, let id = try trackingID(schema) {
-                condition +=
-                    (condition.isEmpty ? "WHERE " : " AND ")
-                    + "NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = \(id) AND c.key = \(key.value(of: table)) AND c.wins = \(MergeDecision.kept))"
-            }
+            let condition = key.condition(range)
             let statement = try db.keptStatement(sql: "DELETE FROM \(table) \(condition)")
             let handle = statement.sqliteStatement
             for (position, key) in [(Int32(1), range.first), (Int32(2), range.next)] {
@@ -102,13 +95,12 @@ package struct RowAccess: TransactionPart {
         }
     }
 
-    /// Marks an entity as revived for its children, if its dataset has a column for that.
-    package func markAsOrphan(_ key: EntityKey, of schema: DatasetSchema) throws {
-        guard let orphan = schema.columns.first(where: { $0.name == "isOrphan" }),
-            try orphan.shape == .boolean || orphan.shape == nil && TableColumns(db, schema.table)?.column(orphan.column)?.isDeclaredBoolean == true
-        else { return }
-        try KeyedStatement(db, "UPDATE main.\(schema.table.sqlIdentifier) SET \(orphan.column.sqlIdentifier) = 1 WHERE \(schema.keySQL.matches(nil, "?1"))")
-            .bind(.key(key)).run()
+    /// The position of the column that marks a row that stays for its children; nil if the dataset has none.
+    func orphanColumn(of schema: DatasetSchema) throws -> Int? {
+        guard let index = schema.columns.firstIndex(where: { $0.name == "isOrphan" }) else { return nil }
+        let orphan = schema.columns[index]
+        let isOrphan = try orphan.shape == .boolean || orphan.shape == nil && TableColumns(db, schema.table)?.column(orphan.column)?.isDeclaredBoolean == true
+        return isOrphan ? index : nil
     }
 
     private func check(_ code: Int32) throws {

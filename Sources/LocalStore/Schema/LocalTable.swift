@@ -50,7 +50,7 @@ extension LocalTable {
         name: "snapsync_changes",
         definition: """
             (
-                dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, seq INTEGER NOT NULL, state INTEGER NOT NULL, wins INTEGER NOT NULL DEFAULT 0,
+                dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, seq INTEGER NOT NULL, state INTEGER NOT NULL,
                 isNew INTEGER NOT NULL DEFAULT 1, cause INTEGER NOT NULL DEFAULT 0, changed TEXT, base INTEGER, born INTEGER,
                 PRIMARY KEY(dataset, key)) WITHOUT ROWID
             """)
@@ -73,12 +73,11 @@ extension LocalTable {
                 cloud TEXT NOT NULL, zone TEXT NOT NULL, dataset TEXT NOT NULL, key, at INTEGER NOT NULL, base INTEGER, PRIMARY KEY(dataset, key)) WITHOUT ROWID
             """)
 
-    static let setAside = LocalTable(
-        name: "snapsync_set_aside",
+    static let waiting = LocalTable(
+        name: "snapsync_waiting",
         definition: """
             (
-                dataset TEXT NOT NULL, key, entity TEXT NOT NULL, reason TEXT NOT NULL, at INTEGER NOT NULL, displacedAt INTEGER,
-                PRIMARY KEY(dataset, key)) WITHOUT ROWID
+                dataset TEXT NOT NULL, key, entity TEXT NOT NULL, at INTEGER NOT NULL, born INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID
             """)
     static let conflicts = LocalTable(
         name: "snapsync_conflicts",
@@ -86,7 +85,7 @@ extension LocalTable {
             (
                 id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, key NOT NULL, reason TEXT NOT NULL, detail TEXT,
                 loser TEXT, loserAt INTEGER NOT NULL, loserDevice TEXT, winner TEXT, winnerAt INTEGER NOT NULL, winnerDevice TEXT,
-                recordedAt INTEGER NOT NULL, state TEXT NOT NULL, bytes INTEGER NOT NULL)
+                recordedAt INTEGER NOT NULL, state TEXT NOT NULL, bytes INTEGER NOT NULL, columns TEXT)
             """)
     static let outbox = LocalTable(
         name: "snapsync_outbox",
@@ -112,5 +111,5 @@ extension LocalTable {
     /// The tables of the messages.
     static let mailboxTables = [outbox, inbox]
     /// Every table.
-    static let all = settingsTables + [lineage, beginning] + trackingTables + [rowids, published, detached, setAside, conflicts] + mailboxTables
+    static let all = settingsTables + [lineage, beginning] + trackingTables + [rowids, published, detached, waiting, conflicts] + mailboxTables
 }

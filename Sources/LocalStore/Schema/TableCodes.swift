@@ -46,16 +46,6 @@ enum TrackedOrigin: Int64, TableCode {
     case new = 2
 }
 
-/// What the current import decided about a tracked change: the column `wins` of `snapsync_changes`.
-enum MergeDecision: Int64, TableCode {
-    /// No decision yet, or the version's state wins.
-    case undecided = 0
-    /// The change wins and stays.
-    case kept = 1
-    /// The import writes the version's row, and on top of it the part of the change that a message carries.
-    case overlaid = 2
-}
-
 /// Why an entity is tracked: the column `cause` of `snapsync_changes`.
 enum ChangeCause: Int64, TableCode {
     case edit = 0

@@ -207,41 +207,83 @@ package struct ChangeLog: TransactionPart {
     /// - Parameters:
     ///   - instant: the change's instant.
     ///   - succession: how the change relates to an earlier change of the entity.
-    ///   - isKept: whether the merge that is under way must keep the change.
-    package func track(of key: EntityKey, in schema: DatasetSchema, at instant: Instant, joining succession: Succession = .replacing, isKept: Bool = false)
-        throws
-    {
+    ///   - columns: the positions of the columns that changed; nil for all.
+    package func track(
+        of key: EntityKey, in schema: DatasetSchema, at instant: Instant, joining succession: Succession = .replacing, columns: Set<Int>? = nil
+    ) throws {
         guard let id = try trackingID(schema) else { return }
-        let base: Instant?, rest: String
+        let base: Instant?, rest: String, earlier: TrackedChange?
         switch succession {
-        case .replacing: (base, rest) = (instant, ", isNew = excluded.isNew, cause = excluded.cause, changed = excluded.changed, base = excluded.base")
-        case .continuing(let first): (base, rest) = (first, "")
+        case .replacing: (base, rest, earlier) = (instant, ", isNew = excluded.isNew, cause = excluded.cause, base = excluded.base", nil)
+        case .continuing(let first): (base, rest, earlier) = (first, "", try change(of: key, in: schema))
+        }
+        var changed = earlier.map { $0.isDeletion ? .all : $0.columns } ?? .some([:])
+        changed.add(try columns.map { try ColumnGroups(db, schema).closed($0.sorted()) }, at: instant)
+        try KeyedStatement(
+            db,
+            """
+            INSERT INTO snapsync_changes(dataset, key, at, seq, state, base, changed) VALUES(?1, ?2, ?3, ?4, \(Self.state(of: schema)), ?5, ?6)
+            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = excluded.state, changed = excluded.changed\(rest)
+            """
+        ).bind(
+            .integer(id), .key(key), .instant(instant), .integer(nextSequence()), base.map { .instant($0) } ?? .null,
+            .optional(changed.encoded(at: instant))
+        ).run()
+    }
+
+    /// Stores what a merge has left of an edit, and whether the version has its row.
+    func store(_ edit: Edit, of key: EntityKey, in schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
+        var changed: String?
+        if case .columns(let columns, let values) = edit.change, columns.count < values.count || columns.values.contains(where: { $0 != edit.at }) {
+            changed = ChangedColumns.some(columns).encoded(at: edit.at)
         }
         try KeyedStatement(
             db,
             """
-            INSERT INTO snapsync_changes(dataset, key, at, seq, state, wins, base) VALUES(?1, ?2, ?3, ?4,
-                coalesce((SELECT CASE WHEN \(schema.ownInstantSQL) IS ?3 OR ?3 = \(Int64.min) THEN \(TrackedState.plain) ELSE \(TrackedState.stamped) END
-                    FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "?2"))), \(TrackedState.deleted)), ?5, ?6)
-            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = excluded.state, wins = excluded.wins\(rest)
+            INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew, changed, base, born) VALUES(?1, ?2, ?3, ?4, \(Self.state(of: schema)), ?5, ?6, ?3, ?7)
+            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, state = excluded.state, isNew = excluded.isNew, changed = excluded.changed, born = excluded.born
             """
         ).bind(
-            .integer(id), .key(key), .instant(instant), .integer(nextSequence()), .integer((isKept ? MergeDecision.kept : .undecided).rawValue),
-            base.map { .instant($0) } ?? .null
+            .integer(id), .key(key), .instant(edit.at), .integer(nextSequence()),
+            .integer((edit.inserts ? TrackedOrigin.new : .inVersion).rawValue), .optional(changed), edit.inserts ? .instant(edit.born) : .null
         ).run()
+    }
+
+    /// Tracks a row that was held in the version and is in its table now, with its instant.
+    func trackShown(_ key: EntityKey, of schema: DatasetSchema) throws {
+        let instants = try transaction.tombstonesAndInstants.instants(of: key, in: schema)
+        let at = instants.latest(own: try transaction.rows.ownInstant(of: key, in: schema))
+        try store(
+            Edit(
+                base: .nothing, change: .columns(Dictionary(uniqueKeysWithValues: schema.columns.indices.map { ($0, at) }), values: []),
+                born: instants.born ?? at),
+            of: key, in: schema)
+    }
+
+    /// SQL for the state of the change of key `?2` at the instant `?3`.
+    private static func state(of schema: DatasetSchema) -> String {
+        """
+        coalesce((SELECT CASE WHEN \(schema.ownInstantSQL) IS ?3 OR ?3 = \(Int64.min) THEN \(TrackedState.plain) ELSE \(TrackedState.stamped) END
+            FROM main.\(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "?2"))), \(TrackedState.deleted))
+        """
     }
 
     /// Tracks every row that existed before tracking began, with the row's own timestamp as its instant.
     ///
     /// A timestamp later than `now` counts as `now`. A row without a timestamp gets the earliest instant, so that every other change wins over
     /// it.
-    package func adoptRows(of schema: DatasetSchema, now: Instant) throws {
+    ///
+    /// - Parameter areEarliest: whether all rows get the earliest instant.
+    package func adoptRows(of schema: DatasetSchema, now: Instant, areEarliest: Bool = false) throws {
         guard let id = try trackingID(schema) else { return }
-        let own = schema.ownInstantSQL, key = schema.keySQL
+        let own = areEarliest ? "NULL" : schema.ownInstantSQL, key = schema.keySQL
         try db.execute(
             sql: """
-                INSERT INTO snapsync_changes(dataset, key, at, seq, state)
-                SELECT ?1, \(key.value(of: "t")), coalesce(min(\(own), ?2), \(Int64.min)), 0, CASE WHEN \(own) > ?2 THEN 1 ELSE 0 END \(untrackedRows(of: schema)) AND \(key.isNotNull("t"))
+                INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew, born)
+                SELECT ?1, x.key, x.at, 0, x.state, \(TrackedOrigin.new), x.at FROM (
+                    SELECT \(key.value(of: "t")) AS key, coalesce(min(\(own), ?2), \(Int64.min)) AS at, CASE WHEN \(own) > ?2 THEN 1 ELSE 0 END AS state
+                    \(untrackedRows(of: schema)) AND \(key.isNotNull("t"))) x
                 """, arguments: [id, now.microseconds])
     }
 
@@ -351,11 +393,10 @@ package struct ChangeLog: TransactionPart {
         return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?)", arguments: [id]) ?? false
     }
 
-    /// The tracked changes whose keys lie in a range, in key order. With `onlyKept`, only those that ``MergeTable/keep(of:in:)`` marked.
-    package func changes(of schema: DatasetSchema, in range: KeyRange, onlyKept: Bool = false) throws -> [TrackedChange] {
+    /// The tracked changes whose keys lie in a range, in key order.
+    package func changes(of schema: DatasetSchema, in range: KeyRange) throws -> [TrackedChange] {
         guard let id = try trackingID(schema) else { return [] }
         var conditions = ["dataset = ?1"]
-        if onlyKept { conditions.append("wins = \(MergeDecision.kept)") }
         if range.first != nil { conditions.append("key >= ?2") }
         if range.next != nil { conditions.append("key < ?3") }
         let statement = try KeyedStatement(

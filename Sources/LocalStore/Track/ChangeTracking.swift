@@ -25,7 +25,7 @@ package struct ChangeTracking: TransactionPart {
     package func install(_ schemas: [DatasetSchema]) throws -> [String] {
         let isWhole = try hasTables()
         for table in LocalTable.trackingTables { try table.create(in: db) }
-        try LocalTable.setAside.create(in: db)
+        try LocalTable.waiting.create(in: db)
         let isMarked = try ImportFlag.isInstalled(db)
         if !isMarked { try ImportFlag.install(db) }
         var mended: [String] = []
@@ -85,7 +85,7 @@ package struct ChangeTracking: TransactionPart {
         for name in try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'snapsync\\_%' ESCAPE '\\'") {
             try db.execute(sql: "DROP TRIGGER \(name.sqlIdentifier)")
         }
-        for table in LocalTable.trackingTables + [.setAside] { try table.drop(in: db) }
+        for table in LocalTable.trackingTables + [.waiting] { try table.drop(in: db) }
         try transaction.rowids.remove()
         try transaction.mailbox.remove()
     }

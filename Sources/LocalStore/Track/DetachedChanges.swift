@@ -4,7 +4,7 @@ import StrictText
 
 /// The unpublished edits of a database that was detached: the table `snapsync_detached`.
 ///
-/// They stay there until the next `init` of the same database with the same zone. The first import after that merges them by last write wins and
+/// They stay there until the next `init` of the same database with the same zone. The first import after that merges them and
 /// then deletes them.
 package struct DetachedChanges: TransactionPart {
     let transaction: LocalTransaction

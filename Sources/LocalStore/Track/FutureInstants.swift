@@ -95,13 +95,12 @@ package struct FutureInstants: TransactionPart {
 
     /// Limits the instants of the version's rows to the version's own time: records that time for each row whose timestamp is later.
     ///
-    /// - Parameter isMerging: whether a merge is under way, in which only the rows of kept changes are not the version's.
-    package func limitTimestamps(of schema: DatasetSchema, to latest: Instant, isMerging: Bool) throws {
+    /// Call it while the table has the version's rows alone.
+    package func limitTimestamps(of schema: DatasetSchema, to latest: Instant) throws {
         guard let id = try trackingID(schema), let late = lateRows(of: schema) else { return }
         try db.execute(
             sql: """
                 INSERT OR IGNORE INTO snapsync_instants(dataset, key, at) SELECT :id, \(schema.keySQL.value(of: "t")), :latest \(late)
-                AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = :id AND c.key = \(schema.keySQL.value(of: "t"))\(isMerging ? " AND c.wins = \(MergeDecision.kept)" : ""))
                 """, arguments: lateArguments(id, latest, schema))
     }
 
@@ -173,14 +172,8 @@ private struct FutureChanges {
         var values: [String: (any DatabaseValueConvertible)?] = ["id": id, "now": now.microseconds, "limit": Self.limit(now), "version": version]
         let hasMailbox = try transaction.mailbox.exist()
         seen = Self.seen(schema, hasMailbox: hasMailbox)
-        // A row that gave way to another row's UNIQUE value returns only if its deletion keeps the instant that it got when the row was set
-        // aside. A parent that was revived is 1 us later than its deletion, and the deletion is 1 us later than what the version has.
+        // A parent that was restored is 1 us later than its deletion, and the deletion is 1 us later than what the version has.
         var condition = "c.dataset = :id AND c.at > :limit AND c.at > ifnull(\(seen) + 2, :now)"
-        if try transaction.setAside.hasReturnable() {
-            values["name"] = schema.name
-            condition +=
-                " AND NOT (c.state = \(TrackedState.deleted) AND EXISTS (SELECT 1 FROM snapsync_set_aside a WHERE a.dataset = :name AND a.key = c.key AND c.at IN (a.at, a.displacedAt)))"
-        }
         if hasMailbox {
             values["day"] = now.microseconds + 86_400_000_000
             condition += """

@@ -1,4 +1,5 @@
 import Foundation
+import LocalStore
 import Platform
 import SnapshotFormat
 import SnapshotModel
@@ -107,5 +108,56 @@ final class DisplacedRowsFile {
             .inputOutput, step: .store, at: path,
             "the copy of the rows that give way cannot be written: \(words); nothing was changed",
             hint: "check the folder's mode and the disk's room")
+    }
+}
+
+extension DisplacedRowsFile {
+    /// Writes the rows of this device that are held, and the edits in open conflicts, into files beside the database. `detach` calls it before it
+    /// drops the tables that hold them.
+    static func keepLost(of datasets: [DatasetSchema], in transaction: LocalTransaction, database: String, now: Instant) throws {
+        let conflicts = Dictionary(grouping: try transaction.conflictJournal.entries(in: .open).map(\.conflict), by: \.dataset)
+        for schema in datasets {
+            var entities = try transaction.waiting.rows(of: schema).map { (key: $0.key, text: $0.entity) }
+            // A deletion that lost has no entity to keep. Sorting is stable: of two edits of one key, the edit that lost first comes first.
+            entities += (conflicts[schema.name] ?? []).compactMap { one in one.loser.entity.map { (key: one.key, text: $0) } }.sorted { $0.key < $1.key }
+            var copies: [DisplacedRowsFile] = []
+            for one in entities {
+                try add(one.key, of: schema, to: &copies, database: database, now: now) {
+                    try EntityDocument.give(one.text, of: schema.withoutShapes, to: $0)
+                }
+            }
+            for copy in copies { try copy.finish() }
+        }
+    }
+}
+
+extension SyncContext {
+    /// Shows held rows that fit by now, at a publisher that does not import. Returns sentences for the run's report.
+    func showHeldRows() throws -> [String] {
+        let datasets = settings.datasets
+        guard try database.read({ transaction in try transaction.waiting.hasAny() || datasets.contains { try !transaction.held.rows(of: $0).isEmpty } }) else {
+            return []
+        }
+        return try database.withoutRollbacks {
+            let ledger = ImportLedger(database: database.path, settings: settings, now: now())
+            let notices = try database.write { transaction in
+                try transaction.changeLog.consolidate(of: datasets)
+                guard let own = try OwnEdits(transaction, datasets, .json) else { return [String]() }
+                try ledger.recordOverwritten(own, of: datasets, in: transaction)
+                let keeper = try ForeignKeyEnforcer(transaction, datasets: datasets, takesVersion: true)
+                try transaction.tracking.importing(datasets, then: keeper.enforce) {
+                    own.touchHeldRows()
+                    let outcome = try Rebase(
+                        transaction, datasets: datasets, state: TableVersion(transaction, datasets, .json, own: nil), edits: own,
+                        horizons: datasets.map { _ in .distantPast }
+                    ).run()
+                    try own.settle(outcome, publishes: true)
+                    for place in outcome.released { ledger.note(place.key, datasets[place.dataset], ImportLedger.isShown) }
+                    try own.end()
+                }
+                return transaction.triggerNotices
+            }
+            return ledger.sentences + notices
+        }
     }
 }

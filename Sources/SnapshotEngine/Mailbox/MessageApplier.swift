@@ -73,11 +73,10 @@ struct MessageApplier {
         guard patch.changes.contains(where: { row.values[$0.key] != $0.value.new }) else { return try confirm(incoming, subject, since: present) }
         let (new, last) = RowPatch.outcome(of: [patch], on: row.values.filter { patch.changes[$0.key] != nil }, at: claimed)
         guard last != nil else { return .refused(isMark ? "it was marked later by another" : "another changed it later") }
-        try keepingReferences(of: subject) {
-            try transaction.rows.setValues(patch.settings(new, in: subject.schema, over: row), of: subject.key, in: subject.schema)
-        }
+        let settings = patch.settings(new, in: subject.schema, over: row)
+        try keepingReferences(of: subject) { try transaction.rows.setValues(settings, of: subject.key, in: subject.schema) }
         // The instant is later than the replaced one: neither the patch nor an earlier edit of the other columns can undo the other.
-        try track(incoming, subject, over: present)
+        try track(incoming, subject, over: present, columns: Set(settings.keys))
         return .applied
     }
 
@@ -111,8 +110,12 @@ struct MessageApplier {
             guard wins else { return .refused(row == nil ? "it was deleted later" : "it was changed later here") }
         }
         if row != nil, let instant = present.instant { try conflicts.recordRow(at: instant, losingTo: incoming, subject) }
+        let before = RowValues(), after = RowValues()
+        try transaction.rows.giveRow(subject.key, of: subject.schema, to: before)
         try keepingReferences(of: subject) { try EntityDocument.give(entity, of: schema, to: transaction.rows.updating(schema)) }
-        try track(incoming, subject, over: present)
+        try transaction.rows.giveRow(subject.key, of: subject.schema, to: after)
+        let changed = row == nil ? nil : Set(after.values.indices.filter { before.values[$0] != after.values[$0] })
+        try track(incoming, subject, over: present, columns: changed)
         return .applied
     }
 
@@ -128,10 +131,10 @@ struct MessageApplier {
     ///
     /// A change can win with the instant of the state that it replaces. With the same instant, a still later message, made on the replaced state,
     /// would overwrite this change as if its author had seen it, and no journal would keep it.
-    private func track(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, over present: Present) throws {
+    private func track(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, over present: Present, columns: Set<Int>? = nil) throws {
         let limited = min(incoming.instant, now)
         let instant = present.instant.map { max(limited, $0.advanced(byMicroseconds: 1)) } ?? limited
-        try transaction.changeLog.track(of: subject.key, in: subject.schema, at: instant, joining: .continuing(base: present.instant))
+        try transaction.changeLog.track(of: subject.key, in: subject.schema, at: instant, joining: .continuing(base: present.instant), columns: columns)
         made.note(incoming, tracked: instant, claimed: max(limited, present.claimed ?? limited))
     }
 

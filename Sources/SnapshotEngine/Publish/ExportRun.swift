@@ -134,7 +134,7 @@ package struct ExportRun: Sendable {
         let upstream = if let upstream { upstream } else { try await device.recoverAndFetchUpstreamChanges() }
         facts.upstream = upstream
         try await facts.ask(Self.guardsOnUpstream)
-        let returned = try SyncError.at(.apply) { try device.returnSetAside() }
+        let returned = try SyncError.at(.apply) { try device.showHeldRows() }
         let warnings = try noted + upstream.warnings + returned + device.keepTracking()
         try await device.correctFutureInstants()
         try refuseUnseen()

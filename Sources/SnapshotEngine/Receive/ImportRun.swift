@@ -167,7 +167,12 @@ package struct ImportRun: Sendable {
             }
         }
         let state = try await device.records(at: newest.number, notBefore: upstream.common)
-        return try await apply(state, local, token: newest, view: nil, isDoubtful: needsWhole || warnings.count > noted.count, warnings: warnings)
+        let isDoubtful = needsWhole || warnings.count > noted.count
+        do {
+            return try await apply(state, local, token: newest, view: nil, isDoubtful: isDoubtful, warnings: warnings)
+        } catch let error as SyncError where error.code == .needsWholeVersion && !isDoubtful {
+            return try await apply(state, local, token: newest, view: nil, isDoubtful: true, warnings: warnings)
+        }
     }
 
     private func open(_ step: CommitChain.Step, of schema: DatasetSchema) async throws -> IncomingDataset {

@@ -46,7 +46,7 @@ struct IncomingDataset: Sendable {
     /// - Parameter plan: how the snapshot asset is applied; decided before the first row changed.
     /// - Throws: ``SyncError`` with `.dataRefused` if the result does not have the version's number of entities.
     func apply(
-        _ plan: DatasetImporter.Plan?, with importer: DatasetImporter?, _ rule: MergeRule, _ ledger: ImportLedger, in transaction: LocalTransaction,
+        _ plan: DatasetImporter.Plan?, with importer: DatasetImporter?, _ merge: ImportMerge, _ ledger: ImportLedger, in transaction: LocalTransaction,
         _ progress: ProgressHandler?
     ) throws -> Outcome {
         let missing = snapshot?.index.missingColumns(of: schema) ?? []
@@ -63,21 +63,21 @@ struct IncomingDataset: Sendable {
         var base: ImportedDataset?
         if let plan, let importer {
             ledger.author = snapshot.flatMap { ledger.authors[AssetPath($0.fields.dataFile.path)?.number ?? 0] } ?? ledger.soleAuthor
-            let outcome = try importer.apply(plan, ledger: ledger, in: transaction)
+            let outcome = try importer.apply(plan, in: transaction)
+            merge.wrote(nil, of: schema)
             unknown.formUnion(outcome.unknownFields)
             base = outcome.report
             count = outcome.report.recordCount
         }
-        let lookup = snapshot.map { VersionLookup($0, schema) }
-        ledger.lookups[schema.name] = lookup
-        let changeImporter = ChangeImporter(schema: schema, transaction: transaction, rule: rule, ledger: ledger, lookup: lookup, missing: missing)
+        let hasOwnRows = try SyncError.at(.read) { try snapshot == nil && transaction.changeLog.hasChanges(of: schema) }
+        let changeImporter = ChangeImporter(schema: schema, transaction: transaction, hasOwnRows: hasOwnRows)
         var last = snapshot?.syncTimestamp
         for asset in changes {
             let set = try asset.read(schema)
             unknown.formUnion(set.entities.unknownFieldNames)
-            lookup?.add(set)
             ledger.author = ledger.authors[AssetPath(asset.file.path)?.number ?? 0]
             let growth = try SyncError.at(.apply) { try changeImporter.apply(set) }
+            merge.wrote(Set(set.keys), of: schema)
             count = if let count, let growth { count + growth } else { nil }
             last = set.syncTimestamp
             progress?(SyncProgress(step: .apply, dataset: schema.name, entityCount: set.entityKeys.count, expectedCount: nil))
@@ -88,11 +88,6 @@ struct IncomingDataset: Sendable {
                 "they do not lead from what is here to the version that the commit names", hint: SnapshotAsset.hint)
         }
         try SyncError.at(.apply) {
-            if !unseenColumns.isEmpty {
-                // These rows stay because of local edits that were made before the columns existed.
-                let keys = try transaction.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil)).filter { !$0.isDeletion }.map(\.key)
-                try lookup?.fillUnset(of: unseenColumns, in: keys, transaction)
-            }
             try carried?.restore(publishing: ledger.publishes)
             try transaction.defaultedRows.end(of: schema, publishing: ledger.publishes)
             if snapshot != nil { try transaction.state.setUnseenColumns([], of: schema) }

@@ -42,8 +42,6 @@ struct VersionReplacement {
     private func attempt(ignoringChecks: Bool) throws -> Replaced? {
         try device.database.withoutRollbacks {
             let ledger = ImportLedger(database: device.database.path, settings: device.settings, now: device.now())
-            // A device that joins with stricter tables is told before it takes rows out of the zone, and a reader takes none out.
-            ledger.resolvesDuplicates = device.settings.role.publishes && local.applied != nil && view == nil
             do {
                 guard var replaced = try replace(ledger, ignoringChecks: ignoringChecks) else { return nil }
                 replaced.notices = ledger.sentences + replaced.notices
@@ -77,10 +75,10 @@ struct VersionReplacement {
             let replaced = try transaction.tracking.importing(device.settings.datasets, then: keeper.enforce) {
                 try prepared.merging.begin(incoming)
                 let replaced = try incoming.indices.map {
-                    try incoming[$0].apply(prepared.plans[$0], with: prepared.importers[$0], prepared.rules[$0], ledger, in: transaction, progress)
+                    try incoming[$0].apply(prepared.plans[$0], with: prepared.importers[$0], prepared.merging, ledger, in: transaction, progress)
                 }
                 try transaction.merge.setCompared(incoming.filter { $0.snapshot != nil }.map(\.schema))
-                try prepared.merging.finish(incoming, changes)
+                try prepared.merging.finish(incoming, changes, isFirst: local.applied == nil)
                 return replaced
             }
             if view != nil { for schema in schemas { try transaction.tracking.setIncomplete(of: schema) } }
@@ -108,8 +106,7 @@ struct VersionReplacement {
 
     /// How each dataset is merged and applied. Nothing in the datasets' tables is changed yet.
     private struct Prepared {
-        let merging: MergingImport
-        let rules: [MergeRule]
+        let merging: ImportMerge
         let importers: [DatasetImporter?]
         let plans: [DatasetImporter.Plan?]
     }
@@ -131,20 +128,17 @@ struct VersionReplacement {
             acting.settings.replacesOwnRows = true
         }
         if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
-        let merging = try MergingImport(device: acting, transaction: transaction, schemas: schemas, isView: view != nil, ledger: ledger)
+        let merging = try ImportMerge(device: acting, transaction: transaction, schemas: schemas, isView: view != nil, ledger: ledger)
         if let fork = local.upstream?.fork, device.settings.role.publishes { try transaction.inbox.forgetAnswers(after: fork.number) }
         try local.answers.take(in: transaction, role: device.settings.role, at: device.now())
         if let fork = local.upstream?.fork { try trackAgain(after: fork, in: transaction) }
-        let rules = incoming.map { merging.rule(of: $0, in: changes, isFirst: local.applied == nil) }
         let importers = incoming.indices.map { index in
             incoming[index].snapshot.map {
-                DatasetImporter(
-                    schema: incoming[index].schema, asset: $0, database: device.database, keepsInstants: device.settings.role.publishes, progress: progress,
-                    rule: rules[index])
+                DatasetImporter(schema: incoming[index].schema, asset: $0, database: device.database, progress: progress)
             }
         }
         // Compare all rows before the first one changes: other connections see only committed data.
-        return Prepared(merging: merging, rules: rules, importers: importers, plans: try importers.map { try $0?.plan(transaction) })
+        return Prepared(merging: merging, importers: importers, plans: try importers.map { try $0?.plan(transaction) })
     }
 
     /// Tracks this device's published changes again after a fork.

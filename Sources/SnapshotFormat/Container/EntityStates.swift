@@ -1,7 +1,7 @@
 package import SnapshotModel
 package import StrictText
 
-/// The parts of an entity that last write wins compares.
+/// The parts of an entity that a comparison needs.
 package struct EntityState: Sendable, Hashable {
     /// The entity's own timestamp, if it has one that is a valid instant.
     package let timestamp: Instant?

@@ -1,4 +1,5 @@
 import LocalStore
+import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
@@ -35,6 +36,7 @@ struct ConflictTaker {
         guard let entity = conflict.loser.entity else { return try delete(entry, schema, place) }
         let isAlias = try transaction.tables.hasRowidKey(schema)
         let isTaken = try transaction.rows.hasRow(conflict.key, of: schema)
+        if let columns = conflict.columns, isTaken, case .usual = place { return try set(columns, of: entity, entry, schema) }
         let isNew: Bool
         switch place {
         case .sameKey: isNew = false
@@ -49,6 +51,29 @@ struct ConflictTaker {
         let key: EntityKey
         do {
             key = try insert(entity, conflict.key, schema, asNew: isNew)
+        } catch let error as LocalStoreError where error.code == .badRow {
+            throw refusal(
+                entry, error.reason,
+                hint: "change the row that is in the way, then run the same command again; snapsync conflicts show \(entry.id) prints the edit")
+        }
+        guard try !transaction.references.isDangling(key, of: schema, among: settings.datasets) else {
+            throw refusal(entry, "it refers to a row that is not there", hint: "bring that row back first; snapsync conflicts lists it if it lost, too")
+        }
+        return key
+    }
+
+    /// Sets the columns that lost in the row that is there.
+    private func set(_ names: [String], of entity: String, _ entry: ConflictEntry, _ schema: DatasetSchema) throws -> EntityKey {
+        let key = entry.conflict.key
+        var values = try EntityCodec.json.values(schema, entity)
+        let names = Set(names.map(\.exact))
+        var columns = schema.columns.indices.filter { names.contains(schema.columns[$0].name.exact) }
+        if let stamp = RowInstant(schema) {
+            values[stamp.index] = stamp.unit.map { OwnedValue($0.value(of: now, replacing: values[stamp.index])) } ?? OwnedValue(now.description)
+            columns.append(stamp.index)
+        }
+        do {
+            try transaction.rows.setValues(Dictionary(columns.map { ($0, values[$0]) }) { $1 }, of: key, in: schema)
         } catch let error as LocalStoreError where error.code == .badRow {
             throw refusal(
                 entry, error.reason,

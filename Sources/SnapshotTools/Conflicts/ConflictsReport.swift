@@ -33,11 +33,11 @@ public struct ConflictsReport: Sendable, Encodable {
         public let dataset: String
         /// The entity's key.
         public let key: ReportedKey
-        /// `laterEdit`, `laterDeletion`, `sameKey`, `valueTaken`, `refused` or `replaced`.
+        /// `laterEdit`, `laterDeletion`, `sameKey`, `valueTaken`, `parentNeeded` or `refused`.
         public let reason: String
         /// Details of the reason, as a sentence; nil if there are none.
         public let detail: String?
-        /// In a list, the columns in which the sides differ; in `conflicts show`, all columns.
+        /// In a list, the columns that lost, or of a whole row those in which the sides differ; in `conflicts show`, all columns.
         public let columns: [Column]
         public let lost: Side
         public let kept: Side
@@ -62,7 +62,8 @@ extension ConflictsReport.Entry {
         let conflict = entry.conflict
         let lost = try Self.values(conflict.loser.entity, schema), kept = try Self.values(conflict.winner.entity, schema)
         let names = schema?.columns.map(\.name) ?? []
-        let shown = names.indices.filter { isWhole || (lost?[$0] ?? .null) != (kept?[$0] ?? .null) }
+        let lostColumns = conflict.columns.map { Set($0.map(\.exact)) }
+        let shown = names.indices.filter { isWhole || lostColumns?.contains(names[$0].exact) ?? ((lost?[$0] ?? .null) != (kept?[$0] ?? .null)) }
         func side(_ side: ConflictSide) -> ConflictsReport.Side {
             ConflictsReport.Side(
                 isDeletion: side.entity == nil, at: side.instant == .distantPast ? nil : side.instant.description, device: side.device, entity: side.entity)

@@ -9,7 +9,7 @@ enum DatabaseChecks {
     static func findings(_ database: DatabaseFacts) -> [DoctorReport.Finding] {
         integrity(database) + [permission(database)] + journal(database)
             + database.datasets.flatMap { one in
-                table(one, database) + [triggers(one, database)] + applicationTriggers(one, database) + unknownFields(one, database) + setAside(one, database)
+                table(one, database) + [triggers(one, database)] + applicationTriggers(one, database) + unknownFields(one, database) + held(one, database)
             } + foreignKeys(database) + checks(database)
     }
 
@@ -29,14 +29,9 @@ enum DatabaseChecks {
         case .failure(let error): return [.error("foreignKeys", error, means: "whether rows refer to rows that are not there is not known")]
         case .success(let report):
             guard !report.rows.isEmpty else { return [.ok("foreignKeys", "every row of the synced tables refers to rows that are there")] }
-            return report.damage.map {
-                .error(
-                    "foreignKeys", .dataRefused, $0, means: "an import left rows without their parents",
-                    do: "run: snapsync sync --db \(database.path.shellWord), then snapsync verify --local")
+            return report.warnings.map {
+                .notice("foreignKeys", $0, means: "such rows travel as they are", do: "PRAGMA foreign_key_check names all of them")
             }
-                + report.warnings.map {
-                    .notice("foreignKeys", $0, means: "such rows travel as they are", do: "PRAGMA foreign_key_check names all of them")
-                }
         }
     }
 
@@ -155,31 +150,18 @@ enum DatabaseChecks {
         return [.error("unknownFields", .refused, found, means: "publishing would lose them, so nothing is published", do: remedy)]
     }
 
-    private static func setAside(_ one: DatabaseFacts.Dataset, _ database: DatabaseFacts) -> [DoctorReport.Finding] {
-        switch one.setAside {
-        case .failure(let error): return [.error("setAside", error, means: "whether rows of \(one.schema.name) were set aside is not known")]
-        case .success(let counts):
-            return counts.sorted { $0.key < $1.key }.map { reason, count in
-                let found = "\(Format.count(count, "entity", "entities")) of \(one.schema.name) \(Format.word(count, "was", "were")) set aside: "
-                let look = "look at them: sqlite3 \(database.path.shellWord) \"SELECT key, reason FROM snapsync_set_aside\""
-                switch SetAsideReason(name: reason) {
-                case .parentMissing:
-                    return .warning(
-                        "setAside", .tryAgainLater, found + "what they refer to is not there", means: "they are kept, and come back when it is", do: look)
-                case .valueTaken:
-                    return .warning(
-                        "setAside", .tryAgainLater, found + "another entity has a value, later, that only one may have",
-                        means: "they are kept, and come back when it is free", do: look)
-                case .parentNeeded:
-                    return .warning(
-                        "setAside", .tryAgainLater, found + "deleted, needed by others, and another entity has a value by now that only one may have",
-                        means: "they are kept, and come back when it is free", do: look)
-                default:
-                    return .warning(
-                        "setAside", .refused, found + "they were changed here so long ago that the cloud no longer knows whether they were deleted",
-                        means: "they are kept, and do not come back by themselves", do: look)
-                }
-            }
+    private static func held(_ one: DatabaseFacts.Dataset, _ database: DatabaseFacts) -> [DoctorReport.Finding] {
+        switch one.held {
+        case .failure(let error): return [.error("held", error, means: "whether rows of \(one.schema.name) are held is not known")]
+        case .success(0): return []
+        case .success(let count):
+            let found = "\(Format.count(count, "row")) of \(one.schema.name) \(Format.word(count, "is", "are")) held: "
+            return [
+                .warning(
+                    "held", .tryAgainLater, found + "a value that only one row may have is taken, or a row that they refer to is missing",
+                    means: "they are kept, and return when they fit",
+                    do: "look at them: sqlite3 \(database.path.shellWord) \"SELECT key, entity FROM snapsync_waiting\"")
+            ]
         }
     }
 }

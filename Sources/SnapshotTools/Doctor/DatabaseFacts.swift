@@ -25,8 +25,8 @@ struct DatabaseFacts: Sendable {
         let shape: DoctorFacts.Look<TableShape>
         /// Whether the triggers exist and are up to date.
         let isTracking: DoctorFacts.Look<Bool>
-        /// How many entities were set aside, by the name of the reason.
-        let setAside: DoctorFacts.Look<[String: Int]>
+        /// How many rows of this device are held.
+        let held: DoctorFacts.Look<Int>
         let unknownFields: [String]
         /// The application's triggers of the table.
         let applicationTriggers: DoctorFacts.Look<[TriggerReport]>
@@ -70,7 +70,7 @@ struct DatabaseFacts: Sendable {
             return Dataset(
                 schema: schema, shape: shape,
                 isTracking: look { try database.read { try $0.tracking.isInstalled([schema]) } },
-                setAside: look { try database.read { Dictionary(grouping: try $0.setAside.entities(of: schema), by: \.reason.name).mapValues(\.count) } },
+                held: look { try database.read { try $0.waiting.rows(of: schema).count + $0.held.rows(of: schema).count } },
                 unknownFields: states.first { $0.name == schema.name }?.unknownFields ?? [],
                 applicationTriggers: survey.map { $0.triggers.filter { $0.dataset == schema.name }.map { TriggerReport($0, datasets: settings.datasets) } },
                 unwritable: (try? shape.get()) == nil ? nil : (try? survey.get())?.unwritable[schema.name])

@@ -13,9 +13,6 @@ extension VerifyReport {
         public let parentTable: String
         /// The value that the foreign key refers to, as SQL writes it.
         public let parentKey: String
-        /// Whether an import set the parent aside (`snapsync_set_aside`). Otherwise an application left the row without its parent, on this
-        /// device or another.
-        public let isDamage: Bool
     }
 }
 
@@ -25,8 +22,6 @@ struct DanglingReport: Sendable {
     static let limit = 5
 
     let rows: [VerifyReport.Dangling]
-    /// A sentence for each foreign key that an import left without parents.
-    private(set) var damage: [String] = []
     /// A sentence for each foreign key that an application left without parents.
     private(set) var warnings: [String] = []
 
@@ -34,7 +29,7 @@ struct DanglingReport: Sendable {
         rows = found.flatMap { one in
             one.rows.map {
                 VerifyReport.Dangling(
-                    table: one.table, key: $0.key.map(ReportedKey.init), parentTable: one.parentTable, parentKey: $0.parentKey, isDamage: $0.isSetAside)
+                    table: one.table, key: $0.key.map(ReportedKey.init), parentTable: one.parentTable, parentKey: $0.parentKey)
             }
         }
         for one in found {
@@ -43,13 +38,9 @@ struct DanglingReport: Sendable {
                 + (one.count > one.rows.count ? ", …" : "")
             let found =
                 "\(database), table \(one.table): \(Format.count(one.count, "row refers to a row", "rows refer to rows")) of \(one.parentTable) that \(Format.word(one.count, "is", "are")) not there (\(named))"
-            if one.rows.first?.isSetAside == true {
-                damage.append("\(found); this device set the parent aside and must not have left the row; run snapsync sync, then verify again")
-            } else {
-                warnings.append(
-                    "\(found); an application left \(Format.word(one.count, "it", "them")) so; insert the parent, or change or delete the \(Format.word(one.count, "row", "rows"))"
-                )
-            }
+            warnings.append(
+                "\(found); an application left \(Format.word(one.count, "it", "them")) so; insert the parent, or change or delete the \(Format.word(one.count, "row", "rows"))"
+            )
         }
     }
 }

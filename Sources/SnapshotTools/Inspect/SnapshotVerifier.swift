@@ -86,7 +86,6 @@ struct SnapshotVerifier: Sendable {
             localMatches = differences.isEmpty
             problems += differences
             dangling = try await findDangling()
-            problems += dangling?.damage ?? []
         }
         let forks = try await inspector.forks()
         problems += forks.filter { !$0.isHealed }.map(\.sentence)

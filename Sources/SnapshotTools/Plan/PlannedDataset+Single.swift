@@ -18,14 +18,13 @@ extension PlannedDataset {
         let changes = Dictionary(
             try transaction.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil)).map { ($0.key, $0) },
             uniquingKeysWith: { first, _ in first })
-        let merge = BlockMerge(schema: schema, transaction: transaction, rule: rule)
         let keys = Set(here.states.keys).union(there.states.keys).sorted()
 
         var tally = Tally()
         var left: [SinglePolicy.Candidate] = []
         for key in keys {
             let local = here.states[key], remote = there.states[key]
-            let winner = try changes[key].flatMap { try merge.wins($0, over: remote) ? $0 : nil }
+            let winner = try changes[key].flatMap { try wins($0, over: remote) ? $0 : nil }
             if changes[key] != nil, local?.hash != remote?.hash, try remote != nil || transaction.tombstonesAndInstants.tombstone(of: key, in: schema) != nil {
                 tally.conflicts += 1
             }

@@ -14,8 +14,6 @@ struct PlannedDataset {
     let publishes: Bool
     /// The maximum number of listed items.
     let limit: Int
-    /// The rule by which local changes and the version are merged.
-    var rule = MergeRule.ordinary
     /// Gets the keys of the rows that would be removed here; nil if nobody asks.
     var removals: RowRemovals?
 
@@ -74,11 +72,10 @@ struct PlannedDataset {
 
     private func compare(_ run: DatasetVersion.Comparison, in range: KeyRange, isHere: Bool, _ tally: inout Tally) throws {
         let changes = Dictionary(try transaction.changeLog.changes(of: schema, in: range).map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
-        let merge = BlockMerge(schema: schema, transaction: transaction, rule: rule)
         for key in run.differingKeys {
             let there = run.version[key], local = run.rows[key]
             if let change = changes[key] {
-                let wins = try merge.wins(change, over: there)
+                let wins = try wins(change, over: there)
                 // With the applied version there are no conflicts: a local change was made after it.
                 let isKnownThere = try there != nil || transaction.tombstonesAndInstants.tombstone(of: key, in: schema) != nil
                 if !isHere, isKnownThere { tally.conflicts += 1 }
@@ -90,6 +87,16 @@ struct PlannedDataset {
                     isOurs ? "changed without a note of it" : "as the newest version has it", &tally)
             }
         }
+    }
+
+    /// Whether a change, or a part of it, wins over what the version has.
+    func wins(_ change: TrackedChange, over there: EntityState?) throws -> Bool {
+        guard let there else { return try transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema).map { change.instant > $0 } ?? true }
+        let instants = try transaction.tombstonesAndInstants.instants(of: change.key, in: schema)
+        guard !change.isDeletion, change.isInVersion != false, case .some(let columns) = change.columns else {
+            return change.instant > instants.latest(own: there.timestamp)
+        }
+        return columns.contains { $1 > instants.instant(of: schema.columns[$0].name.exact, own: there.timestamp) }
     }
 
     private func add(_ key: EntityKey, hadHere: Bool, hadThere: Bool, localWins: Bool, _ reason: String, _ tally: inout Tally) {
@@ -117,12 +124,12 @@ struct PlannedDataset {
                 ? "\(what) at \(change.instant), after its deletion at \(deleted)"
                 : "deleted in the cloud at \(deleted), not before the change here at \(change.instant)"
         }
-        let instant = try transaction.tombstonesAndInstants.appliedInstant(of: change.key, in: schema) ?? there.timestamp ?? .distantPast
+        let instant = try transaction.tombstonesAndInstants.instants(of: change.key, in: schema).latest(own: there.timestamp)
         guard change.instant == instant else {
             let seen = instant == .distantPast ? "an unknown time" : "\(instant)"
             return change.instant > instant ? "\(what) at \(change.instant), later than \(seen)" : "\(what) at \(change.instant), the cloud's is of \(seen)"
         }
-        return change.isDeletion ? "at the same instant a deletion wins" : "at the same instant the greater hash wins"
+        return "at the same instant the published one stays"
     }
 }
 

@@ -77,7 +77,7 @@ struct RestoreChecker: Sendable {
             DanglingReport(try $0.references.danglingRows(of: zone.datasets, limit: DanglingReport.limit), in: "the restored database")
         }
         return RestoreCheckReport(
-            version: state.token?.number ?? 0, datasets: datasets, problems: problems, warnings: dangling.damage + dangling.warnings,
+            version: state.token?.number ?? 0, datasets: datasets, problems: problems, warnings: dangling.warnings,
             milliseconds: Int((ContinuousClock.now - begin) / .milliseconds(1)))
     }
 

@@ -10,9 +10,8 @@ struct DetachCommand: AsyncParsableCommand {
         discussion: """
             Removes the tables and triggers named snapsync_…. Your tables and the cloud stay as \
             they are. The table snapsync_detached keeps the keys and instants (no values) of edits that no version has yet. The next init \
-            of this database with the same zone tracks them again; the first import then merges them by last write wins, and they are \
-            published. init --replace drops them. detach writes rows that were set aside and open entries of the conflict journal to \
-            FILE.snapsync-kept/.
+            of this database with the same zone tracks them again; the first import then merges them, and they are published. \
+            init --replace drops them. detach writes held rows and open entries of the conflict journal to FILE.snapsync-kept/.
 
             detach writes the device's name to the file FILE.snapsync-device beside the database. The next init reads the file and removes \
             it. In the same zone the database is the same device again, without --device and --take-over; in another zone it takes the \

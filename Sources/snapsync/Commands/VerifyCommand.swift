@@ -14,10 +14,9 @@ struct VerifyCommand: AsyncParsableCommand {
             and does not count it as a problem. With no other problem verify ends with 75.
 
             With --local it also checks the synced tables for rows that refer to rows that are not there, and names table, key and parent. \
-            If this device keeps the missing parent in snapsync_set_aside, an import has left the row, which it must not do: that is \
-            damage (65). An application left any other such row, on this device or another one: the version itself has it, or will have \
-            it. That is a warning and changes no exit code. doctor finds the same rows (foreignKeys). If another device has pruned the \
-            version that was applied here, there is nothing to compare with: verify --local ends with 66 until the next sync.
+            An application left them so, on this device or another one. That is a warning and changes no exit code. doctor finds the same \
+            rows (foreignKeys). If another device has pruned the version that was applied here, there is nothing to compare with: verify \
+            --local ends with 66 until the next sync.
 
             With --restore it writes the newest version, or --version, into a temporary database instead, whose tables it makes as the \
             version describes them. There it runs SQLite's integrity_check and looks for foreign keys that dangle, compares row counts and \

@@ -7,8 +7,8 @@ struct ConflictsCommand: AsyncParsableCommand {
         commandName: "conflicts",
         abstract: "Lists edits that lost to edits of other devices, and brings them back.",
         discussion: """
-            When two devices change one row, the later change wins everywhere. The change that lost is kept in the database for \
-            90 days, up to 16 MiB of them; sync, import, watch and status say how many are new.
+            When two devices change one column of a row, the later change wins everywhere. What loses is kept in the database for \
+            90 days, up to 16 MiB; sync, import, watch and status say how many edits are new.
 
             EXAMPLES
               snapsync conflicts --db phone.db

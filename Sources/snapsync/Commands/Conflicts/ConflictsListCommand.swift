@@ -6,10 +6,10 @@ import StrictText
 struct ConflictsListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists the edits that lost, with the columns in which they differ from what was kept.",
+        abstract: "Lists the edits that lost, with the columns that lost and what was kept.",
         discussion: """
-            Lists the edits that lost to edits of other devices, oldest first, with the columns in which both sides differ. snapsync \
-            conflicts alone does the same. Which edits are kept, for how long, and on which device: docs/sync.md.
+            Lists the edits that lost to edits of other devices, oldest first, with the columns that lost. snapsync conflicts alone does \
+            the same. Which edits are kept, for how long, and on which device: docs/sync.md.
 
             EXAMPLES
               snapsync conflicts --db phone.db

@@ -8,8 +8,8 @@ struct ConflictsTakeCommand: AsyncParsableCommand {
         abstract: "Brings an edit that lost back, as a new edit made now.",
         discussion: """
             Brings back the edit that lost, as a new edit made now: it wins over the edit that was kept, and the next sync publishes or \
-            sends it. The row's timestamp column, if the dataset has one, gets the present time. If the edit is a deletion, the row is \
-            deleted again. The entry is then marked as taken.
+            sends it. Of a row that is there, only the columns that lost are set. The row's timestamp column, if the dataset has one, gets \
+            the present time. If the edit is a deletion, the row is deleted again. The entry is then marked as taken.
 
             A row that lost because another device gave the same integer key to a row of its own (sameKey) gets a new key, if the key is \
             the table's INTEGER PRIMARY KEY. Rows of other tables that refer to it still refer to its old key; change them.

@@ -1,0 +1,306 @@
+import GRDB
+package import SnapshotModel
+package import StrictText
+
+/// The edits of this device that no version has: taken off the tables before an import writes a version, and put on it by ``Rebase``.
+///
+///     let own = try OwnEdits(transaction, datasets)        // before a row changes; nil: there are none
+///     …                                                    // the tables become the version's
+///     let outcome = try Rebase(transaction, datasets: datasets, state: state, edits: own, …).run()
+///     try own.settle(outcome)
+///
+/// Valid inside the transaction that it was made in; the log must have been consolidated. Temporary tables hold the rows. Memory: none for each edit.
+package final class OwnEdits: EditSource {
+    /// The edits of one dataset.
+    private struct Part {
+        let index: Int
+        let schema: DatasetSchema
+        let id: Int64
+        let rows: StashedRows
+
+        /// The rows `c` of the edits.
+        var children: String {
+            "main.snapsync_changes x CROSS JOIN main.\(schema.table.sqlIdentifier) c ON x.dataset = \(id) AND x.state < \(TrackedState.deleted) AND \(schema.keySQL.matches("c", "x.key"))"
+        }
+    }
+
+    private let transaction: LocalTransaction
+    private let datasets: [DatasetSchema]
+    private let codec: EntityCodec
+    private let links: DatasetLinks
+    private var parts: [Part] = []
+    /// The last rows of parents that the edits' rows refer to, by the dataset's position.
+    private var parents: [Int: StashedRows] = [:]
+    /// The edits whose references, or whose deleted rows' children, lead nowhere in this device's own tables.
+    private var loose: Set<RowPlace> = []
+    /// The held rows of this device in whose places the application has inserted other rows. The caller writes them to the journal.
+    package private(set) var overwritten: [(place: RowPlace, row: WaitingRow)] = []
+    /// The rows that were held before.
+    private var waiting: [(place: RowPlace, row: WaitingRow)] = []
+    /// The edits that a publisher has answered.
+    private var answered: Set<RowPlace> = []
+    private var returned: [(place: RowPlace, edit: Edit?)] = []
+    /// For each dataset the keys that the import writes; nil for all. The other edits stay on rows that the import does not write.
+    private var touched: [Set<EntityKey>?]
+    private var db: Database { transaction.db }
+
+    private static let bases = "temp.snapsync_bases"
+    private static let gone = "temp.snapsync_bases_gone"
+
+    /// Copies the rows of the edits and what the present version says of them.
+    package init?(_ transaction: LocalTransaction, _ datasets: [DatasetSchema], _ codec: EntityCodec) throws {
+        self.transaction = transaction
+        self.datasets = datasets
+        self.codec = codec
+        links = try DatasetLinks(transaction, datasets)
+        touched = datasets.map { _ in [] }
+        for (index, schema) in datasets.enumerated() {
+            guard try transaction.changeLog.hasChanges(of: schema), let id = try transaction.tracking.id(of: schema) else { continue }
+            parts.append(Part(index: index, schema: schema, id: id, rows: try StashedRows(transaction, schema, table: "snapsync_own_\(index)")))
+        }
+        for (index, schema) in datasets.enumerated() {
+            for row in try transaction.waiting.rows(of: schema) {
+                let place = RowPlace(index, row.key)
+                switch try transaction.changeLog.change(of: row.key, in: schema)?.isDeletion {
+                case nil: waiting.append((place, row))
+                case true:
+                    // A row that the application inserted under the key, and deleted.
+                    try transaction.changeLog.forget(of: row.key, in: schema)
+                    waiting.append((place, row))
+                case false:
+                    try transaction.waiting.remove(row.key, of: schema)
+                    overwritten.append((place, row))
+                }
+            }
+        }
+        guard !parts.isEmpty || !waiting.isEmpty else { return nil }
+        try db.execute(
+            sql: """
+                DROP TABLE IF EXISTS \(Self.bases);
+                DROP TABLE IF EXISTS \(Self.gone);
+                CREATE TEMP TABLE snapsync_bases(dataset INTEGER, key, column, at, PRIMARY KEY(dataset, key, column)) WITHOUT ROWID;
+                CREATE TEMP TABLE snapsync_bases_gone(dataset INTEGER, key, at, PRIMARY KEY(dataset, key)) WITHOUT ROWID;
+                """)
+        for part in parts {
+            let key = part.schema.keySQL.value(of: "t")
+            try part.rows.create(
+                where:
+                    "EXISTS (SELECT 1 FROM main.snapsync_changes c WHERE c.dataset = \(part.id) AND c.key = \(key) AND c.state < \(TrackedState.deleted))")
+            for (copy, table, columns) in [
+                (Self.bases, LocalTable.instants.name, "i.dataset, i.key, '', i.at"), (Self.gone, LocalTable.tombstones.name, "i.*"),
+            ] {
+                try db.execute(
+                    sql: """
+                        INSERT INTO \(copy) SELECT \(columns) FROM main.\(table) i CROSS JOIN main.snapsync_changes c ON c.dataset = i.dataset AND c.key = i.key
+                        WHERE i.dataset = ?
+                        """, arguments: [part.id])
+            }
+        }
+        try takeParents()
+    }
+
+    /// Records that the import writes the rows of a dataset: those with some keys, or (nil) all.
+    package func touch(_ keys: Set<EntityKey>?, of schema: DatasetSchema) {
+        guard let index = datasets.firstIndex(where: { $0.name == schema.name }) else { return }
+        touched[index] = keys.flatMap { keys in touched[index].map { $0.union(keys) } }
+    }
+
+    /// Records that only the held rows of this device are tried again.
+    package func touchHeldRows() {
+        for one in waiting { touched[one.place.dataset]?.insert(one.place.key) }
+    }
+
+    /// Drops the temporary tables.
+    package func end() throws {
+        for rows in parts.map(\.rows) + parents.values { try rows.drop() }
+        try db.execute(sql: "DROP TABLE IF EXISTS \(Self.bases); DROP TABLE IF EXISTS \(Self.gone)")
+    }
+
+    // MARK: - The edits
+
+    package func forEach(_ body: (RowPlace, Edit) throws -> Void) throws {
+        let hasMailbox = try transaction.mailbox.exist()
+        for part in parts {
+            let rows = try transaction.rows.lookup(of: part.rows.stashed), sink = LastRow()
+            let changes = try KeyedStatement(db, "SELECT \(TrackedChange.sqlColumns) FROM snapsync_changes WHERE dataset = ? ORDER BY seq, key").bind(
+                .integer(part.id))
+            defer { changes.end() }
+            while try changes.step() {
+                guard let change = TrackedChange(changes, part.schema), isTouched(change.key, part.index) else { continue }
+                // The publisher has decided about it.
+                if try hasMailbox && transaction.outbox.isAnswered(change, in: part.schema) {
+                    answered.insert(RowPlace(part.index, change.key))
+                    continue
+                }
+                var values: [OwnedValue]?
+                if !change.isDeletion {
+                    guard try rows.give(change.key, to: sink) else { continue }
+                    values = sink.values
+                }
+                try body(RowPlace(part.index, change.key), edit(change, values, part))
+            }
+        }
+        for (place, one) in waiting where isTouched(place.key, place.dataset) {
+            let values = try codec.values(datasets[place.dataset], one.entity)
+            let columns = Dictionary(uniqueKeysWithValues: values.indices.map { ($0, one.at) })
+            try body(place, Edit(base: .nothing, change: .columns(columns, values: values), born: one.born, isHeld: true))
+        }
+    }
+
+    package func contains(_ place: RowPlace) throws -> Bool {
+        guard isTouched(place.key, place.dataset) else { return false }
+        let schema = datasets[place.dataset]
+        return try transaction.changeLog.change(of: place.key, in: schema) != nil || waiting.contains { $0.place == place }
+    }
+
+    private func isTouched(_ key: EntityKey, _ dataset: Int) -> Bool { touched[dataset]?.contains(key) ?? true }
+
+    private func edit(_ change: TrackedChange, _ values: [OwnedValue]?, _ part: Part) throws -> Edit {
+        let seen = try base(of: change.key, id: part.id)
+        let columns = part.schema.columns
+        let own = try seen.row ?? (values == nil || changesTimestamp(change, part) ? change.base : rowInstant(change.key, part)) ?? .distantPast
+        let base: Edit.Base =
+            if change.isInVersion == true || change.isInVersion == nil && change.born == nil {
+                .row(columns.map { seen.columns[$0.name.exact] ?? own })
+            } else {
+                try deletion(of: change.key, id: part.id).map { .deleted($0) } ?? .nothing
+            }
+        let place = RowPlace(part.index, change.key)
+        let changed: Edit.Change
+        if let values {
+            switch change.columns {
+            case .all: changed = .columns(Dictionary(uniqueKeysWithValues: columns.indices.map { ($0, change.instant) }), values: values)
+            case .some(let some): changed = .columns(some, values: values)
+            }
+        } else {
+            changed = .deleted(change.instant)
+        }
+        return Edit(base: base, change: changed, born: change.born ?? seen.born ?? own, isLoose: loose.contains(place))
+    }
+
+    // MARK: - References
+
+    /// Copies the rows that the edits' rows refer to, and the rows that those refer to, and finds the references that lead nowhere.
+    private func takeParents() throws {
+        for part in parts {
+            for link in links.children[part.index] {
+                _ = try take(parentsOf: part.children, link)
+                for key in try link.dangling(among: part.children) { loose.insert(RowPlace(part.index, key)) }
+            }
+            for link in links.parents[part.index] {
+                for key in try link.deletedParents(tracked: part.id) { loose.insert(RowPlace(part.index, key)) }
+            }
+        }
+        var grew = !parents.isEmpty
+        while grew {
+            grew = false
+            for (index, rows) in parents {
+                for link in links.children[index] { grew = try take(parentsOf: "\(rows.table) c", link) || grew }
+            }
+        }
+        for (index, rows) in parents {
+            guard let id = try transaction.tracking.id(of: datasets[index]) else { continue }
+            let key = datasets[index].keySQL.value(of: "p")
+            try db.execute(
+                sql: """
+                    INSERT OR IGNORE INTO \(Self.bases) SELECT i.dataset, i.key, '', i.at FROM \(rows.table) p CROSS JOIN main.snapsync_instants i ON i.dataset = ? AND i.key = \(key)
+                    """, arguments: [id])
+        }
+    }
+
+    private func take(parentsOf children: String, _ link: DatasetLinks.Link) throws -> Bool {
+        let rows: StashedRows
+        if let known = parents[link.parent] {
+            rows = known
+        } else {
+            rows = try StashedRows(transaction, datasets[link.parent], table: "snapsync_parents_\(link.parent)")
+            try rows.create()
+            parents[link.parent] = rows
+        }
+        return try link.copyParents(of: children, into: rows)
+    }
+
+    /// The row that this device's table had before the import, if a row of an edit refers to it.
+    package func lastParent(_ place: RowPlace) throws -> VersionRow? {
+        guard let rows = parents[place.dataset], let id = try transaction.tracking.id(of: datasets[place.dataset]) else { return nil }
+        let sink = LastRow()
+        guard try transaction.rows.lookup(of: rows.stashed).give(place.key, to: sink) else { return nil }
+        let seen = try base(of: place.key, id: id)
+        let own = try seen.row ?? transaction.rows.ownInstant(of: place.key, in: rows.stashed) ?? .distantPast
+        return VersionRow(values: sink.values, instants: sink.values.map { _ in own }, born: seen.born ?? own)
+    }
+
+    /// Whether the row of an edit that the import does not write refers to a row that the import has deleted.
+    package func hasOrphans() throws -> Bool {
+        for part in parts {
+            for link in links.children[part.index] {
+                for key in try link.dangling(among: part.children) where !isTouched(key, part.index) && !loose.contains(RowPlace(part.index, key)) {
+                    return true
+                }
+            }
+        }
+        return false
+    }
+
+    private func changesTimestamp(_ change: TrackedChange, _ part: Part) -> Bool {
+        guard let index = part.schema.timestampIndex, case .some(let columns) = change.columns else { return true }
+        return columns[index] != nil
+    }
+
+    /// The instant of the own timestamp of a row.
+    private func rowInstant(_ key: EntityKey, _ part: Part) throws -> Instant? { try transaction.rows.ownInstant(of: key, in: part.rows.stashed) }
+
+    /// What the version before the import says of a row.
+    private func base(of key: EntityKey, id: Int64) throws -> (row: Instant?, born: Instant?, columns: [ExactText: Instant]) {
+        let found = try KeyedStatement(db, "SELECT column, at FROM \(Self.bases) WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key))
+        var row: Instant?, born: Instant?, columns: [ExactText: Instant] = [:]
+        while try found.step() {
+            guard let name = found.text(0).map({ String(decoding: $0, as: UTF8.self) }) else {
+                born = found.instant(1)
+                continue
+            }
+            if name.utf8.isEmpty { row = found.instant(1) } else { columns[name.exact] = found.instant(1) }
+        }
+        return (row, born, columns)
+    }
+
+    private func deletion(of key: EntityKey, id: Int64) throws -> Instant? {
+        try KeyedStatement(db, "SELECT at FROM \(Self.gone) WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).integer().map(
+            Instant.init(microseconds:))
+    }
+}
+
+extension OwnEdits {
+    /// Stores what is left of the edits.
+    ///
+    /// - Parameter publishes: whether this device publishes. Then its next version shows the held rows that are shown here.
+    package func settle(_ outcome: Rebase.Outcome, publishes: Bool) throws {
+        let held = Set(outcome.held)
+        for place in answered { try settle(place, nil) }
+        try forEach { place, edit in
+            // A row that waited is tracked again once it is in its table.
+            if edit.isHeld, !held.contains(place) { returned.append((place, outcome.merges[place].map(\.standing) ?? edit)) }
+        }
+        for (place, merge) in outcome.merges where !held.contains(place) { try settle(place, merge.standing) }
+        for place in held { try settle(place, nil) }
+        for (place, edit) in returned { try settle(place, edit) }
+        for one in outcome.restored { try settle(one.place, outcome.merges[one.place].map(\.standing) ?? one.edit) }
+        let own = Set(returned.map(\.place))
+        if publishes {
+            for place in outcome.released where !own.contains(place) { try transaction.changeLog.trackShown(place.key, of: datasets[place.dataset]) }
+        }
+    }
+
+    private func settle(_ place: RowPlace, _ edit: Edit?) throws {
+        let schema = datasets[place.dataset]
+        guard let edit else { return try transaction.changeLog.forget(of: place.key, in: schema) }
+        try transaction.changeLog.store(edit, of: place.key, in: schema)
+    }
+}
+
+/// Keeps the last row that it is given.
+final class LastRow: EntitySink {
+    private(set) var values: [OwnedValue] = []
+
+    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws { self.values = values.map(OwnedValue.init) }
+}

@@ -1,0 +1,76 @@
+import GRDB
+package import SnapshotModel
+package import StrictText
+
+/// A row of this device that no version has and that is in no table: a UNIQUE value of it is taken, or its parent is missing.
+package struct WaitingRow: Sendable, Hashable {
+    package let key: EntityKey
+    /// The row as JSON without shapes.
+    package let entity: String
+    /// When it was changed last, and when it was inserted.
+    package let at: Instant
+    package let born: Instant
+
+    package init(key: EntityKey, entity: String, at: Instant, born: Instant) {
+        self.key = key
+        self.entity = entity
+        self.at = at
+        self.born = born
+    }
+}
+
+/// The rows of this device that are held and that no version has yet: the table `snapsync_waiting`.
+package struct WaitingRows: TransactionPart {
+    let transaction: LocalTransaction
+
+    /// Whether a row of any dataset waits.
+    package func hasAny() throws -> Bool {
+        guard try db.hasTable(LocalTable.waiting.name) else { return false }
+        return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_waiting)").bind().integer() == 1
+    }
+
+    /// The rows of a dataset in key order.
+    package func rows(of schema: DatasetSchema) throws -> [WaitingRow] { try rows(of: schema, nil) }
+
+    /// The row with a key; nil if there is none.
+    package func row(_ key: EntityKey, of schema: DatasetSchema) throws -> WaitingRow? { try rows(of: schema, key).first }
+
+    private func rows(of schema: DatasetSchema, _ key: EntityKey?) throws -> [WaitingRow] {
+        guard try db.hasTable(LocalTable.waiting.name) else { return [] }
+        let sql = "SELECT key, entity, at, born FROM snapsync_waiting WHERE dataset = ?1\(key == nil ? "" : " AND key = ?2") ORDER BY key"
+        let found = try KeyedStatement(db, sql).bind([.text(schema.name)] + (key.map { [.key($0)] } ?? []))
+        defer { found.end() }
+        var rows: [WaitingRow] = []
+        while try found.step() {
+            guard let key = found.key(0), let entity = found.string(1) else { throw damaged(LocalTable.waiting.name, "a row of \(schema.name) cannot be read") }
+            rows.append(WaitingRow(key: key, entity: entity, at: found.instant(2), born: found.instant(3)))
+        }
+        return rows
+    }
+
+    /// Stores a row, in place of an earlier one with the same key.
+    package func put(_ row: WaitingRow, of schema: DatasetSchema) throws {
+        try LocalTable.waiting.create(in: db)
+        try KeyedStatement(db, "INSERT OR REPLACE INTO snapsync_waiting(dataset, key, entity, at, born) VALUES(?, ?, ?, ?, ?)")
+            .bind(.text(schema.name), .key(row.key), .text(row.entity), .instant(row.at), .instant(row.born)).run()
+    }
+
+    /// Deletes a row: it is in its table now, or a version has it.
+    package func remove(_ key: EntityKey, of schema: DatasetSchema) throws {
+        guard try db.hasTable(LocalTable.waiting.name) else { return }
+        try KeyedStatement(db, "DELETE FROM snapsync_waiting WHERE dataset = ? AND key = ?").bind(.text(schema.name), .key(key)).run()
+    }
+}
+
+/// How entities are written into the toolkit's tables.
+package struct EntityCodec: Sendable {
+    package let text: @Sendable (DatasetSchema, [OwnedValue]) throws -> String
+    package let values: @Sendable (DatasetSchema, String) throws -> [OwnedValue]
+
+    package init(
+        text: @escaping @Sendable (DatasetSchema, [OwnedValue]) throws -> String, values: @escaping @Sendable (DatasetSchema, String) throws -> [OwnedValue]
+    ) {
+        self.text = text
+        self.values = values
+    }
+}

@@ -1,0 +1,220 @@
+"""Random histories by the built command, beside the model. Usage: command.py COMMAND [SEED] [HISTORIES]; prints the seed of each history that differs.
+
+Each step is made twice: by `sqlite3` and the command on real databases, with a clock that stands still, and by the model. After each sync the tables and
+the held rows of the device must be the model's. At the end all devices must be equal, and what the model says is lost must be in a journal.
+"""
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from devices import Device
+from histories import World
+from rules import waits
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Oracle"))
+import clock    # noqa: E402
+
+MILLISECOND = 1000
+
+
+class Differs(Exception):
+    pass
+
+
+class Peer(Device):
+    """A device of the model, with its database."""
+
+    def __init__(self, name, schema, slot):
+        super().__init__(name, schema, True, slot)
+        self.has_synced = False
+
+
+class History(World):
+    """A history of peers. The world makes the statements."""
+
+    def __init__(self, seed, command, folder, shim):
+        super().__init__(seed)
+        r = self.r = random.Random(seed)
+        self.command, self.folder, self.shim = command, folder, shim
+        self.base = int(time.time()) * 1_000_000 - clock.HOUR
+        self.free = self.limited = self.one_row = self.accidents = self.horizons = False
+        groups = [{"low", "high"}]
+        table = self.schema["u"]._replace(unique=(("mail",),), references=(("boss", "u"), ("pet", "t")), together=tuple(groups), orphan="orphan", editable=None)
+        other = self.schema["t"]._replace(unique=(("code",), ("x", "y")), references=(("owner", "u"),), together=({"x", "y"},), orphan=None, editable=None)
+        self.schema = {"u": table, "t": other}
+        self.devices = [Peer(f"p{n}", self.schema, 1) for n in range(r.randint(2, 3))]
+        self.publishers, self.readers, self.strict = self.devices, [], set()
+        self.skew, self.coarse, self.now = dict.fromkeys((d.name for d in self.devices), 0), 1, 10 * MILLISECOND
+        self.statements, self.steps = [], []
+
+    # SQL
+
+    def column(self, name):
+        return "isOrphan" if name == "orphan" else name
+
+    def tables(self):
+        for name, table in self.schema.items():
+            columns = [f"{self.column(c)} BOOLEAN" if c == "orphan" else c for c in table.columns]
+            checks = ["CHECK(low <= high)"] if name == "u" else []
+            unique = [f"UNIQUE({', '.join(u)})" for u in table.unique]
+            references = [f"FOREIGN KEY({c}) REFERENCES {parent}(id)" for c, parent in table.references]
+            yield f"CREATE TABLE {name}({', '.join(['id INTEGER PRIMARY KEY', *columns, *checks, *unique, *references])})"
+
+    def environment(self):
+        return {k: v for k, v in os.environ.items() if not k.startswith("SNAPSYNC")} | {"LD_PRELOAD": self.shim, "ORACLE_CLOCK": str(self.base + self.now), "HOME": self.folder}
+
+    def sql(self, device, text):
+        done = subprocess.run(["sqlite3", "-bail", device.name + ".db"], cwd=self.folder, env=self.environment(), input=text, capture_output=True, text=True)
+        if done.returncode:
+            raise Differs("the application's statement failed", done.stderr, text)
+
+    def run_command(self, *arguments, codes=(0,)):
+        done = subprocess.run([self.command, *arguments], cwd=self.folder, env=self.environment(), capture_output=True, text=True)
+        if done.returncode not in codes:
+            raise Differs("the command failed", arguments, done.returncode, done.stderr)
+        return done.stdout
+
+    def rows(self, device):
+        connection = sqlite3.connect(os.path.join(self.folder, device.name + ".db"))
+        found = {}
+        for name, table in self.schema.items():
+            columns = [self.column(c) for c in table.columns]
+            for key, *values in connection.execute(f"SELECT id, {', '.join(columns)} FROM {name}"):
+                found[name, key] = dict(zip(table.columns, values))
+        held = set()
+        for table in ("snapsync_waiting", "snapsync_held"):
+            if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,)).fetchone():
+                names = dict(connection.execute("SELECT id, dataset FROM snapsync_tracking"))
+                held |= {(names.get(dataset, dataset), key) for dataset, key in connection.execute(f"SELECT dataset, key FROM {table}")}
+        connection.close()
+        return found, held
+
+    # Steps
+
+    def transaction(self, device):
+        self.statements, before = [], dict(device.table)
+        super().transaction(device)
+        lines, rows = [], dict(before)
+        for number, (key, row) in enumerate(self.statements):
+            name = key[0]
+            if row is None:
+                lines.append(f"DELETE FROM {name} WHERE id = {key[1]}")
+                rows.pop(key, None)
+            elif key in rows:
+                later = dict(self.statements[number + 1:])
+                for other, values in rows.items():      # two rows exchange a value
+                    for unique in self.schema[name].unique if other != key and other[0] == name else ():
+                        if None not in [row[c] for c in unique] and all(values[c] == row[c] for c in unique) and later.get(other):
+                            lines.append(f"UPDATE {name} SET {', '.join(c + ' = NULL' for c in unique)} WHERE id = {other[1]}")
+                changed = [c for c in row if row[c] != rows[key][c]] or list(row)[:1]
+                lines.append(f"UPDATE {name} SET {', '.join(f'{self.column(c)} = {literal(row[c])}' for c in changed)} WHERE id = {key[1]}")
+                rows[key] = row
+            else:
+                columns = ", ".join(["id", *map(self.column, row)])
+                lines.append(f"INSERT INTO {name}({columns}) VALUES({', '.join([str(key[1]), *map(literal, row.values())])})")
+                rows[key] = row
+        if lines:
+            self.steps.append((self.now, device.name, lines))
+            self.sql(device, ";\n".join(["BEGIN IMMEDIATE", *lines, "COMMIT;"]))
+            self.compare(device, "after statements")
+
+    def write(self, device, key, row, held=False):
+        device.write(key, dict(row) if row is not None else None, self.now)
+        self.statements.append((key, row))
+
+    def sync(self, device, reliable=False):
+        if not self.log and device is not self.devices[0]:
+            return
+        self.steps.append((self.now, device.name, "sync"))
+        self.run_command("sync", "--quiet", "--db", device.name + ".db")
+        if device.version < len(self.log):
+            device.take_in(self.log, len(self.log))
+        elif device.version:
+            device.take_in(self.log, device.version)
+        device.publish(self.log, {}, self.now)
+        self.compare(device, "after a sync")
+
+    def compare(self, device, when):
+        rows, held = self.rows(device)
+        wanted = device.table
+        if rows != wanted:
+            differing = [(k, rows.get(k), wanted.get(k)) for k in sorted({**rows, **wanted}) if rows.get(k) != wanted.get(k)]
+            raise Differs(when, device.name, "(key, the table's, the model's)", *differing)
+        waiting = {k for k, e in device.state.items() if waits(e)}
+        if held != waiting:
+            raise Differs(when, device.name, "held", held, "the model holds", waiting)
+
+    def run(self):
+        for device in self.devices:
+            self.sql(device, ";\n".join([*self.tables(), ""]))
+        first = self.devices[0]
+        self.run_command("init", "--db", first.name + ".db", "--cloud", "cloud", "--role", "peer", "--device", first.name, "--tables", "u,t", "--shared-keys")
+        for _ in range(self.r.randint(1, 3)):
+            self.transaction(first)
+        self.sync(first)
+        for device in self.devices[1:]:
+            self.now += MILLISECOND
+            self.run_command("init", "--db", device.name + ".db", "--cloud", "cloud", "--role", "peer", "--device", device.name, "--shared-keys")
+            self.sync(device)
+        for _ in range(self.r.randint(5, 25)):
+            self.now += self.r.choice([1, 10, 100]) * MILLISECOND
+            device = self.r.choice(self.devices)
+            if self.r.random() < 0.6:
+                self.transaction(device)
+            else:
+                self.sync(device)
+        for _ in range(4):
+            for device in self.devices:
+                self.now += MILLISECOND
+                self.sync(device)
+        final = self.log[-1].rows if self.log else {}
+        journals = ""
+        for device in self.devices:
+            if device.state != final:
+                raise Differs("the model's devices differ")
+            connection = sqlite3.connect(os.path.join(self.folder, device.name + ".db"))
+            if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'snapsync_conflicts'").fetchone():
+                journals += "\n".join(repr(row) for row in connection.execute("SELECT loser FROM snapsync_conflicts"))
+            connection.close()
+        for device in self.devices:
+            for key, column, value in device.journal:
+                if column in ("text", "note") and f'"{value}"' not in journals:
+                    raise Differs("lost, and in no journal", device.name, key, column, value)
+
+
+def literal(value):
+    return "NULL" if value is None else str(value) if isinstance(value, int) else "'" + value + "'"
+
+
+def main(command, seed, count):
+    failures = 0
+    with tempfile.TemporaryDirectory() as shimmed:
+        shim = clock.build(shimmed)
+        for number in range(seed, seed + count):
+            folder = tempfile.mkdtemp(prefix="snapsync-model-")
+            history = None
+            try:
+                history = History(number, command, folder, shim)
+                history.run()
+            except Exception as error:
+                failures += 1
+                print(f"seed {number}:", *(error.args if isinstance(error, Differs) else [traceback.format_exc()]), sep="\n  ")
+                for step in (history.steps if history else [])[-12:] if os.environ.get("STEPS") else ():
+                    print("   ", step)
+                if os.environ.get("KEEP"):
+                    print("  kept:", folder)
+                    continue
+            shutil.rmtree(folder, ignore_errors=True)
+            if failures >= int(os.environ.get("LIMIT", 5)):
+                break
+    print(f"{number - seed + 1} histories by the command, {failures} differ from the model")
+    return failures
+
+
+if __name__ == "__main__":
+    sys.exit(bool(main(os.path.abspath(sys.argv[1]), *(int(a) for a in (sys.argv[2:] + ["1", "20"][len(sys.argv) - 2:])))))
