@@ -145,6 +145,8 @@ public struct CommitDraft: Sendable {
     public var approvals: [String]
     /// The ids of the mailbox messages that the publisher applied, and of those that it refused.
     public var messages = MessageAnswers()
+    /// For devices whose edits the commit decides: the number of the last one. All others keep the number that the parent states.
+    public var answered: [ExactText: Int64] = [:]
     /// The event of the zone itself: its deletion, its creation after a deletion, or its move. Such a commit saves and deletes no record.
     public var zoneEvent: ZoneEvent?
     /// A stored checkpoint that the commit is to name, so that it counts; then no other checkpoint is written, even if one is due.
@@ -216,6 +218,8 @@ public struct Commit: Hashable, Sendable {
     public let approvals: [String]
     /// How the publisher answered messages of other devices.
     public let messages: MessageAnswers
+    /// For each device that has handed over edits: the number up to which they are decided.
+    public package(set) var answered: [ExactText: Int64] = [:]
     /// Why the commit deletes the zone itself; nil for all other commits.
     public let zoneDeletion: ZoneDeletion?
     /// The newest checkpoint that the publisher knew. It counts because this commit names it. nil before the first.

@@ -3,6 +3,8 @@ package import StrictText
 
 /// A checkpoint's JSON: all live records as of one commit. The commits alone determine its bytes, so every device computes the same file.
 package struct CheckpointDocument: Codable {
+    /// As in commit `number`.
+    let answered: [ExactText: Int64]?
     let cloud: String
     /// The SHA-256 of the file of commit `number`.
     let commit: String
@@ -26,6 +28,7 @@ package struct CheckpointDocument: Codable {
 extension CheckpointDocument: JSONNodeDecodable, JSONNodeEncodable {
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
+        answered = try members.optional("answered").map(AnsweredEdits.read)
         cloud = try members.member("cloud").text()
         commit = try members.member("commit").text()
         number = try members.member("number").count()
@@ -38,7 +41,8 @@ extension CheckpointDocument: JSONNodeDecodable, JSONNodeEncodable {
 
     package var node: JSONNode {
         .object([
-            "cloud": .text(cloud), "commit": .text(commit), "number": .count(number), "records": .list(records.map(\.node)), "timestamp": .instant(timestamp),
+            "answered": answered.map(AnsweredEdits.node), "cloud": .text(cloud), "commit": .text(commit), "number": .count(number),
+            "records": .list(records.map(\.node)), "timestamp": .instant(timestamp),
             "zone": .text(zone), "zoneDeletion": zoneDeletion.map { _ in .otherNumber },
         ])
     }
@@ -50,7 +54,7 @@ extension ReplayedHistory {
         // No commit follows in a zone that was moved, so no commit could name the checkpoint.
         guard let token, let timestamp, deletion?.successor == nil else { return nil }
         let document = CheckpointDocument(
-            cloud: history.cloud, commit: token.hash, number: token.number,
+            answered: answered.isEmpty ? nil : answered, cloud: history.cloud, commit: token.hash, number: token.number,
             records: records.map { RecordDocument($0, tagged: true) }, timestamp: timestamp, zone: history.zone.description,
             zoneDeletion: deletion.map(ZoneDeletionDocument.init))
         return try ChecksummedDocument.encode(document, named: CheckpointDocument.sealName)
@@ -75,7 +79,7 @@ extension ReplayedHistory {
             records[record.name] = record
         }
         guard document.cloud == history.cloud, document.zone == history.zone.description, document.number == reference.number,
-            ContentHash.isHash(document.commit), records.values.count == document.records.count
+            ContentHash.isHash(document.commit), AnsweredEdits.isPossible(document.answered), records.values.count == document.records.count
         else { throw CloudError(.damaged, at: place, "the checkpoint is not one of this place", hint: CloudError.damageHint) }
         var members: MemberList?
         if history.isSigned {
@@ -88,6 +92,7 @@ extension ReplayedHistory {
         // commit.
         self.init(
             history: history, token: ChangeToken(number: reference.number, hash: document.commit), timestamp: document.timestamp,
-            checkpoint: nil, live: records, deletion: try document.zoneDeletion?.deletion(at: place), members: members)
+            checkpoint: nil, live: records, answered: document.answered ?? [:], deletion: try document.zoneDeletion?.deletion(at: place),
+            members: members)
     }
 }

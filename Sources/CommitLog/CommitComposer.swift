@@ -17,8 +17,12 @@ struct CommitComposer {
     {
         let number = log.nextNumber
         try verify(draft, number: number)
+        let answered = log.answered.merging(draft.answered) { $1 }
+        if let device = AnsweredEdits.firstFallen(from: log.answered, to: answered) {
+            throw invalid("the edits of \(device) are decided beyond the number that the draft states")
+        }
         let document = CommitDocument(
-            approvals: draft.approvals, checkpoint: checkpoint, clock: draft.clock, cloud: history.cloud,
+            answered: answered.isEmpty ? nil : answered, approvals: draft.approvals, checkpoint: checkpoint, clock: draft.clock, cloud: history.cloud,
             zone: history.zone.description, deleted: draft.deleting.sorted(), device: draft.device, key: keys?.publicKeys.signing,
             messages: .init(applied: draft.messages.applied.sorted(), refused: draft.messages.refused.sorted()), nonce: nonce,
             number: number, parent: log.token?.hash, requires: requirements(draft),
@@ -39,7 +43,7 @@ struct CommitComposer {
         try CloudNames.verify(draft.device, isNameOf: "device")
         try authorize(draft.device, number: number)
         try CommitClock.verify(draft.clock)
-        guard (draft.zoneEvent != nil) == (draft.saving.isEmpty && draft.deleting.isEmpty && draft.messages.isEmpty) else {
+        guard (draft.zoneEvent != nil) == (draft.saving.isEmpty && draft.deleting.isEmpty && draft.messages.isEmpty && draft.answered.isEmpty) else {
             throw invalid(draft.zoneEvent == nil ? "the commit would change nothing" : "a commit that deletes a zone saves nothing")
         }
         for name in draft.deleting { try CloudNames.verify(name, isNameOf: "record") }
@@ -47,6 +51,7 @@ struct CommitComposer {
         guard answered.allSatisfy(CloudNames.isMessageID), Set(answered).count == answered.count else {
             throw invalid("a message's id is not one, or is answered twice")
         }
+        guard draft.answered.isEmpty || AnsweredEdits.isPossible(draft.answered) else { throw invalid("a number of decided edits is not possible") }
         let names = draft.saving.map(\.name) + draft.deleting
         guard Set(names).count == names.count else { throw invalid("a record is saved or deleted twice") }
         for record in draft.saving {

@@ -6,6 +6,7 @@ import StrictText
 extension CommitDocument: JSONNodeDecodable {
     init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
+        answered = try members.optional("answered").map(AnsweredEdits.read)
         approvals = try [String](members.member("approvals"))
         checkpoint = try members.optional("checkpoint").map { node throws(JSONNode.Misfit) in try CheckpointReference(node) }
         clock = try members.member("clock").instant()
@@ -37,7 +38,8 @@ extension CommitDocument.Messages: JSONNodeDecodable {
 extension CommitDocument: JSONNodeEncodable {
     var node: JSONNode {
         .object([
-            "approvals": .texts(approvals), "checkpoint": checkpoint?.node, "clock": .instant(clock), "cloud": .text(cloud), "zone": .text(zone),
+            "answered": answered.map(AnsweredEdits.node), "approvals": .texts(approvals), "checkpoint": checkpoint?.node, "clock": .instant(clock),
+            "cloud": .text(cloud), "zone": .text(zone),
             "deleted": .texts(deleted), "device": .text(device), "key": key.map { .text($0) },
             "messages": .object(["applied": .texts(messages.applied), "refused": .texts(messages.refused)]),
             "nonce": .text(nonce), "number": .count(number), "parent": parent.map { .text($0) }, "requires": requires.map { .texts($0) },

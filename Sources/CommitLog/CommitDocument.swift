@@ -9,6 +9,8 @@ package struct CommitDocument: Codable {
         let refused: [String]
     }
 
+    /// For each device: the number of its last edit that is decided; absent if there is none. Numbers never go backwards.
+    let answered: [ExactText: Int64]?
     let approvals: [String]
     /// The newest checkpoint. It counts because this commit names it.
     let checkpoint: CheckpointReference?
@@ -86,6 +88,7 @@ package struct VerifiedCommit {
             messages: MessageAnswers(applied: document.messages.applied, refused: document.messages.refused),
             zoneDeletion: document.zoneEvent?.deletion(at: document.timestamp, device: document.device))
         commit.checkpoint = document.checkpoint
+        commit.answered = document.answered ?? [:]
         commit.key = history.isSigned ? document.key : nil
         self.commit = commit
     }
@@ -121,8 +124,11 @@ extension CommitDocument {
         guard named == Set(history.requirements) else { return "the commit says another protection of the zone than zone.json" }
         guard CloudNames.isName(device), deleted.allSatisfy(CloudNames.isName) else { return "a name is not allowed" }
         guard CommitClock.plausible.contains(clock), timestamp >= clock else { return "the times are not possible" }
-        let answered = messages.applied + messages.refused
-        guard answered.allSatisfy(CloudNames.isMessageID), Set(answered).count == answered.count else { return "the answers to messages are not possible" }
+        let messageIDs = messages.applied + messages.refused
+        guard messageIDs.allSatisfy(CloudNames.isMessageID), Set(messageIDs).count == messageIDs.count else {
+            return "the answers to messages are not possible"
+        }
+        guard AnsweredEdits.isPossible(answered) else { return "the numbers of decided edits are not possible" }
         if let checkpoint, !(1..<number).contains(checkpoint.number) || !ContentHash.isHash(checkpoint.sha256) {
             return "the checkpoint is not possible"
         }

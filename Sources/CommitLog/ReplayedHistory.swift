@@ -18,6 +18,8 @@ package struct ReplayedHistory {
     private(set) var deletion: ZoneDeletion?
     /// The newest checkpoint that the last commit names.
     private(set) var checkpoint: CheckpointReference?
+    /// For each device that has handed over edits: the number up to which they are decided.
+    private(set) var answered: [ExactText: Int64]
     private var live: RecordTable
     /// In a signed zone: the members as of the last commit. If nil, they are not known, and signers are not checked, only signatures and
     /// parents.
@@ -35,14 +37,15 @@ package struct ReplayedHistory {
     package init(after commit: VerifiedCommit, of history: HistoryID) {
         self.init(
             history: history, token: commit.commit.token, timestamp: commit.commit.timestamp, checkpoint: commit.checkpoint, live: RecordTable(),
-            deletion: commit.commit.zoneDeletion)
+            answered: commit.commit.answered, deletion: commit.commit.zoneDeletion)
     }
 
     init(
         history: HistoryID, token: ChangeToken?, timestamp: Instant?, checkpoint: CheckpointReference?, live: RecordTable,
-        deletion: ZoneDeletion? = nil, members: MemberList? = nil
+        answered: [ExactText: Int64] = [:], deletion: ZoneDeletion? = nil, members: MemberList? = nil
     ) {
         self.members = members
+        self.answered = answered
         self.deletion = deletion
         self.history = history
         self.token = token
@@ -53,7 +56,9 @@ package struct ReplayedHistory {
 
     /// The same log without the records: only the values that the next commit must follow from.
     var end: ReplayedHistory {
-        ReplayedHistory(history: history, token: token, timestamp: timestamp, checkpoint: checkpoint, live: RecordTable(), deletion: deletion, members: members)
+        ReplayedHistory(
+            history: history, token: token, timestamp: timestamp, checkpoint: checkpoint, live: RecordTable(), answered: answered, deletion: deletion,
+            members: members)
     }
 
     /// Whether the caller must provide the members before the next commit can be fully checked.
@@ -95,6 +100,7 @@ package struct ReplayedHistory {
         token = next.commit.token
         timestamp = next.commit.timestamp
         checkpoint = next.checkpoint
+        answered = next.commit.answered
         return next.commit
     }
 
@@ -140,6 +146,10 @@ package struct ReplayedHistory {
         }
         guard next.commit.timestamp == CommitClock.timestamp(clock: next.commit.clock, after: timestamp) else {
             throw CloudError(.damaged, at: place, "the commit's time does not follow from its parent's", hint: CloudError.damageHint)
+        }
+        if let device = AnsweredEdits.firstFallen(from: answered, to: next.commit.answered) {
+            throw CloudError(
+                .damaged, at: place, "the commit states a smaller number of decided edits of \(device) than its parent", hint: CloudError.damageHint)
         }
         guard (next.checkpoint?.number ?? 0) >= (checkpoint?.number ?? 0) else {
             throw CloudError(.damaged, at: place, "the commit names an older checkpoint than its parent", hint: CloudError.damageHint)

@@ -77,3 +77,17 @@ extension ExactText: Codable {
         try container.encode(text)
     }
 }
+
+/// As the key of a dictionary, it is the name of a JSON object's member.
+extension ExactText: CodingKeyRepresentable {
+    private struct Key: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    public var codingKey: any CodingKey { Key(stringValue: text) }
+
+    public init?(codingKey: some CodingKey) { self.init(codingKey.stringValue) }
+}

@@ -78,7 +78,7 @@ values = [('string', 'x'), ('integer', 1), ('double', 0.5), ('boolean', True), (
           ('reference', {'record': 'a', 'action': 'none'}), ('list', [{'type': 'list', 'value': [{'type': 'integer', 'value': -1}]}])]
 commit = json.loads(body(find('cloud-1/**/commits/*.json')[-1], 'commit'))
 commit['saved'].append({'name': 'a', 'type': 'Item', 'fields': {'f%d' % n: {'type': t, 'value': v} for n, (t, v) in enumerate(values)}})
-seed('commit', 'values', json.dumps(commit, separators=(',', ':'), sort_keys=True))
+seed('commit', 'values', json.dumps(dict(commit, answered={'phone': 7, 'watch': 1}), separators=(',', ':'), sort_keys=True))
 seed('commit', 'event', json.dumps(dict(
     commit, saved=[], requires=['zoneEvents'], zoneEvent={'kind': 'deleted', 'reason': 'purged'}), separators=(',', ':'), sort_keys=True))
 

@@ -41,6 +41,10 @@ import Testing
             ("del commit['parent']", "the parent's hash is not one"),
             ("commit['clock'] = '1999-01-01T00:00:00Z'", "the times are not possible"),
             ("commit['timestamp'] = '2000-01-01T00:00:00Z'", "the times are not possible"),
+            ("commit['answered'] = {}", "the numbers of decided edits are not possible"),
+            ("commit['answered'] = {'watch': 0}", "the numbers of decided edits are not possible"),
+            ("commit['answered'] = {'../watch': 5}", "the numbers of decided edits are not possible"),
+            ("commit['answered'] = {'watch': 1 << 63}", "the value is not allowed"),
             ("commit['saved'] = 'none'", "saved: a value of another type is expected"),
             ("del commit['nonce']", "'nonce' is missing"),
             ("\(Self.asset)['size'] = -1", "an impossible size or hash"),
@@ -155,6 +159,14 @@ import Testing
         try scene.scratch.copy(scene.scratch.path("cloud"), to: "good")
         try cloud.refuse(saying: ["commits/00000000000000000003.json", "parent"]) { _ in
             try CloudForgery.rewriteCommit(second, "commit['nonce'] = '0' * 16")
+        }
+        for answered in ["{'phone': 9, 'watch': 6}", "{'phone': 9}", "{'phone': 10}"] {
+            try cloud.refuse(saying: ["commits/00000000000000000003.json", "a smaller number of decided edits of watch than its parent"]) { scratch in
+                try CloudForgery.rewriteCommit(second, "commit['answered'] = {'phone': 9, 'watch': 7}")
+                let third = scratch.path("\(Scene.zone)/commits/00000000000000000003.json")
+                try CloudForgery.rewriteCommit(
+                    third, "commit['answered'] = \(answered); commit['parent'] = sha(open(zone + '/commits/00000000000000000002.json', 'rb').read())")
+            }
         }
         try cloud.refuse(saying: ["commits/00000000000000000001.json", "is not the one that this device has read"], verifies: false) { scratch in
             try CloudForgery.rewriteCommit(scratch.path("\(Scene.zone)/commits/00000000000000000001.json"), "commit['nonce'] = '0' * 16")

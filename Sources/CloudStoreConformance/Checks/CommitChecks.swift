@@ -61,6 +61,28 @@ extension ConformanceCheck {
             _ = try await trial.cloud.publish(one)
             try await trial.expect(.serverRecordChanged, "the other attempt") { _ = try await trial.cloud.publish(two) }
         },
+        ConformanceCheck("numbersOfDecidedEditsNeverFall") { trial in
+            try await trial.makeZone()
+            func publish(_ answered: [ExactText: Int64], saving: [CloudRecord] = [], after token: ChangeToken?) async throws -> ChangeToken {
+                var draft = CommitDraft(device: "writer", saving: saving, clock: .now)
+                draft.answered = answered
+                return try await trial.cloud.publish(trial.cloud.prepare(draft, after: token, in: ConformanceContext.zone))
+            }
+            var token = try await publish([:], saving: [trial.item(1)], after: nil)
+            token = try await publish(["phone": 7, "watch": 1_790_000_000_000_000], after: token)
+            token = try await publish(["phone": 9], after: token)
+            token = try await publish([:], saving: [trial.item(2)], after: token)
+            let commits = try await trial.changes(since: nil).commits
+            let expected: [[ExactText: Int64]] =
+                [[:], ["phone": 7, "watch": 1_790_000_000_000_000]] + Array(repeating: ["phone": 9, "watch": 1_790_000_000_000_000], count: 2)
+            try trial.expect(commits.map(\.answered), is: expected, "the numbers of decided edits")
+            for numbers: [ExactText: Int64] in [["phone": 8], ["phone": 0], ["../phone": 9]] {
+                let parent = token
+                try await trial.expect(.invalidArguments, "a number that falls, or is none") {
+                    _ = try await publish(numbers, saving: [trial.item(3)], after: parent)
+                }
+            }
+        },
         ConformanceCheck("ofManyRacersOneWins") { trial in
             try await trial.makeZone()
             let first = try await trial.publish([trial.item(0)], after: nil)

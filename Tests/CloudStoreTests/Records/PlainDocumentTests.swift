@@ -13,7 +13,7 @@ import Testing
     private static let asset =
         #"{"index":{"sha256":"\#(hash)","size":400},"path":"assets/a_data/00000000000000000013-0a1b2c3d.json.gz","rawSize":900,"sha256":"\#(hash)","size":300}"#
     private static let commit = """
-        {"approvals":["shrink:a_data"],"checkpoint":{"number":10,"sha256":"\(hash)"},"clock":"2026-11-21T08:32:00.250Z","cloud":"u","deleted":["x"],"device":"phone",\
+        {"answered":{"phone":7,"watch":1790000000000000},"approvals":["shrink:a_data"],"checkpoint":{"number":10,"sha256":"\(hash)"},"clock":"2026-11-21T08:32:00.250Z","cloud":"u","deleted":["x"],"device":"phone",\
         "messages":{"applied":["1"],"refused":[]},"nonce":"0011","number":13,"parent":"\(hash)","requires":null,"saved":[{"created":{"at":"2026-11-21T08:32:00Z","by":"phone"},\
         "fields":{"dataFile":{"type":"asset","value":\(asset)},"recordCount":{"type":"integer","value":5},"changeFiles":{"type":"list","value":[{"type":"asset","value":\(asset)}]},\
         "syncTimestamp":{"type":"date","value":"2026-11-21T08:32:00.250Z"},"note":{"type":"string","value":"é"},"is":{"type":"boolean","value":true}},"name":"a_data","type":"AData"}],\
@@ -43,7 +43,7 @@ import Testing
             "modified":{"at":"2026-11-21T08:32:00.25Z","by":"watch"},"name":"a_data","type":"AData"}
             """
         let checkpoint = """
-            {"cloud":"u","commit":"\(Self.hash)","number":12,"records":[\(record),{"changeTag":"1","fields":{},"name":"b","type":"B"}],\
+            {"answered":{"phone":7},"cloud":"u","commit":"\(Self.hash)","number":12,"records":[\(record),{"changeTag":"1","fields":{},"name":"b","type":"B"}],\
             "timestamp":"2026-11-21T08:32:00.250Z","zone":"private/Z"}
             """
         try expectAgreement(CheckpointDocument.self, checkpoint, count: 8000)
