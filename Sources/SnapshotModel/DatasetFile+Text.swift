@@ -20,6 +20,9 @@ extension DatasetFile {
             if let messages = schema.statedMessages.flatMap({ try? StrictJSON.encode($0) }) {
                 fields.append(("messages", String(decoding: messages, as: UTF8.self)))
             }
+            let together = schema.merging.together == .groups([]) ? nil : try? StrictJSON.encode(schema.merging.together)
+            if let together { fields.append(("together", String(decoding: together, as: UTF8.self))) }
+            if let quiet = schema.merging.quiet.flatMap({ try? StrictJSON.encode($0) }) { fields.append(("quiet", String(decoding: quiet, as: UTF8.self))) }
             let columns = schema.columns.map { column in
                 var fields = [("name", quoted(column.name))]
                 if let shape = column.shape { fields.append(("type", quoted(shape.rawValue))) }

@@ -11,7 +11,8 @@ import StrictText
 /// ```
 ///
 /// `key` is a name, or an array of names for a key of several columns. `column` is the name in the table if it differs from `name`. Optional are
-/// `collation` of a column of the key, `type` (a ``ColumnShape``) with `optional`, and `timestampUnit`, `recordType`, `recordName`, `merge`, `triggers` and `messages` of a dataset.
+/// `collation` of a column of the key, `type` (a ``ColumnShape``) with `optional`, and `timestampUnit`, `recordType`, `recordName`, `merge`, `triggers`, `messages`, `together` and `quiet`
+/// of a dataset.
 /// Unknown keys are refused, because a misspelt key must not be ignored. Source: docs/datasets.md.
 package enum DatasetFile {
     /// The format of dataset files that this program reads and writes.
@@ -83,6 +84,8 @@ package enum DatasetFile {
         let merge: MergePolicy?
         let triggers: TriggerPolicy?
         let messages: MessagePolicy?
+        let together: ColumnMerging.Together?
+        let quiet: [String]?
         let columns: [Column]
 
         init(_ schema: DatasetSchema) {
@@ -96,13 +99,18 @@ package enum DatasetFile {
             merge = schema.merge == .replace ? nil : schema.merge
             triggers = schema.triggers == .fire ? nil : schema.triggers
             messages = schema.statedMessages
+            together = schema.merging.together == .groups([]) ? nil : schema.merging.together
+            quiet = schema.merging.quiet
             columns = schema.columns.map(Column.init)
         }
 
         init(from decoder: any Decoder) throws {
             try AnyKey.refuseUnknown(
                 in: decoder,
-                known: ["name", "table", "key", "timestamp", "timestampUnit", "recordType", "recordName", "merge", "triggers", "messages", "columns"])
+                known: [
+                    "name", "table", "key", "timestamp", "timestampUnit", "recordType", "recordName", "merge", "triggers", "messages", "together", "quiet",
+                    "columns",
+                ])
             let container = try decoder.container(keyedBy: CodingKeys.self)
             name = try container.decode(String.self, forKey: .name)
             table = try container.decodeIfPresent(String.self, forKey: .table) ?? name
@@ -114,12 +122,15 @@ package enum DatasetFile {
             merge = try container.decodeIfPresent(String.self, forKey: .merge) == nil ? nil : container.decodeName(forKey: .merge)
             triggers = try container.decodeIfPresent(String.self, forKey: .triggers) == nil ? nil : container.decodeName(forKey: .triggers)
             messages = try container.decodeIfPresent(MessagePolicy.self, forKey: .messages)
+            together = try container.decodeIfPresent(ColumnMerging.Together.self, forKey: .together)
+            quiet = try container.decodeIfPresent([String].self, forKey: .quiet)
             columns = try container.decode([Column].self, forKey: .columns)
         }
 
         init(_ node: JSONNode) throws(JSONNode.Misfit) {
             let members = try node.members(known: [
-                "name", "table", "key", "timestamp", "timestampUnit", "recordType", "recordName", "merge", "triggers", "messages", "columns",
+                "name", "table", "key", "timestamp", "timestampUnit", "recordType", "recordName", "merge", "triggers", "messages", "together",
+                "quiet", "columns",
             ])
             name = try members.member("name").text()
             table = try members.optional("table")?.text() ?? name
@@ -137,6 +148,8 @@ package enum DatasetFile {
                     patch: try members.optional("patch")?.list { node throws(JSONNode.Misfit) in try node.text() } ?? [],
                     delete: try members.optional("delete")?.boolean() ?? false)
             }
+            together = try members.optional("together").map { node throws(JSONNode.Misfit) in try ColumnMerging.Together(node) }
+            quiet = try members.optional("quiet").map { node throws(JSONNode.Misfit) in try [String](node) }
             columns = try members.member("columns").list { node throws(JSONNode.Misfit) in try Column(node) }
         }
 
@@ -147,7 +160,8 @@ package enum DatasetFile {
                     DatasetColumn($0.name, $0.type, column: $0.column, isOptional: $0.optional ?? false, collation: $0.collation ?? .binary)
                 },
                 recordType: recordType, recordName: recordName, merge: merge ?? .replace, triggers: triggers ?? .fire,
-                timestampUnit: timestampUnit, messages: messages)
+                timestampUnit: timestampUnit, messages: messages,
+                merging: ColumnMerging(together: together ?? .groups([]), quiet: quiet))
         }
     }
 

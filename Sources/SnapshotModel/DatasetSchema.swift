@@ -67,21 +67,23 @@ public struct DatasetSchema: Hashable, Sendable {
     public let triggers: TriggerPolicy
     /// Which edits of the rows a reader may send to the publisher.
     public let messages: MessagePolicy
+    /// How the columns merge.
+    public let merging: ColumnMerging
 
     /// The columns of the key and how they are compared.
     package let keyShape: KeyShape
 
     /// Describes a dataset whose key is one column.
     ///
-    /// - Throws: ``SchemaError`` as ``init(name:table:keys:timestamp:columns:recordType:recordName:merge:triggers:timestampUnit:messages:)`` does.
+    /// - Throws: ``SchemaError`` as ``init(name:table:keys:timestamp:columns:recordType:recordName:merge:triggers:timestampUnit:messages:merging:)`` does.
     public init(
         name: String, table: String, key: String, timestamp: String?, columns: [DatasetColumn],
         recordType: String? = nil, recordName: String? = nil, merge: MergePolicy = .replace, triggers: TriggerPolicy = .fire,
-        timestampUnit: TimestampUnit? = nil, messages: MessagePolicy? = nil
+        timestampUnit: TimestampUnit? = nil, messages: MessagePolicy? = nil, merging: ColumnMerging = ColumnMerging()
     ) throws {
         try self.init(
             name: name, table: table, keys: [key], timestamp: timestamp, columns: columns, recordType: recordType, recordName: recordName, merge: merge,
-            triggers: triggers, timestampUnit: timestampUnit, messages: messages)
+            triggers: triggers, timestampUnit: timestampUnit, messages: messages, merging: merging)
     }
 
     /// Describes a dataset. By default, the record's type and name are derived from the dataset's name.
@@ -94,7 +96,7 @@ public struct DatasetSchema: Hashable, Sendable {
     public init(
         name: String, table: String, keys: [String], timestamp: String?, columns: [DatasetColumn],
         recordType: String? = nil, recordName: String? = nil, merge: MergePolicy = .replace, triggers: TriggerPolicy = .fire,
-        timestampUnit: TimestampUnit? = nil, messages: MessagePolicy? = nil
+        timestampUnit: TimestampUnit? = nil, messages: MessagePolicy? = nil, merging: ColumnMerging = ColumnMerging()
     ) throws {
         try SchemaError.require(Self.isName(name), "the dataset name must be 1 to 64 of A-Z a-z 0-9 _ and begin with a letter", name)
         try SchemaError.require(!Self.reservedNames.contains(name.exact), "that dataset name is taken by the format", name)
@@ -122,6 +124,7 @@ public struct DatasetSchema: Hashable, Sendable {
         try SchemaError.require(timestamp == nil || timestampIndex != nil, "the timestamp is not among the columns", name)
         try SchemaError.require(timestamp != nil || timestampUnit == nil, "a timestampUnit is given, and no timestamp", name)
         try messages?.verify(columns, keys: keys, timestamp: timestamp, name)
+        try merging.verify(columns, keys: keys, name)
 
         self.name = name
         _table = ExactText(table)
@@ -132,6 +135,7 @@ public struct DatasetSchema: Hashable, Sendable {
         self.timestampUnit = timestampUnit
         self.merge = merge
         self.triggers = triggers
+        self.merging = merging
         self.messages = messages ?? .standard(of: name, columns, keyShape, timestampUnit)
         self.recordType = recordType ?? name.prefix(1).uppercased() + String(name.dropFirst()) + "Data"
         self.recordName = recordName ?? name + "_data"
@@ -145,16 +149,18 @@ public struct DatasetSchema: Hashable, Sendable {
     package func inTable(_ table: String) throws -> DatasetSchema {
         try DatasetSchema(
             name: name, table: table, keys: keyColumns.map(\.name), timestamp: timestampIndex.map { columns[$0].name }, columns: columns,
-            recordType: recordType, recordName: recordName, merge: merge, triggers: triggers, timestampUnit: timestampUnit, messages: messages)
+            recordType: recordType, recordName: recordName, merge: merge, triggers: triggers, timestampUnit: timestampUnit, messages: messages, merging: merging
+        )
     }
 
-    /// The same dataset with another message policy.
+    /// The same dataset with another message policy, and optionally another merging of the columns.
     ///
-    /// - Throws: ``SchemaError`` if the policy names a column that cannot be changed by itself.
-    package func with(messages: MessagePolicy) throws -> DatasetSchema {
+    /// - Throws: ``SchemaError`` if one of them names a column that cannot be changed by itself.
+    package func with(messages: MessagePolicy, merging: ColumnMerging? = nil) throws -> DatasetSchema {
         try DatasetSchema(
             name: name, table: table, keys: keyColumns.map(\.name), timestamp: timestampIndex.map { columns[$0].name }, columns: columns,
-            recordType: recordType, recordName: recordName, merge: merge, triggers: triggers, timestampUnit: timestampUnit, messages: messages)
+            recordType: recordType, recordName: recordName, merge: merge, triggers: triggers, timestampUnit: timestampUnit, messages: messages,
+            merging: merging ?? self.merging)
     }
 
     /// The same dataset with other columns, and optionally another table. If the timestamp is not among the columns, the result has none.
@@ -165,14 +171,14 @@ public struct DatasetSchema: Hashable, Sendable {
         return try DatasetSchema(
             name: name, table: table ?? self.table, keys: keyColumns.map(\.name), timestamp: timestamp, columns: columns, recordType: recordType,
             recordName: recordName, merge: merge, triggers: triggers, timestampUnit: timestamp == nil ? nil : timestampUnit,
-            messages: statedMessages?.limited(to: columns))
+            messages: statedMessages?.limited(to: columns), merging: merging.limited(to: columns))
     }
 
     /// The same dataset with another choice of the timestamp.
     package func with(timestamp: String?, unit: TimestampUnit?) throws -> DatasetSchema {
         try DatasetSchema(
             name: name, table: table, keys: keyColumns.map(\.name), timestamp: timestamp, columns: columns, recordType: recordType,
-            recordName: recordName, merge: merge, triggers: triggers, timestampUnit: unit, messages: statedMessages)
+            recordName: recordName, merge: merge, triggers: triggers, timestampUnit: unit, messages: statedMessages, merging: merging)
     }
 
     /// The JSON name of the timestamp column, if there is one.
@@ -197,6 +203,7 @@ public struct DatasetSchema: Hashable, Sendable {
         merge = other.merge
         triggers = other.triggers
         messages = other.messages
+        merging = other.merging
         keyShape = KeyShape(columns, keyIndices)
     }
 

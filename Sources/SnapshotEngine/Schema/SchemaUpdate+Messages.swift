@@ -4,7 +4,7 @@ import SnapshotModel
 import SnapshotVersions
 
 extension SchemaUpdate {
-    /// Takes over what all devices of the zone must agree on: the choice of the timestamp, and the rules for edits by readers. The device that
+    /// Takes over what all devices of the zone must agree on: the choice of the timestamp, the rules for edits by readers, and which columns change as one. The device that
     /// published last decides, whatever this device's dataset file says.
     func followChoices(_ changes: ZoneChanges) throws -> Outcome {
         var outcome = Outcome(device: device)
@@ -41,7 +41,7 @@ extension DatasetSchema {
     fileprivate func following(_ zone: DatasetSchema) throws -> DatasetSchema {
         let isKnown = zone.timestamp.map { name in columns.contains { $0.name == name } } ?? true
         let choosing = try isKnown ? with(timestamp: zone.timestamp, unit: zone.timestampUnit) : self
-        return try choosing.with(messages: zone.messages.limited(to: columns))
+        return try choosing.with(messages: zone.messages.limited(to: columns), merging: zone.merging.limited(to: columns))
     }
 
     /// Which column says when a row was last changed, as a sentence.
