@@ -41,6 +41,15 @@ package struct RowInstants: Hashable, Sendable {
         for (name, at) in columns { try body(.column(name), at) }
     }
 
+    /// The entries of the lists of a file that state these instants: nil stands for the row's own timestamp.
+    package func entries(own: Instant?) -> [(part: InstantPart, at: Instant?)] {
+        var entries: [(InstantPart, Instant?)] = []
+        if let row { entries.append((.row, row)) }
+        if let born { entries.append((.born, born == own ? nil : born)) }
+        for (name, at) in columns { entries.append((.column(name), at == own ? nil : at)) }
+        return entries
+    }
+
     /// When the row was last changed.
     ///
     /// - Parameter own: the row's own timestamp.

@@ -441,7 +441,7 @@ class Tail:
         if self.accept(',"instants":['):
             self.list_instants()
         if self.accept(',"born":['):
-            self.list_instants()
+            self.list_instants(optional=True)
         if self.accept(',"columns":{'):
             names = []
             while not names or self.accept(","):

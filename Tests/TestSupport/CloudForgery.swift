@@ -32,7 +32,7 @@ package enum CloudForgery {
     /// Replaces the bytes of a record's asset, rebuilding index and commit so that every size and hash fits again.
     ///
     /// - Parameter edit: Python statements that change `blocks`, a list of the members' JSON as bytes without the separators
-    ///   in front, and may change `raw_lengths`, what the index declares for each (None: the truth).
+    ///   in front, or `tail`, the tail's JSON as bytes, and may change `raw_lengths`, what the index declares for each block (None: the truth).
     package static func rewriteBlocks(ofCommit path: String, record: String, _ edit: String) throws {
         try Python.run(
             common + """
@@ -45,6 +45,7 @@ package enum CloudForgery {
                 def part(entry): return gzip.decompress(data[entry['offset']:entry['offset'] + entry['length']])
                 blocks = [part(b)[1 if n == 0 else 2:] for n, b in enumerate(index['blocks'])]
                 raw_lengths = [None] * len(blocks)
+                tail = part(index['tail'])
                 \(edit)
                 # Members as the format has them: no name, no time.
                 def member(raw):
@@ -58,8 +59,9 @@ package enum CloudForgery {
                         rawLength=raw_lengths[number] or len(raw) + (1 if number == 0 else 2))
                     out += packed
                     offset += len(packed)
-                out += data[index['tail']['offset']:]
-                index['tail']['offset'] = offset
+                packed = member(tail)
+                index['tail'].update(offset=offset, length=len(packed), sha256=sha(packed), rawSha256=sha(tail), rawLength=len(tail))
+                out += packed
                 index['size'] = len(out)
                 index['rawSize'] = sum(m['rawLength'] for m in [index['header'], index['tail']] + index['blocks'])
                 open(file, 'wb').write(out)

@@ -78,7 +78,7 @@ package final class OwnEdits: EditSource {
             sql: """
                 DROP TABLE IF EXISTS \(Self.bases);
                 DROP TABLE IF EXISTS \(Self.gone);
-                CREATE TEMP TABLE snapsync_bases(dataset INTEGER, key, column, at, PRIMARY KEY(dataset, key, column)) WITHOUT ROWID;
+                CREATE TEMP TABLE snapsync_bases(dataset INTEGER, key, at, rest, born, columns, PRIMARY KEY(dataset, key)) WITHOUT ROWID;
                 CREATE TEMP TABLE snapsync_bases_gone(dataset INTEGER, key, at, PRIMARY KEY(dataset, key)) WITHOUT ROWID;
                 """)
         for part in parts {
@@ -86,12 +86,10 @@ package final class OwnEdits: EditSource {
             try part.rows.create(
                 where:
                     "EXISTS (SELECT 1 FROM main.snapsync_changes c WHERE c.dataset = \(part.id) AND c.key = \(key) AND c.state < \(TrackedState.deleted))")
-            for (copy, table, columns) in [
-                (Self.bases, LocalTable.instants.name, "i.dataset, i.key, '', i.at"), (Self.gone, LocalTable.tombstones.name, "i.*"),
-            ] {
+            for (copy, table) in [(Self.bases, LocalTable.instants.name), (Self.gone, LocalTable.tombstones.name)] {
                 try db.execute(
                     sql: """
-                        INSERT INTO \(copy) SELECT \(columns) FROM main.\(table) i CROSS JOIN main.snapsync_changes c ON c.dataset = i.dataset AND c.key = i.key
+                        INSERT INTO \(copy) SELECT i.* FROM main.\(table) i CROSS JOIN main.snapsync_changes c ON c.dataset = i.dataset AND c.key = i.key
                         WHERE i.dataset = ?
                         """, arguments: [part.id])
             }
@@ -203,7 +201,7 @@ package final class OwnEdits: EditSource {
             let key = datasets[index].keySQL.value(of: "p")
             try db.execute(
                 sql: """
-                    INSERT OR IGNORE INTO \(Self.bases) SELECT i.dataset, i.key, '', i.at FROM \(rows.table) p CROSS JOIN main.snapsync_instants i ON i.dataset = ? AND i.key = \(key)
+                    INSERT OR IGNORE INTO \(Self.bases) SELECT i.* FROM \(rows.table) p CROSS JOIN main.snapsync_instants i ON i.dataset = ? AND i.key = \(key)
                     """, arguments: [id])
         }
     }
@@ -251,17 +249,10 @@ package final class OwnEdits: EditSource {
     private func rowInstant(_ key: EntityKey, _ part: Part) throws -> Instant? { try transaction.rows.ownInstant(of: key, in: part.rows.stashed) }
 
     /// What the version before the import says of a row.
-    private func base(of key: EntityKey, id: Int64) throws -> (row: Instant?, born: Instant?, columns: [ExactText: Instant]) {
-        let found = try KeyedStatement(db, "SELECT column, at FROM \(Self.bases) WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key))
-        var row: Instant?, born: Instant?, columns: [ExactText: Instant] = [:]
-        while try found.step() {
-            guard let name = found.text(0).map({ String(decoding: $0, as: UTF8.self) }) else {
-                born = found.instant(1)
-                continue
-            }
-            if name.utf8.isEmpty { row = found.instant(1) } else { columns[name.exact] = found.instant(1) }
-        }
-        return (row, born, columns)
+    private func base(of key: EntityKey, id: Int64) throws -> RowInstants {
+        let found = try KeyedStatement(db, "SELECT at, rest, born, columns FROM \(Self.bases) WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key))
+        defer { found.end() }
+        return try found.step() ? RowInstants(found, from: 0) : RowInstants()
     }
 
     private func deletion(of key: EntityKey, id: Int64) throws -> Instant? {
@@ -275,11 +266,13 @@ extension OwnEdits {
     ///
     /// - Parameter publishes: whether this device publishes. Then its next version shows the held rows that are shown here.
     package func settle(_ outcome: Rebase.Outcome, publishes: Bool) throws {
-        let held = Set(outcome.held)
+        let held = Set(outcome.held).subtracting(outcome.released)
         for place in answered { try settle(place, nil) }
         try forEach { place, edit in
             // A row that waited is tracked again once it is in its table.
-            if edit.isHeld, !held.contains(place) { returned.append((place, outcome.merges[place].map(\.standing) ?? edit)) }
+            guard edit.isHeld, !held.contains(place) else { return }
+            returned.append((place, outcome.merges[place].map(\.standing) ?? edit))
+            try transaction.waiting.remove(place.key, of: datasets[place.dataset])
         }
         for (place, merge) in outcome.merges where !held.contains(place) { try settle(place, merge.standing) }
         for place in held { try settle(place, nil) }

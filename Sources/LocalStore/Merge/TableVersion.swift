@@ -23,7 +23,7 @@ package struct TableVersion: VersionState {
             let own = try transaction.rows.ownInstant(of: place.key, in: schema)
             return .row(try row(sink.values, place, own: own))
         }
-        if let held = try transaction.held.row(of: place.key, in: schema) { return .row(try self.held(held, place)) }
+        if let held = try transaction.held.entity(place.key, of: schema) { return .row(try self.held(held, place)) }
         return try transaction.tombstonesAndInstants.tombstone(of: place.key, in: schema).map { .deleted($0) }
     }
 
@@ -41,7 +41,10 @@ package struct TableVersion: VersionState {
 
     package func heldRows() throws -> [(place: RowPlace, row: VersionRow)] {
         try datasets.enumerated().flatMap { index, schema in
-            let ofVersion = try transaction.held.rows(of: schema).map { ($0.key, try held($0.row, RowPlace(index, $0.key))) }
+            var ofVersion: [(EntityKey, VersionRow)] = []
+            try transaction.held.forEach(of: schema) { key, entity, reason in
+                if reason == HeldRows.published { ofVersion.append((key, try held(entity, RowPlace(index, key)))) }
+            }
             let waiting = try transaction.waiting.rows(of: schema).map { one in
                 let values = try codec.values(schema, one.entity)
                 return (one.key, VersionRow(values: values, instants: values.map { _ in one.at }, born: one.born, isHeld: true))

@@ -55,6 +55,23 @@ package struct WaitingRows: TransactionPart {
             .bind(.text(schema.name), .key(row.key), .text(row.entity), .instant(row.at), .instant(row.born)).run()
     }
 
+    /// Lets the next version hold the rows of a dataset.
+    package func stage(_ schema: DatasetSchema) throws {
+        for row in try rows(of: schema) {
+            try transaction.held.put(row.key, entity: row.entity, reason: HeldRows.waiting, in: schema)
+            let instants = RowInstants(row: row.at, born: row.born == row.at ? nil : row.born)
+            try transaction.tombstonesAndInstants.set(instants, of: row.key, own: .distantPast, in: schema)
+        }
+    }
+
+    /// Records that the published version holds the rows that were staged.
+    package func acknowledge(_ schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema), try transaction.held.hasWaiting(of: schema) else { return }
+        let staged = "FROM snapsync_held WHERE dataset = \(id) AND reason = \(HeldRows.waiting.sqlText)"
+        try db.execute(sql: "DELETE FROM snapsync_waiting WHERE dataset = ? AND key IN (SELECT key \(staged))", arguments: [schema.name])
+        try db.execute(sql: "UPDATE snapsync_held SET reason = ? WHERE dataset = ? AND reason = ?", arguments: [HeldRows.published, id, HeldRows.waiting])
+    }
+
     /// Deletes a row: it is in its table now, or a version has it.
     package func remove(_ key: EntityKey, of schema: DatasetSchema) throws {
         guard try db.hasTable(LocalTable.waiting.name) else { return }

@@ -28,6 +28,7 @@ final class LentConnection: Sendable {
         try hasFunctions.withLock { isDone in
             if isDone { return }
             try db.addInstantFunction()
+            try db.addColumnInstantFunctions()
             try db.addKeyFunctions()
             isDone = true
         }

@@ -99,6 +99,7 @@ package final class LocalDatabase: Sendable {
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { db in
             try db.addInstantFunction()
+            try db.addColumnInstantFunctions()
             try db.addKeyFunctions()
             // What is recorded here must be on disk before the cloud has the commit. With a rollback journal that also takes an fsync of the
             // folder; without it the journal may reappear after a power cut and undo the record.

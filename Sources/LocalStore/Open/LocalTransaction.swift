@@ -87,6 +87,8 @@ package final class LocalTransaction {
     package var futureInstants: FutureInstants { FutureInstants(transaction: self) }
     /// What the applied version has besides its rows.
     package var tombstonesAndInstants: TombstonesAndInstants { TombstonesAndInstants(transaction: self) }
+    /// The rows of the applied version that are in no table.
+    package var held: HeldRows { HeldRows(transaction: self) }
     /// The tables of the messages.
     package var mailbox: MailboxTables { MailboxTables(transaction: self) }
     /// The messages of this device about its own changes.

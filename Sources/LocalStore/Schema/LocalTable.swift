@@ -57,7 +57,14 @@ extension LocalTable {
     static let tombstones = LocalTable(
         name: "snapsync_tombstones", definition: "(dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID")
     static let instants = LocalTable(
-        name: "snapsync_instants", definition: "(dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID")
+        name: "snapsync_instants",
+        definition: """
+            (
+                dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, rest INTEGER, born INTEGER, columns TEXT, PRIMARY KEY(dataset, key)) WITHOUT ROWID
+            """)
+    static let held = LocalTable(
+        name: "snapsync_held",
+        definition: "(dataset INTEGER NOT NULL, key, entity TEXT NOT NULL, reason TEXT NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID")
     static let rowids = LocalTable(name: "snapsync_rowids", definition: "(dataset TEXT)")
     static let published = LocalTable(
         name: "snapsync_published",
@@ -107,7 +114,7 @@ extension LocalTable {
     /// The tables that `init` creates with the settings.
     static let settingsTables = [settings, state, datasets]
     /// The tables of change tracking. Tracking works only with all of them.
-    static let trackingTables = [tracking, importing, log, changes, tombstones, instants]
+    static let trackingTables = [tracking, importing, log, changes, tombstones, instants, held]
     /// The tables of the messages.
     static let mailboxTables = [outbox, inbox]
     /// Every table.

@@ -302,17 +302,8 @@ package struct ChangeLog: TransactionPart {
     ///
     /// Later changes stay tracked. The call also records that tracking is complete; the caller makes sure that this is true.
     package func acknowledge(of schema: DatasetSchema, upTo sequence: Int64) throws {
-        guard let id = try trackingID(schema) else { return }
-        let those = "SELECT key FROM snapsync_changes WHERE dataset = :id AND seq <= :seq"
-        for (table, state) in [("snapsync_tombstones", "state < \(TrackedState.deleted)"), ("snapsync_instants", "state <> \(TrackedState.stamped)")] {
-            // SQLite collects all those keys before it looks up the first one. An empty table makes that work needless.
-            guard try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM \(table) WHERE dataset = ?)").bind(.integer(id)).integer() == 1 else { continue }
-            try db.execute(sql: "DELETE FROM \(table) WHERE dataset = :id AND key IN (\(those) AND \(state))", arguments: ["id": id, "seq": sequence])
-        }
-        for sql in [
-            "INSERT OR REPLACE INTO snapsync_tombstones SELECT dataset, key, at FROM snapsync_changes WHERE dataset = :id AND seq <= :seq AND state = \(TrackedState.deleted)",
-            "INSERT OR REPLACE INTO snapsync_instants SELECT dataset, key, at FROM snapsync_changes WHERE dataset = :id AND seq <= :seq AND state = \(TrackedState.stamped)",
-        ] { try db.execute(sql: sql, arguments: ["id": id, "seq": sequence]) }
+        try transaction.tombstonesAndInstants.setChanged(of: schema, upTo: sequence)
+        try transaction.waiting.acknowledge(schema)
         try drop(of: schema, upTo: sequence)
     }
 
@@ -332,15 +323,15 @@ package struct ChangeLog: TransactionPart {
         let state = "CASE WHEN \(schema.ownInstantSQL) IS ?2 THEN \(TrackedState.plain) ELSE \(TrackedState.stamped) END"
         try db.execute(
             sql: """
-                UPDATE snapsync_changes AS c SET at = ?2, state = (SELECT \(state) FROM \(table) t WHERE \(key.matches("t", "c.key")))
+                UPDATE snapsync_changes AS c SET at = ?2, changed = NULL, born = ?2, state = (SELECT \(state) FROM \(table) t WHERE \(key.matches("t", "c.key")))
                 WHERE dataset = ?1 AND state < \(TrackedState.deleted) AND at < ?2
                 """, arguments: [id, latest])
         var count = db.changesCount
         guard includingPublished else { return count }
         try db.execute(
             sql: """
-                INSERT OR IGNORE INTO snapsync_changes(dataset, key, at, seq, state, isNew, base)
-                SELECT ?1, x.key, ?2, 0, \(TrackedState.stamped), 0, x.at FROM (
+                INSERT OR IGNORE INTO snapsync_changes(dataset, key, at, seq, state, isNew, base, born)
+                SELECT ?1, x.key, ?2, 0, \(TrackedState.stamped), 0, x.at, ?2 FROM (
                     SELECT \(key.value(of: "t")) AS key, \(PublishedChanges.instant(of: schema)) AS at FROM \(table) t WHERE \(key.isNotNull("t"))) x
                 WHERE ifnull(x.at, \(Int64.min)) < ?2
                 """, arguments: [id, latest])

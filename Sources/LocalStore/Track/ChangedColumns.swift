@@ -65,8 +65,8 @@ extension DatasetSchema {
     }
 }
 
-/// The columns of a dataset that change together: those of one CHECK constraint, of one composite UNIQUE constraint, and of one composite
-/// reference. A mixture of two rows then satisfies every constraint that one row can violate.
+/// The columns of a dataset that change together: those of one CHECK constraint, of one composite UNIQUE constraint, of one composite
+/// reference, and those that the description groups. A mixture of two rows then satisfies every constraint that one row can violate.
 package struct ColumnGroups: Sendable {
     /// The groups, as positions in the description. No two have a column in common.
     package let groups: [Set<Int>]

@@ -3,10 +3,10 @@ import SnapshotModel
 import StrictText
 
 extension ColumnGroups {
-    /// Reads the groups of a dataset from the constraints of its table.
+    /// Reads the groups of a dataset from its description and from the constraints of its table.
     init(_ db: Database, _ schema: DatasetSchema) throws {
         guard let table = try TableColumns(db, schema.table) else {
-            self.init([], of: schema)
+            self.init(schema.declaredGroups, of: schema)
             return
         }
         var groups = try table.checks(db).map { try IndexText.columns(in: $0, of: schema.table, db) }
@@ -21,7 +21,7 @@ extension ColumnGroups {
                 positions[name.folded] = (sources[name.folded] ?? []).reduce(into: []) { $0.formUnion(positions[$1.folded] ?? []) }
             }
         }
-        self.init(groups.map { $0.reduce(into: []) { $0.formUnion(positions[$1.folded] ?? []) } }, of: schema)
+        self.init(schema.declaredGroups + groups.map { $0.reduce(into: []) { $0.formUnion(positions[$1.folded] ?? []) } }, of: schema)
     }
 }
 

@@ -4,6 +4,43 @@ import SnapshotModel
 import StrictText
 
 extension Database {
+    /// Adds the SQL functions that read and write the instants of columns, which `snapsync_instants` keeps as a JSON object of names and
+    /// microseconds:
+    ///
+    /// - `snapsync_column_instants(changed, at, names)` gives the columns that a tracked change changed. `names` is a JSON array with the names by
+    ///   position, in which null stands for a column of the key. NULL if all columns changed, or none that has a name.
+    /// - `snapsync_dated(columns, own)` replaces each `true`, which stands for the row's own timestamp, by that.
+    func addColumnInstantFunctions() throws {
+        let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC
+        let codes = [
+            sqlite3_create_function_v2(
+                sqliteConnection, "snapsync_column_instants", 3, flags, nil,
+                { context, _, arguments in
+                    guard let arguments else { return sqlite3_result_null(context) }
+                    let names: ColumnNames
+                    if let known = sqlite3_get_auxdata(context, 2) {
+                        // SAFETY: the pointer is the one that was set below, and SQLite keeps it while the statement runs.
+                        names = Unmanaged<ColumnNames>.fromOpaque(known).takeUnretainedValue()
+                    } else {
+                        names = ColumnNames(bytes(of: arguments[2]))
+                        sqlite3_set_auxdata(context, 2, Unmanaged.passRetained(names).toOpaque()) { $0.map { Unmanaged<ColumnNames>.fromOpaque($0).release() } }
+                    }
+                    let at = Instant(microseconds: sqlite3_value_int64(arguments[1]))
+                    guard sqlite3_value_type(arguments[0]) == SQLITE_TEXT, let text = names.text(of: ChangedColumns(bytes(of: arguments[0]), at: at)) else {
+                        return sqlite3_result_null(context)
+                    }
+                    give(text, to: context)
+                }, nil, nil, nil),
+            sqlite3_create_function_v2(
+                sqliteConnection, "snapsync_dated", 2, flags, nil,
+                { context, _, arguments in
+                    guard let arguments, let columns = ColumnInstants(bytes(of: arguments[0])) else { return sqlite3_result_null(context) }
+                    give(columns.dated(Instant(microseconds: sqlite3_value_int64(arguments[1]))).text, to: context)
+                }, nil, nil, nil),
+        ]
+        for code in codes where code != SQLITE_OK { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+    }
+
     /// Adds the SQL function `snapsync_instant`, which converts timestamps to microseconds: `snapsync_instant(updatedAt)` for RFC 3339 text,
     /// `snapsync_instant(changed, 'seconds')` for numbers of a ``TimestampUnit``. It returns NULL for a value that is not an instant.
     func addInstantFunction() throws {
@@ -17,6 +54,40 @@ extension Database {
                 sqlite3_result_int64(context, instant.microseconds)
             }, nil, nil, nil)
         guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+    }
+}
+
+private func give(_ text: String, to context: OpaquePointer?) {
+    sqlite3_result_text(context, text, -1, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
+}
+
+private func bytes(of value: OpaquePointer?) -> UnsafeRawBufferPointer {
+    // SAFETY: the pointer is fetched before its length; both are valid while the function runs.
+    let start = UnsafeRawPointer(sqlite3_value_text(value))
+    return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
+}
+
+/// The names of a dataset's columns by position, as JSON strings; nil for a column of the key.
+private final class ColumnNames {
+    private let quoted: [String?]
+
+    init(_ json: UnsafeRawBufferPointer) {
+        guard case .list(let nodes)? = JSONNode(json) else {
+            quoted = []
+            return
+        }
+        quoted = nodes.map { node in
+            guard case .text(let name) = node else { return nil }
+            return ColumnInstants.quoted(name)
+        }
+    }
+
+    func text(of columns: ChangedColumns) -> String? {
+        guard case .some(let changed) = columns else { return nil }
+        let members = changed.compactMap { position, at in
+            quoted.indices.contains(position) ? quoted[position].map { "\($0):\(at.microseconds)" } : nil
+        }
+        return members.isEmpty ? nil : "{\(members.joined(separator: ","))}"
     }
 }
 

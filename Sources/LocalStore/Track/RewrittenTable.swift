@@ -76,13 +76,31 @@ extension ChangeLog {
             SELECT \(schema.keySQL.unlogged("key")) FROM snapsync_log WHERE dataset = :id AND seq <= :seq
             UNION ALL SELECT key FROM snapsync_changes WHERE dataset = :id AND seq <= :seq
             """
-        if let common = rewritten.common { try transaction.tombstonesAndInstants.setAll(of: schema, at: common, asOf: rewritten.sequence) }
+        let tables = transaction.tombstonesAndInstants
+        let exceptions = try rewritten.instants.map { one in
+            // A statement that changed the timestamps leaves no trace of what they were.
+            let before = try tables.instants(of: one.key, in: schema)
+            let own = try transaction.rows.ownInstant(of: one.key, in: schema) ?? .distantPast
+            return (key: one.key, instants: RowInstants(row: one.at, born: before.born ?? (rewritten.common == nil ? nil : before.row ?? own)), own: own)
+        }
+        if let common = rewritten.common {
+            try transaction.tombstonesAndInstants.setAll(of: schema, at: common, columns: rewritten.columns, asOf: rewritten.sequence)
+        }
         for table in [LocalTable.tombstones.name] + (rewritten.common == nil ? [LocalTable.instants.name] : []) {
             guard try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM \(table) WHERE dataset = ?)").bind(.integer(id)).integer() == 1 else { continue }
-            try db.execute(sql: "DELETE FROM \(table) WHERE dataset = :id AND key IN (\(keys))", arguments: ["id": id, "seq": rewritten.sequence])
+            let hasBorn = table == LocalTable.instants.name ? " AND born IS NULL" : ""
+            try db.execute(sql: "DELETE FROM \(table) WHERE dataset = :id\(hasBorn) AND key IN (\(keys))", arguments: ["id": id, "seq": rewritten.sequence])
+        }
+        if rewritten.common == nil {
+            try db.execute(
+                sql: """
+                    UPDATE snapsync_instants AS i SET rest = NULL, columns = NULL,
+                        at = ifnull((SELECT \(schema.ownInstantSQL) FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "i.key"))), at)
+                    WHERE dataset = :id AND born IS NOT NULL AND key IN (\(keys))
+                    """, arguments: ["id": id, "seq": rewritten.sequence])
         }
         for (key, at) in rewritten.deletions { try transaction.tombstonesAndInstants.setDeleted(key, at: at, in: schema) }
-        for (key, at) in rewritten.instants { try transaction.tombstonesAndInstants.setPresent(key, at: at, in: schema) }
+        for one in exceptions { try tables.setPresent(one.key, one.instants, own: one.own, in: schema) }
         try removeEntries(of: [id], upTo: rewritten.sequence)
         try drop(of: schema, upTo: rewritten.sequence)
     }

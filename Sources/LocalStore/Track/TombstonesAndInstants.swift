@@ -4,7 +4,8 @@ package import StrictText
 
 /// What the applied version has besides its rows: the tables `snapsync_tombstones` and `snapsync_instants`.
 ///
-/// A tombstone says when an entity was deleted. An instant says when an entity was changed, if that differs from its own timestamp.
+/// A tombstone says when an entity was deleted. The instants say when an entity and its columns were changed, as far as its own timestamp does
+/// not say so.
 package struct TombstonesAndInstants: TransactionPart {
     let transaction: LocalTransaction
 
@@ -26,54 +27,71 @@ package struct TombstonesAndInstants: TransactionPart {
         }
     }
 
-    /// Calls `body` with the instants of the next version that differ from the entities' own timestamps, in key order.
+    /// Calls `body` with the instants of the next version, in key order: those of the applied version and of tracked changes.
     ///
-    /// - Parameter body: returns false to stop.
-    package func forEachInstant(of schema: DatasetSchema, while body: (EntityKey, Instant) throws -> Bool) throws {
-        guard let id = try trackingID(schema) else { return }
-        try forEach(instantsQuery(of: schema), id, while: body)
-    }
-
-    private func instantsQuery(of schema: DatasetSchema) -> String {
-        let table = schema.table.sqlIdentifier, key = schema.keySQL
-        let stamp = schema.ownInstantSQL
-        return """
-            SELECT key, at FROM (
-                SELECT key, at FROM snapsync_changes WHERE dataset = ?1 AND state = \(TrackedState.stamped) UNION ALL
-                SELECT key, at FROM snapsync_instants b WHERE dataset = ?1
-                    AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = b.key)) x
-            WHERE EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", "x.key")) AND \(stamp) IS NOT x.at) ORDER BY key
-            """
-    }
-
-    /// Calls `body` with each entity of the next version in key order, and its instant if that differs from its own timestamp.
-    package func forEachEntity(of schema: DatasetSchema, _ body: (EntityKey, Instant?) throws -> Void) throws {
-        guard let id = try trackingID(schema) else { return }
-        let instants = try KeyedStatement(db, instantsQuery(of: schema)).bind(.integer(id))
-        defer { instants.end() }
-        var next: (key: EntityKey, at: Instant)?
-        func advance() throws {
-            next = nil
-            while next == nil, try instants.step() { next = instants.key(0).map { ($0, instants.instant(1)) } }
-        }
-        try advance()
-        try forEachKey(of: schema) { entity in
-            while let one = next, one.key < entity { try advance() }
-            if let one = next, one.key == entity { try body(entity, one.at) } else { try body(entity, nil) }
+    /// - Parameters:
+    ///   - onlyChanged: whether to leave out the entities without a tracked change.
+    ///   - body: gets an entity's instants as far as they must be stated, and its own timestamp. Returns false to stop.
+    package func forEachInstant(
+        of schema: DatasetSchema, onlyChanged: Bool = false, while body: (EntityKey, RowInstants, _ own: Instant?) throws -> Bool
+    ) throws {
+        let cursor = try InstantCursor(self, schema, onlyChanged: onlyChanged)
+        defer { cursor.end() }
+        while let next = try cursor.next() {
+            guard try next.instants == RowInstants() || body(next.key, next.instants, next.own) else { return }
         }
     }
 
-    /// Calls `body` with each entity of a rewritten table in key order, and its instant if that differs from its own timestamp.
-    package func forEachEntity(of schema: DatasetSchema, in rewritten: RewrittenTable, _ body: (EntityKey, Instant?) throws -> Void) throws {
-        var others = rewritten.instants[...]
-        try forEachKey(of: schema) { key in
-            if let other = others.first, other.key == key {
-                others.removeFirst()
-                try body(key, other.at)
-            } else {
-                try body(key, rewritten.common)
+    /// Whether the applied version states instants.
+    package func hasInstants(of schema: DatasetSchema) throws -> Bool {
+        guard let id = try trackingID(schema) else { return false }
+        return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_instants WHERE dataset = ?)").bind(.integer(id)).integer() == 1
+    }
+
+    /// Gives all columns of each row the instant of the row's latest change, so that there are fewer instants.
+    ///
+    /// - Returns: how many rows had columns with other instants.
+    package func joinColumns(of schema: DatasetSchema) throws -> Int {
+        guard let id = try trackingID(schema) else { return 0 }
+        var count = 0
+        for sql in [
+            "UPDATE snapsync_instants SET rest = NULL, columns = NULL WHERE dataset = ? AND columns IS NOT NULL",
+            "UPDATE snapsync_changes SET changed = NULL WHERE dataset = ? AND changed <> ''",
+        ] {
+            try db.execute(sql: sql, arguments: [id])
+            count += db.changesCount
+        }
+        return count
+    }
+
+    /// Calls `body` with each entity of the next version in key order, and with its instants if they must be stated.
+    ///
+    /// - Parameter rewritten: a table whose rows were all rewritten since the applied version.
+    package func forEachEntity(
+        of schema: DatasetSchema, in rewritten: RewrittenTable? = nil, _ body: (EntityKey, RowInstants?, _ own: Instant?, _ isHeld: Bool) throws -> Void
+    ) throws {
+        let cursor = try InstantCursor(self, schema, rewritten: rewritten)
+        defer { cursor.end() }
+        var next = try cursor.next()
+        func give(before key: EntityKey?) throws {
+            while let one = next, key.map({ one.key < $0 }) ?? true {
+                if one.isHeld { try body(one.key, one.instants, one.own, true) }
+                next = try cursor.next()
             }
         }
+        if rewritten != nil {
+            // The cursor names every row.
+            while let one = next {
+                try body(one.key, one.instants, one.own, one.isHeld)
+                next = try cursor.next()
+            }
+            return
+        }
+        try forEachKey(of: schema) { key in
+            try give(before: key)
+            if let one = next, one.key == key { try body(key, one.instants, one.own, false) } else { try body(key, nil, nil, false) }
+        }
+        try give(before: nil)
     }
 
     /// The first and the last key of a table in key order; one key if the table has one row, none if it is empty.
@@ -148,6 +166,7 @@ package struct TombstonesAndInstants: TransactionPart {
         guard let id = try trackingID(schema) else { return }
         try db.execute(sql: "DELETE FROM snapsync_tombstones WHERE dataset = ?", arguments: [id])
         try db.execute(sql: "DELETE FROM snapsync_instants WHERE dataset = ?", arguments: [id])
+        try db.execute(sql: "DELETE FROM snapsync_held WHERE dataset = ?", arguments: [id])
     }
 
     /// Stores a tombstone of the version that is being applied.
@@ -156,10 +175,115 @@ package struct TombstonesAndInstants: TransactionPart {
         try KeyedStatement(db, "INSERT INTO snapsync_tombstones VALUES(?, ?, ?)").bind(.integer(id), .key(key), .instant(instant)).run()
     }
 
-    /// Stores an entity's instant from the version that is being applied.
-    package func addInstant(_ instant: Instant, of key: EntityKey, in schema: DatasetSchema) throws {
+    /// Stores an instant from the version that is being applied. The lists may come in any order; ``date(of:notAfter:)`` ends them.
+    ///
+    /// - Parameter instant: nil for the entity's own timestamp.
+    package func add(_ part: InstantPart, _ instant: Instant?, of key: EntityKey, in schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
-        try KeyedStatement(db, "INSERT INTO snapsync_instants VALUES(?, ?, ?)").bind(.integer(id), .key(key), .instant(instant)).run()
+        let at = KeyedStatement.Parameter.instant(instant ?? .distantPast)
+        switch part {
+        case .row:
+            try KeyedStatement(
+                db,
+                """
+                INSERT INTO snapsync_instants(dataset, key, at) VALUES(?1, ?2, ?3)
+                ON CONFLICT DO UPDATE SET rest = CASE WHEN columns IS NULL THEN NULL ELSE ?3 END, at = max(at, ?3)
+                """
+            ).bind(.integer(id), .key(key), at).run()
+        case .born:
+            // Until the row is known, the earliest instant stands for its own timestamp.
+            try KeyedStatement(
+                db, "INSERT INTO snapsync_instants(dataset, key, at, born) VALUES(?1, ?2, \(Int64.min), ?3) ON CONFLICT DO UPDATE SET born = ?3"
+            ).bind(.integer(id), .key(key), at).run()
+        case .column(let name):
+            // Until the row is known, `true` stands for its own timestamp.
+            let value = instant == nil ? "json('true')" : "?3"
+            try KeyedStatement(
+                db,
+                """
+                INSERT INTO snapsync_instants(dataset, key, at, columns) VALUES(?1, ?2, ?3, json_object(?4, \(value)))
+                ON CONFLICT DO UPDATE SET rest = CASE WHEN columns IS NULL AND at > \(Int64.min) THEN at ELSE rest END,
+                    columns = json_patch(ifnull(columns, '{}'), excluded.columns), at = max(at, ?3)
+                """
+            ).bind(.integer(id), .key(key), at, .text(name.description)).run()
+        }
+    }
+
+    /// Completes the instants of one entity, whose own timestamp is known.
+    package func date(_ key: EntityKey, own: Instant, in schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
+        try KeyedStatement(
+            db,
+            "UPDATE snapsync_instants AS i SET (at, rest, born, columns) = (SELECT \(Self.dated("?3"))) WHERE dataset = ?1 AND key = ?2 AND \(Self.isUndated)"
+        ).bind(.integer(id), .key(key), .instant(own)).run()
+    }
+
+    /// Completes the instants of all entities, whose rows are in their table now.
+    ///
+    /// - Parameter latest: the time of the version. No timestamp counts as later.
+    package func date(of schema: DatasetSchema, notAfter latest: Instant) throws {
+        guard let id = try trackingID(schema) else { return }
+        let own = schema.timestampIndex == nil ? "\(Int64.min)" : "ifnull(min(\(schema.ownInstantSQL), :latest), \(Int64.min))"
+        try db.execute(
+            sql: """
+                INSERT OR REPLACE INTO snapsync_instants(dataset, key, at, rest, born, columns)
+                SELECT :id, i.key, \(Self.dated(own)) FROM snapsync_instants i JOIN \(schema.table.sqlIdentifier) t ON \(schema.keySQL.matches("t", "i.key"))
+                WHERE i.dataset = :id AND \(Self.isUndated) AND ifnull(:latest, 0) IS NOT NULL
+                """, arguments: ["id": id, "latest": latest.microseconds])
+    }
+
+    /// Whether an entity's own timestamp completes its record `i`.
+    private static let isUndated = "(i.at = \(Int64.min) OR i.born = \(Int64.min) OR i.rest IS NULL AND i.columns IS NOT NULL OR i.columns LIKE '%true%')"
+
+    /// The values at, rest, born and columns of a record `i`, completed with an expression for the entity's own timestamp.
+    private static func dated(_ own: String) -> String {
+        """
+        max(i.at, CASE WHEN i.at = \(Int64.min) OR i.columns LIKE '%true%' OR i.rest IS NULL AND i.columns IS NOT NULL THEN \(own) ELSE i.at END),
+            CASE WHEN i.columns IS NOT NULL THEN ifnull(i.rest, \(own)) END,
+            CASE WHEN i.born = \(Int64.min) THEN nullif(\(own), \(Int64.min)) ELSE i.born END,
+            CASE WHEN i.columns LIKE '%true%' THEN snapsync_dated(i.columns, \(own)) ELSE i.columns END
+        """
+    }
+
+    /// An entity whose instants the applied version states and that it does not have; nil if there is none. Call it when its rows are in their
+    /// table. A row that was changed here may be gone.
+    package func strayKey(of schema: DatasetSchema) throws -> EntityKey? {
+        guard let id = try trackingID(schema) else { return nil }
+        let stray = try KeyedStatement(
+            db,
+            """
+            SELECT key FROM snapsync_instants i WHERE dataset = ?1 AND NOT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "i.key")))
+                AND NOT EXISTS (SELECT 1 FROM snapsync_held h WHERE h.dataset = ?1 AND h.key = i.key)
+                AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = i.key)
+                AND NOT EXISTS (SELECT 1 FROM snapsync_waiting a WHERE a.dataset = ?2 AND a.key = i.key)
+            UNION ALL SELECT key FROM snapsync_held h WHERE dataset = ?1
+                AND EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "h.key")))
+                AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = h.key)
+            LIMIT 1
+            """
+        ).bind(.integer(id), .text(schema.name))
+        defer { stray.end() }
+        return try stray.step() ? stray.key(0) : nil
+    }
+
+    /// States the own timestamp of a row as its instant, before an edit changes the timestamp: the columns that the edit leaves alone keep it.
+    func keepOwnInstant(of key: EntityKey, in schema: DatasetSchema) throws {
+        guard schema.timestampIndex != nil, let id = try trackingID(schema) else { return }
+        try KeyedStatement(
+            db,
+            """
+            INSERT OR IGNORE INTO snapsync_instants(dataset, key, at) SELECT ?1, ?2, \(schema.ownInstantSQL) FROM main.\(schema.table.sqlIdentifier) t
+            WHERE \(schema.keySQL.matches("t", "?2")) AND \(schema.ownInstantSQL) IS NOT NULL
+            """
+        ).bind(.integer(id), .key(key)).run()
+    }
+
+    /// The instants that the applied version states for an entity.
+    package func instants(of key: EntityKey, in schema: DatasetSchema) throws -> RowInstants {
+        guard let id = try trackingID(schema) else { return RowInstants() }
+        let row = try KeyedStatement(db, "SELECT at, rest, born, columns FROM snapsync_instants WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key))
+        defer { row.end() }
+        return try row.step() ? RowInstants(row, from: 0) : RowInstants()
     }
 
     /// The instant that the applied version records for an entity; nil if the version relies on the entity's own timestamp.
@@ -177,30 +301,49 @@ package struct TombstonesAndInstants: TransactionPart {
         try appliedInstant(of: key, in: schema) ?? transaction.rows.ownInstant(of: key, in: schema) ?? .distantPast
     }
 
-    /// Stores what a version says of an entity that it has: its instant, or nil if the entity's own timestamp is the instant.
+    /// Stores what a version says of an entity that it has in its table: its instant, or nil if the entity's own timestamp is the instant.
     package func setPresent(_ key: EntityKey, at instant: Instant?, in schema: DatasetSchema) throws {
-        guard let id = try trackingID(schema) else { return }
-        try KeyedStatement(db, "DELETE FROM snapsync_tombstones WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
-        if let instant {
-            try KeyedStatement(db, "INSERT OR REPLACE INTO snapsync_instants VALUES(?, ?, ?)").bind(.integer(id), .key(key), .instant(instant)).run()
-        } else {
-            try KeyedStatement(db, "DELETE FROM snapsync_instants WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
-        }
+        try setPresent(key, RowInstants(row: instant), own: .distantPast, in: schema)
     }
 
-    /// Records that the published version has every row at one instant.
+    /// Stores what a version says of an entity that it has in its table.
     ///
-    /// - Parameter sequence: the sequence number of the last log entry that the version contains. Later changes are not in the version.
-    func setAll(of schema: DatasetSchema, at instant: Instant, asOf sequence: Int64) throws {
+    /// - Parameter own: the entity's own timestamp.
+    package func setPresent(_ key: EntityKey, _ instants: RowInstants, own: Instant, in schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
-        let key = schema.keySQL, arguments: StatementArguments = ["id": id, "at": instant.microseconds, "seq": sequence]
-        let others = "SELECT EXISTS (SELECT 1 FROM snapsync_instants WHERE dataset < ?1) OR EXISTS (SELECT 1 FROM snapsync_instants WHERE dataset > ?1)"
-        if try KeyedStatement(db, others).bind(.integer(id)).integer() == 0 {
-            // Without a condition, SQLite frees the pages without reading the rows.
-            try db.execute(sql: "DELETE FROM snapsync_instants")
-        } else {
-            try db.execute(sql: "DELETE FROM snapsync_instants WHERE dataset = ?", arguments: [id])
+        for table in [LocalTable.tombstones, .held] {
+            try KeyedStatement(db, "DELETE FROM \(table.name) WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
         }
+        try set(instants, of: key, own: own, in: schema)
+    }
+
+    /// Stores the instants of an entity, in place of all that are there.
+    ///
+    /// - Parameter own: the entity's own timestamp.
+    package func set(_ instants: RowInstants, of key: EntityKey, own: Instant, in schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
+        guard instants != RowInstants() else {
+            return try KeyedStatement(db, "DELETE FROM snapsync_instants WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
+        }
+        try KeyedStatement(db, "INSERT OR REPLACE INTO snapsync_instants(dataset, key, at, rest, born, columns) VALUES(?, ?, ?, ?, ?, ?)").bind(
+            .integer(id), .key(key), .instant(instants.latest(own: own)), instants.columns.isEmpty ? .null : .instant(instants.row ?? own),
+            instants.born.map { .instant($0) } ?? .null, instants.columns.isEmpty ? .null : .text(ColumnInstants(instants.columns).text)
+        ).run()
+    }
+
+    /// Records that the published version has every row as changed at one instant.
+    ///
+    /// - Parameters:
+    ///   - columns: the positions of the columns that were changed; nil for all.
+    ///   - sequence: the sequence number of the last log entry that the version contains. Later changes are not in the version.
+    func setAll(of schema: DatasetSchema, at instant: Instant, columns: [Int]?, asOf sequence: Int64) throws {
+        guard let id = try trackingID(schema) else { return }
+        let key = schema.keySQL, own = schema.timestampIndex == nil ? "\(Int64.min)" : "ifnull(\(schema.ownInstantSQL), \(Int64.min))"
+        let arguments: StatementArguments = [
+            "id": id, "at": instant.microseconds, "seq": sequence, "changed": columns.map { $0.map(String.init).joined(separator: " ") },
+        ]
+        // The instant that the row had: no statement has changed a timestamp. In the record of a whole row it is also that of the insertion.
+        let before = "ifnull(ifnull(i.rest, i.at), \(own))"
         // The first later entry of a key says whether its row existed. So does a tracked change that another run has made of that entry.
         let later = """
             SELECT key, min(seq), changed <> \(LogEntryKind.inserted) AS wasThere FROM (
@@ -209,17 +352,74 @@ package struct TombstonesAndInstants: TransactionPart {
             """
         try db.execute(
             sql: """
-                INSERT OR IGNORE INTO snapsync_instants(dataset, key, at) SELECT :id, \(key.value(of: "t")), :at FROM \(schema.table.sqlIdentifier) t
-                WHERE \(key.isNotNull("t")) AND \(key.value(of: "t")) NOT IN (SELECT key FROM (\(later))) ORDER BY \(key.list())
+                INSERT OR REPLACE INTO snapsync_instants(dataset, key, at, rest, born, columns)
+                SELECT :id, x.key, :at, CASE WHEN x.parts IS NOT NULL THEN x.before END,
+                    CASE WHEN x.parts IS NOT NULL THEN x.born ELSE nullif(nullif(ifnull(x.born, x.before), \(Int64.min)), :at) END,
+                    CASE WHEN x.parts IS NOT NULL THEN json_patch(ifnull(x.columns, '{}'), x.parts) END
+                FROM (SELECT \(key.value(of: "t")) AS key, i.born, i.columns, \(before) AS before,
+                        snapsync_column_instants(:changed, :at, \(ColumnInstants.names(of: schema))) AS parts
+                    FROM \(schema.table.sqlIdentifier) t LEFT JOIN snapsync_instants i ON i.dataset = :id AND i.key = \(key.value(of: "t"))
+                    WHERE \(key.isNotNull("t")) ORDER BY \(key.list())) x
+                WHERE x.key NOT IN (SELECT key FROM (\(later)))
                 """, arguments: arguments)
         try db.execute(
-            sql: "INSERT OR IGNORE INTO snapsync_instants(dataset, key, at) SELECT :id, key, :at FROM (\(later)) WHERE wasThere", arguments: arguments)
+            sql: "INSERT OR REPLACE INTO snapsync_instants(dataset, key, at) SELECT :id, key, :at FROM (\(later)) WHERE wasThere AND :changed IS :changed",
+            arguments: arguments)
+    }
+
+    /// Records what the published version, which contains the tracked changes up to a sequence number, says of their entities.
+    func setChanged(of schema: DatasetSchema, upTo sequence: Int64) throws {
+        guard let id = try trackingID(schema) else { return }
+        let arguments: StatementArguments = ["id": id, "seq": sequence]
+        let those = "SELECT key FROM snapsync_changes WHERE dataset = :id AND seq <= :seq"
+        for (table, state) in [(LocalTable.tombstones, "state < \(TrackedState.deleted)"), (.held, "state < \(TrackedState.deleted)")] {
+            // SQLite collects all those keys before it looks up the first one. An empty table makes that work needless.
+            guard try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM \(table.name) WHERE dataset = ?)").bind(.integer(id)).integer() == 1 else { continue }
+            try db.execute(sql: "DELETE FROM \(table.name) WHERE dataset = :id AND key IN (\(those) AND \(state))", arguments: arguments)
+        }
+        try db.execute(
+            sql: """
+                INSERT OR REPLACE INTO snapsync_tombstones SELECT dataset, key, at FROM snapsync_changes
+                WHERE dataset = :id AND seq <= :seq AND state = \(TrackedState.deleted)
+                """, arguments: arguments)
+        try db.execute(
+            sql:
+                "INSERT OR REPLACE INTO snapsync_instants(dataset, key, at, rest, born, columns) SELECT :id, key, at, rest, born, columns FROM (\(Self.changed(schema, id: ":id"))) WHERE seq <= :seq",
+            arguments: arguments)
+        try db.execute(
+            sql: """
+                DELETE FROM snapsync_instants WHERE dataset = :id AND key IN (\(those) AND state <> \(TrackedState.stamped))
+                    AND (rest IS NULL AND born IS NULL AND columns IS NULL OR key IN (\(those) AND state = \(TrackedState.deleted)))
+                """, arguments: arguments)
+    }
+
+    /// The records of rows with tracked changes in the version that has these changes: key, at, rest, born, columns, and the changes' `seq`.
+    ///
+    /// Of a change of some columns, the row's other columns and its insertion keep their instants; a change of all of them leaves only the
+    /// insertion's. The change's base is the instant that the row had, if the version relied on its timestamp.
+    fileprivate static func changed(_ schema: DatasetSchema, id: String) -> String {
+        let own = schema.timestampIndex == nil ? "\(Int64.min)" : "ifnull(\(schema.ownInstantSQL), \(Int64.min))"
+        let known = "c.isNew = \(TrackedOrigin.inVersion) OR i.key IS NOT NULL"
+        return """
+            SELECT key, at, CASE WHEN parts IS NOT NULL THEN before END AS rest,
+                CASE WHEN parts IS NOT NULL THEN born ELSE nullif(nullif(coalesce(own, born, CASE WHEN isKnown THEN before END), at), \(Int64.min)) END AS born,
+                CASE WHEN parts IS NOT NULL THEN json_patch(ifnull(columns, '{}'), parts) END AS columns, seq
+            FROM (SELECT c.key, c.at, c.seq, c.born AS own, i.born, i.columns, \(known) AS isKnown,
+                    coalesce(i.rest, i.at, nullif(c.base, c.at), \(own)) AS before,
+                    CASE WHEN \(known) THEN snapsync_column_instants(nullif(c.changed, ''), c.at, \(ColumnInstants.names(of: schema))) END AS parts
+                FROM snapsync_changes c JOIN \(schema.table.sqlIdentifier) t ON \(schema.keySQL.matches("t", "c.key"))
+                LEFT JOIN snapsync_instants i ON i.dataset = c.dataset AND i.key = c.key
+                WHERE c.dataset = \(id) AND (c.state = \(TrackedState.stamped) OR c.isNew = \(TrackedOrigin.inVersion) OR c.changed <> '' OR i.key IS NOT NULL
+                    OR c.born <> c.at)) x
+            """
     }
 
     /// Stores what a version says of an entity that it no longer has: when it was deleted.
     package func setDeleted(_ key: EntityKey, at instant: Instant, in schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
-        try KeyedStatement(db, "DELETE FROM snapsync_instants WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
+        for table in [LocalTable.instants, .held] {
+            try KeyedStatement(db, "DELETE FROM \(table.name) WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
+        }
         try KeyedStatement(db, "INSERT OR REPLACE INTO snapsync_tombstones VALUES(?, ?, ?)").bind(.integer(id), .key(key), .instant(instant)).run()
     }
 
@@ -237,4 +437,115 @@ package struct TombstonesAndInstants: TransactionPart {
         return try KeyedStatement(db, "SELECT at FROM \(table) WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).integer().map(
             Instant.init(microseconds:))
     }
+}
+
+extension RowInstants {
+    /// Reads at, rest, born and columns of a record.
+    init(_ row: KeyedStatement, from first: Int32) {
+        let columns = row.text(first + 3).flatMap { ColumnInstants($0) }?.known ?? [:]
+        let rest = row.isNull(first + 1) ? row.instant(first) : row.instant(first + 1)
+        self.init(row: rest, born: row.isNull(first + 2) ? nil : row.instant(first + 2), columns: columns)
+    }
+}
+
+/// The instants that the next version must state, in key order.
+private final class InstantCursor {
+    struct Entry {
+        let key: EntityKey
+        let instants: RowInstants
+        let own: Instant?
+        let isHeld: Bool
+    }
+
+    private let schema: DatasetSchema
+    private let rows: KeyedStatement
+    private let names: Set<ExactText>
+    private var held: ArraySlice<(key: EntityKey, instants: RowInstants, own: Instant?)>
+    private var waiting: Entry?
+    private var hasEnded = false
+    private let rewritten: RewrittenTable?
+    private var exceptions: ArraySlice<(key: EntityKey, at: Instant?)>
+
+    /// - Parameter rewritten: a table whose rows were all rewritten; then the cursor names every row.
+    init(_ tables: TombstonesAndInstants, _ schema: DatasetSchema, rewritten: RewrittenTable? = nil, onlyChanged: Bool = false) throws {
+        self.schema = schema
+        self.rewritten = rewritten
+        exceptions = rewritten?.instants[...] ?? []
+        names = Set(schema.columns.indices.filter { !schema.keyIndices.contains($0) }.map { schema.columns[$0].name.exact })
+        let table = schema.table.sqlIdentifier, key = schema.keySQL, own = schema.ownInstantSQL
+        let id = try tables.trackingID(schema) ?? 0
+        let changed = "SELECT key, at, rest, born, columns FROM (\(TombstonesAndInstants.changed(schema, id: "?1")))"
+        let records =
+            onlyChanged
+            ? changed
+            : """
+            \(changed) UNION ALL SELECT key, at, rest, born, columns FROM snapsync_instants b WHERE dataset = ?1
+                AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = b.key)
+            """
+        rows =
+            try rewritten == nil
+            ? KeyedStatement(
+                tables.db,
+                "SELECT x.key, x.at, x.rest, x.born, x.columns, \(own) FROM (\(records)) x JOIN \(table) t ON \(key.matches("t", "x.key")) ORDER BY x.key"
+            ).bind(.integer(id))
+            : KeyedStatement(
+                tables.db,
+                """
+                SELECT \(key.value(of: "t")), ifnull(i.at, \(Int64.min)), i.rest, i.born, i.columns, \(own), i.key IS NULL FROM \(table) t
+                LEFT JOIN snapsync_instants i ON i.dataset = ?1 AND i.key = \(key.value(of: "t")) WHERE \(key.isNotNull("t")) ORDER BY \(key.list())
+                """
+            ).bind(.integer(id))
+        held = try onlyChanged ? [] : tables.transaction.held.instants(of: schema)[...]
+    }
+
+    func end() { rows.end() }
+
+    func next() throws -> Entry? {
+        if waiting == nil, !hasEnded { waiting = try nextRow() }
+        if let first = held.first, waiting.map({ first.key < $0.key }) ?? true {
+            held.removeFirst()
+            return Entry(key: first.key, instants: stated(first.instants, first.own), own: first.own, isHeld: true)
+        }
+        return waiting.take()
+    }
+
+    private func nextRow() throws -> Entry? {
+        while try rows.step() {
+            guard let key = rows.key(0) else { continue }
+            let own = rows.isNull(5) ? nil : rows.instant(5)
+            var instants = RowInstants(rows, from: 1)
+            if let rewritten {
+                let isPlain = rows.integer(6) == 1
+                if isPlain { instants.row = own ?? .distantPast }
+                instants = changed(instants, of: key, rewritten)
+            }
+            return Entry(key: key, instants: stated(instants, own), own: own, isHeld: false)
+        }
+        hasEnded = true
+        return nil
+    }
+
+    /// The instants of a row that was rewritten.
+    private func changed(_ instants: RowInstants, of key: EntityKey, _ rewritten: RewrittenTable) -> RowInstants {
+        // A statement that changed the timestamps leaves no trace of what they were.
+        let born = instants.born ?? (rewritten.common == nil ? nil : instants.row)
+        if exceptions.first?.key == key { return RowInstants(row: exceptions.removeFirst().at, born: born) }
+        guard let common = rewritten.common else { return RowInstants(born: born) }
+        let columns = Set(rewritten.columns ?? []).subtracting(schema.keyIndices)
+        guard !columns.isEmpty else { return RowInstants(row: common, born: born) }
+        var changed = instants
+        for position in columns { changed.columns[schema.columns[position].name.exact] = common }
+        return changed
+    }
+
+    /// What of the instants must be stated beside the row's own timestamp.
+    private func stated(_ instants: RowInstants, _ own: Instant?) -> RowInstants {
+        let row = instants.row ?? own ?? .distantPast
+        return RowInstants(
+            row: row == own ?? .distantPast ? nil : max(row, Self.earliest), born: instants.born.flatMap { $0 == row || $0 == .distantPast ? nil : $0 },
+            columns: instants.columns.filter { names.contains($0.key) })
+    }
+
+    /// The earliest instant that has a text.
+    private static let earliest = (try? Instant(parsing: "0001-01-01T00:00:00Z")) ?? .distantPast
 }

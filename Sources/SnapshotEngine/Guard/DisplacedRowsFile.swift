@@ -130,34 +130,3 @@ extension DisplacedRowsFile {
         }
     }
 }
-
-extension SyncContext {
-    /// Shows held rows that fit by now, at a publisher that does not import. Returns sentences for the run's report.
-    func showHeldRows() throws -> [String] {
-        let datasets = settings.datasets
-        guard try database.read({ transaction in try transaction.waiting.hasAny() || datasets.contains { try !transaction.held.rows(of: $0).isEmpty } }) else {
-            return []
-        }
-        return try database.withoutRollbacks {
-            let ledger = ImportLedger(database: database.path, settings: settings, now: now())
-            let notices = try database.write { transaction in
-                try transaction.changeLog.consolidate(of: datasets)
-                guard let own = try OwnEdits(transaction, datasets, .json) else { return [String]() }
-                try ledger.recordOverwritten(own, of: datasets, in: transaction)
-                let keeper = try ForeignKeyEnforcer(transaction, datasets: datasets, takesVersion: true)
-                try transaction.tracking.importing(datasets, then: keeper.enforce) {
-                    own.touchHeldRows()
-                    let outcome = try Rebase(
-                        transaction, datasets: datasets, state: TableVersion(transaction, datasets, .json, own: nil), edits: own,
-                        horizons: datasets.map { _ in .distantPast }
-                    ).run()
-                    try own.settle(outcome, publishes: true)
-                    for place in outcome.released { ledger.note(place.key, datasets[place.dataset], ImportLedger.isShown) }
-                    try own.end()
-                }
-                return transaction.triggerNotices
-            }
-            return ledger.sentences + notices
-        }
-    }
-}

@@ -41,7 +41,7 @@ struct ChangeExporter: Sendable {
             guard encoder.rawByteCount <= rule.changeRawBytes else { return nil }
         }
         for change in changes where change.isDeletion { tail.addDeletion(of: change.key, at: change.instant) }
-        for change in changes where change.isStamped { tail.add(.row, change.instant, of: change.key) }
+        try tail.addChangedInstants(of: schema, in: transaction)
         return Encoded(text: try encoder.end(tail), changed: encoder.count, deleted: changes.count { $0.isDeletion }, growth: Self.growth(changes))
     }
 

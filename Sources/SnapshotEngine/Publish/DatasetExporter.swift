@@ -209,7 +209,7 @@ package struct DatasetExporter: Sendable {
         let hasNews = try SyncError.at(.read) {
             // A later instant alone justifies a version: another device, even a reader, may have changed a row that was changed here and then
             // reverted.
-            return try session.rewritten[schema.name] != nil || transaction.changeLog.hasNewDeletions(of: schema)
+            return try session.rewritten[schema.name] != nil || transaction.held.hasWaiting(of: schema) || transaction.changeLog.hasNewDeletions(of: schema)
                 || transaction.changeLog.hasNewInstants(of: schema)
         }
         return try SyncError.at(.store) { try writer.finish(tail, isNew: hasNews || self.previous?.isWhole == false) }
@@ -231,15 +231,21 @@ package struct DatasetExporter: Sendable {
                 tail.addDeletion(of: key, at: at)
             }
             addDeletions(before: nil)
-            try tail.addInstants(of: rewritten, of: schema, in: transaction, joiningBeyond: rule.singleInstantBytes)
+            try addHeld(&tail, transaction)
+            try tail.addInstants(of: schema, rewritten, in: transaction, joiningBeyond: rule.singleInstantBytes)
             return tail
         }
         try transaction.tombstonesAndInstants.forEachTombstone(of: schema) { key, at in
             if let horizon, at < horizon { return }
             tail.addDeletion(of: key, at: at)
         }
+        try addHeld(&tail, transaction)
         try tail.addInstants(of: schema, in: transaction, joiningBeyond: rule.singleInstantBytes)
         return tail
+    }
+
+    private func addHeld(_ tail: inout SnapshotTailBuilder, _ transaction: LocalTransaction) throws {
+        try transaction.held.forEach(of: schema) { _, entity, _ in try tail.addHeld(entity, of: schema) }
     }
 
     private func makeSource(_ reader: DatasetReader, blockEntities: Int, cutKey: CutKey?) throws -> any BlockSource {

@@ -76,9 +76,13 @@ struct DatasetPublisher: Sendable {
         let report: ExportedChanges
     }
 
-    /// Writes the tracked changes as a change asset; nil if tracking is incomplete or there are too many changes.
+    /// Writes the tracked changes as a change asset; nil if tracking is incomplete, if there are too many changes, or if rows are held that the last
+    /// version does not have.
     private func writeChanges(_ schema: DatasetSchema, after last: DatasetRecord) async throws -> StoredChanges? {
-        guard try session.withReader(0, at: .read, { try $0.transaction.changeLog.isComplete(of: schema) }) else { return nil }
+        let isWhole = try session.withReader(0, at: .read) {
+            try $0.transaction.changeLog.isComplete(of: schema) && !$0.transaction.held.hasWaiting(of: schema)
+        }
+        guard isWhole else { return nil }
         let writer = try await device.cloud.at(.store).newAsset(for: schema.recordName, number: number, kind: .changes, in: device.zone)
         let exporter = ChangeExporter(schema: schema, syncTimestamp: syncTimestamp, level: level, rule: device.assetRule)
         do {

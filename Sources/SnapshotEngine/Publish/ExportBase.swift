@@ -66,6 +66,7 @@ struct ExportBase: Sendable {
     /// Whether no row of the dataset was written since the version. If so, no row needs to be read.
     func isUntouched(_ schema: DatasetSchema, in transaction: LocalTransaction) throws -> Bool {
         guard try last[schema.name] != nil && transaction.changeLog.isComplete(of: schema) && !transaction.changeLog.isTouched(schema) else { return false }
+        if try transaction.waiting.hasAny(), try !transaction.waiting.rows(of: schema).isEmpty { return false }
         // If columns are missing, the version has other columns than the table.
         return try transaction.state.missingColumns(of: schema).isEmpty
     }

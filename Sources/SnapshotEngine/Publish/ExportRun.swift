@@ -111,6 +111,10 @@ package struct ExportRun: Sendable {
         while true {
             switch try await writer.store(on: base, readers: readers, rewritten) {
             case .tooManyInstants(let schema):
+                if let warning = try joinColumns(of: schema) {
+                    base.warnings.append(warning)
+                    continue
+                }
                 levelled[schema.name, default: 0] += 1
                 base.warnings.append(try level(schema, attempt: levelled[schema.name] ?? 1))
             case .needsMoreReaders: readers = WorkerThreads.count + 1
@@ -248,6 +252,19 @@ package struct ExportRun: Sendable {
         }
         return ExportReport(
             published: false, version: base.token?.number, written: [], unchanged: device.settings.datasets.map(\.name), warnings: base.warnings)
+    }
+
+    /// Gives the columns of each row of a dataset one instant, so that the instants fit into an asset.
+    ///
+    /// - Returns: a warning; nil if every row has only one.
+    private func joinColumns(of schema: DatasetSchema) throws -> String? {
+        let count = try device.database.write(at: .read) { transaction in
+            try transaction.changeLog.consolidate(of: [schema])
+            return try transaction.tombstonesAndInstants.joinColumns(of: schema)
+        }
+        guard count > 0 else { return nil }
+        return
+            "\(schema.name): \(Format.count(count, "row")) had more instants of single columns than a version can hold; their columns count as changed when the latest of them was"
     }
 
     /// Gives the edits of a dataset the instant of the latest one, so that the instants fit into an asset. The first attempt does this for

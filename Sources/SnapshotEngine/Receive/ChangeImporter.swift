@@ -19,9 +19,17 @@ struct ChangeImporter {
         // No instant in an asset counts as later than the asset's timestamp.
         let latest = changes.syncTimestamp, late = LateTimestamps(schema: schema, after: latest)
         if let late { try changes.entities.give(to: late) }
+        let own = OwnInstants(schema: schema, notAfter: latest)
+        if !changes.instants.isEmpty { try changes.entities.give(to: own) }
         for key in changes.entityKeys {
-            let instant = changes.instants[key]?.row ?? (late?.keys.contains(key) == true ? latest : nil)
-            try transaction.tombstonesAndInstants.setPresent(key, at: instant, in: schema)
+            var instants = changes.instants[key] ?? RowInstants()
+            if instants.row == nil, late?.keys.contains(key) == true { instants.row = latest }
+            try transaction.tombstonesAndInstants.setPresent(key, instants, own: own.instants[key] ?? .distantPast, in: schema)
+        }
+        for (key, entity) in changes.held {
+            let text = try EntityDocument.make(schema.withoutShapes) { try EntityDocument.give(entity, of: schema, to: $0, own) } ?? ""
+            try transaction.tombstonesAndInstants.setPresent(key, changes.instants[key] ?? RowInstants(), own: own.instants[key] ?? .distantPast, in: schema)
+            try transaction.held.put(key, entity: text, reason: HeldRows.published, in: schema)
         }
         for deletion in changes.deletions { try transaction.tombstonesAndInstants.setDeleted(deletion.key, at: deletion.instant, in: schema) }
         var growth: Int? = 0

@@ -42,7 +42,8 @@ struct DatasetImporter: Sendable {
 
     /// Applies the plan. Afterwards the table has the version's rows alone, and the version's tombstones and instants are stored.
     func apply(_ plan: Plan, in transaction: LocalTransaction) throws -> Outcome {
-        try loadTombstonesAndInstants(in: transaction)
+        let tail = try StoredTail(schema, in: transaction, notAfter: asset.syncTimestamp)
+        try asset.readTail(as: schema, tail.visitor)
         let index = asset.index
         let outcome: Outcome
         switch plan {
@@ -56,7 +57,7 @@ struct DatasetImporter: Sendable {
             outcome = try insert(numbers, transaction.rows.inserting(into: schema))
         }
         try transaction.rows.checkCount(of: schema, is: index.recordCount)
-        try limitTimestamps(in: transaction)
+        try settle(tail, in: transaction)
         return outcome
     }
 
@@ -89,13 +90,11 @@ struct DatasetImporter: Sendable {
             unknownFields: unknown.sorted())
     }
 
-    /// Limits instants: an entity whose own timestamp is later than the asset's gets the asset's timestamp as its instant.
-    private func limitTimestamps(in transaction: LocalTransaction) throws {
+    /// Completes the version's instants once its rows are in the table. An entity whose own timestamp is later than the asset's gets the asset's
+    /// timestamp as its instant.
+    private func settle(_ tail: StoredTail, in transaction: LocalTransaction) throws {
+        try tail.finish(notAfter: asset.syncTimestamp)
         try transaction.futureInstants.limitTimestamps(of: schema, to: asset.syncTimestamp)
-    }
-
-    private func loadTombstonesAndInstants(in transaction: LocalTransaction) throws {
-        try transaction.tombstonesAndInstants.clear(of: schema)
-        try asset.readTail(as: schema, .storing(in: transaction, of: schema))
+        if try transaction.tombstonesAndInstants.strayKey(of: schema) != nil { throw SnapshotAsset.strayEntity(asset.place) }
     }
 }

@@ -153,7 +153,7 @@ private struct TailParser {
 
     private mutating func readInstants(_ part: InstantPart, isKnown: Bool = true) throws {
         last = nil
-        let isOptional = if case .column = part { true } else { false }
+        let isOptional = part != .row
         repeat {
             // A change asset has no runs.
             let isRun = form.columns != nil && reader.accept("{\"from\":")

@@ -70,7 +70,7 @@ struct DatabaseFacts: Sendable {
             return Dataset(
                 schema: schema, shape: shape,
                 isTracking: look { try database.read { try $0.tracking.isInstalled([schema]) } },
-                held: look { try database.read { try $0.waiting.rows(of: schema).count + $0.held.rows(of: schema).count } },
+                held: look { try database.read { try max($0.waiting.rows(of: schema).count, $0.held.count(of: schema)) } },
                 unknownFields: states.first { $0.name == schema.name }?.unknownFields ?? [],
                 applicationTriggers: survey.map { $0.triggers.filter { $0.dataset == schema.name }.map { TriggerReport($0, datasets: settings.datasets) } },
                 unwritable: (try? shape.get()) == nil ? nil : (try? survey.get())?.unwritable[schema.name])

@@ -66,8 +66,9 @@ struct PlannedDataset {
 
     /// Stores the version's tombstones and instants in the tables in which the merge rules look them up.
     func loadTombstonesAndInstants(of version: DatasetVersion) throws {
-        try transaction.tombstonesAndInstants.clear(of: schema)
-        try version.readTail(.storing(in: transaction, of: schema))
+        let latest = version.fields.syncTimestamp, tail = try StoredTail(schema, in: transaction, notAfter: latest)
+        try version.readTail(tail.visitor)
+        try tail.finish(notAfter: latest)
     }
 
     private func compare(_ run: DatasetVersion.Comparison, in range: KeyRange, isHere: Bool, _ tally: inout Tally) throws {

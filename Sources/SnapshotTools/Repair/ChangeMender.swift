@@ -30,8 +30,10 @@ struct ChangeMender {
         try after.read(Array(after.runs().indices)) { try $0.give(to: FilteringSink(encoder, after.schema, where: changed.contains)) }
         var tail = SnapshotTailBuilder()
         for (key, instant) in deleted.sorted(by: { $0.key < $1.key }) { tail.addDeletion(of: key, at: instant) }
+        let own = OwnInstants(schema: after.schema)
+        try after.read(Array(after.runs().indices)) { try $0.give(to: FilteringSink(own, after.schema, where: changed.contains)) }
         for key in changed.sorted() {
-            if let instant = new.instants[key] { tail.add(.row, instant, of: key) }
+            for (part, at) in new.instants[key]?.entries(own: own.instants[key]) ?? [] { tail.add(part, at, of: key) }
         }
         return try encoder.end(tail).withBytes { try MemberRebuilder(boxes: boxes).changes($0, sha256: hash) }
     }
@@ -39,14 +41,17 @@ struct ChangeMender {
     private struct Contents {
         let states: [EntityKey: EntityState]
         private(set) var deletions: [EntityKey: Instant] = [:]
-        private(set) var instants: [EntityKey: Instant] = [:]
+        private(set) var instants: [EntityKey: RowInstants] = [:]
 
         init(_ version: DatasetVersion, as schema: DatasetSchema) throws {
             let sink = EntityStates(schema: schema)
             try version.read(Array(version.runs().indices)) { try $0.give(to: sink) }
             states = sink.states
-            var deletions: [EntityKey: Instant] = [:], instants: [EntityKey: Instant] = [:]
-            try version.readTail(.init(deletion: { deletions[$0] = $1 }, instant: { if $0 == .row { instants[$1] = $2 } }))
+            var deletions: [EntityKey: Instant] = [:], instants: [EntityKey: RowInstants] = [:]
+            try version.readTail(
+                .init(
+                    deletion: { deletions[$0] = $1 },
+                    instant: { part, key, at in instants[key, default: RowInstants()].set(part, at ?? sink.states[key]?.timestamp ?? .distantPast) }))
             (self.deletions, self.instants) = (deletions, instants)
         }
     }

@@ -50,6 +50,7 @@ final class LocalRows: EntitySource {
         var tail = SnapshotTailBuilder()
         try session.withReader(0, at: .read) { reader in
             try reader.transaction.tombstonesAndInstants.forEachTombstone(of: schema) { tail.addDeletion(of: $0, at: $1) }
+            try reader.transaction.held.forEach(of: schema) { _, entity, _ in try tail.addHeld(entity, of: schema) }
             try tail.addInstants(of: schema, in: reader.transaction)
         }
         return try tail.text().withBytes { Array($0) }

@@ -63,9 +63,10 @@ struct CloudReplacer: Sendable {
     ) throws -> RestoreReport.Dataset {
         let schema = restorer.schema
         try transaction.changeLog.discard(of: schema)
-        try transaction.tombstonesAndInstants.clear(of: schema)
         let latest = restorer.version.fields.syncTimestamp
-        try restorer.version.readTail(.storing(in: transaction, of: schema))
+        let tail = try StoredTail(schema, in: transaction, notAfter: latest)
+        try restorer.version.readTail(tail.visitor)
+        try tail.finish(notAfter: latest)
         // The tracked changes must be later than everything in the version. No entity of the version counts as later than the version's own
         // timestamp.
         try transaction.datasetStates.set(DatasetState(name: schema.name, syncTimestamp: latest, recordCount: restorer.version.recordCount, unknownFields: []))

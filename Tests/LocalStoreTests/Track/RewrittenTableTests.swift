@@ -162,7 +162,8 @@ private final class RewrittenHistory {
             try body(transaction)
             // An instant that the row's own timestamp says as well says nothing.
             let own = "SELECT \(schema.ownInstantSQL) FROM things t WHERE \(schema.keySQL.matches("t", "key"))"
-            let instants = "snapsync_instants WHERE at IS NOT (\(own))"
+            // What is read from the log says of some rows only when they were last changed.
+            let instants = "(SELECT dataset, key, at FROM snapsync_instants WHERE at IS NOT (\(own)))"
             return try ["snapsync_tombstones", instants, "snapsync_changes", "snapsync_log"].flatMap { table in
                 try Row.fetchAll(transaction.db, sql: "SELECT * FROM \(table) ORDER BY 1, 2").map { "\(table) \($0.map { "\($0)=\($1)" })" }
             }
@@ -171,16 +172,17 @@ private final class RewrittenHistory {
 
     /// The instant of each row of the next version, as one way to find the instants says it.
     func instants(
-        _ transaction: LocalTransaction, _ entities: (TombstonesAndInstants, (EntityKey, Instant?) throws -> Void) throws -> Void
+        _ transaction: LocalTransaction, _ entities: (TombstonesAndInstants, (EntityKey, RowInstants?, Instant?, Bool) throws -> Void) throws -> Void
     ) throws -> [String] {
         var found: [String] = []
-        try entities(transaction.tombstonesAndInstants) { key, at in
-            found.append("\(key) \(try at?.description ?? transaction.rows.ownInstant(of: key, in: schema)?.description ?? "never")")
+        try entities(transaction.tombstonesAndInstants) { key, instants, _, _ in
+            let own = try transaction.rows.ownInstant(of: key, in: schema)
+            found.append("\(key) \(instants?.latest(own: own).description ?? own?.description ?? "never")")
         }
         return found
     }
 
-    func instants(_ entities: (TombstonesAndInstants, (EntityKey, Instant?) throws -> Void) throws -> Void) throws -> [String] {
+    func instants(_ entities: (TombstonesAndInstants, (EntityKey, RowInstants?, Instant?, Bool) throws -> Void) throws -> Void) throws -> [String] {
         try database.read { try instants($0, entities) }
     }
 

@@ -1,0 +1,46 @@
+import SnapshotModel
+import StrictText
+
+/// The instants of a row's columns as `snapsync_instants` keeps them: a JSON object of names and microseconds.
+struct ColumnInstants {
+    /// By name; nil stands for the row's own timestamp, while the row is not known.
+    private let instants: [ExactText: Instant?]
+
+    /// Nil if the text is not such an object.
+    init?(_ text: UnsafeRawBufferPointer) {
+        guard case .object(let members)? = JSONNode(text) else { return nil }
+        var instants: [ExactText: Instant?] = [:]
+        for member in members {
+            switch member.node {
+            case .integer(let at): instants[member.name.exact] = .some(Instant(microseconds: at))
+            case .boolean(true): instants[member.name.exact] = .some(nil)
+            default: return nil
+            }
+        }
+        self.instants = instants
+    }
+
+    init(_ instants: [ExactText: Instant]) { self.instants = instants.mapValues { $0 } }
+
+    private init(_ instants: [ExactText: Instant?]) { self.instants = instants }
+
+    /// With the row's own timestamp where it stands for the instant.
+    func dated(_ own: Instant) -> ColumnInstants { ColumnInstants(instants.mapValues { .some($0 ?? own) }) }
+
+    /// The instants that are known.
+    var known: [ExactText: Instant] { instants.compactMapValues { $0 } }
+
+    var text: String {
+        let members = instants.sorted { $0.key < $1.key }.map { "\(Self.quoted($0.key.description)):\($0.value.map { "\($0.microseconds)" } ?? "true")" }
+        return "{\(members.joined(separator: ","))}"
+    }
+
+    /// A name as a JSON string.
+    static func quoted(_ name: String) -> String { (try? StrictJSON.encode(name)).map { String(decoding: $0, as: UTF8.self) } ?? "\"\"" }
+
+    /// The names of a dataset's columns by position as a JSON array, null for a column of the key, as an SQL literal.
+    static func names(of schema: DatasetSchema) -> String {
+        let names = schema.columns.enumerated().map { schema.keyIndices.contains($0) ? "null" : quoted($1.name) }
+        return "[\(names.joined(separator: ","))]".sqlText
+    }
+}

@@ -1,0 +1,36 @@
+import LocalStore
+import SnapshotModel
+import StrictText
+
+extension SyncContext {
+    /// Shows held rows that fit by now, at a publisher that does not import, and lets the next version hold the others. Returns sentences for the
+    /// run's report.
+    func showHeldRows() throws -> [String] {
+        let datasets = settings.datasets
+        guard try database.read({ transaction in try transaction.waiting.hasAny() || datasets.contains { try transaction.held.count(of: $0) > 0 } }) else {
+            return []
+        }
+        return try database.withoutRollbacks {
+            let ledger = ImportLedger(database: database.path, settings: settings, now: now())
+            let notices = try database.write { transaction in
+                try transaction.changeLog.consolidate(of: datasets)
+                guard let own = try OwnEdits(transaction, datasets, .json) else { return [String]() }
+                try ledger.recordOverwritten(own, of: datasets, in: transaction)
+                let keeper = try ForeignKeyEnforcer(transaction, datasets: datasets, takesVersion: true)
+                try transaction.tracking.importing(datasets, then: keeper.enforce) {
+                    own.touchHeldRows()
+                    let outcome = try Rebase(
+                        transaction, datasets: datasets, state: TableVersion(transaction, datasets, .json, own: nil), edits: own,
+                        horizons: datasets.map { _ in .distantPast }
+                    ).run()
+                    try own.settle(outcome, publishes: true)
+                    for place in outcome.released { ledger.note(place.key, datasets[place.dataset], ImportLedger.isShown) }
+                    try own.end()
+                }
+                for schema in datasets { try transaction.waiting.stage(schema) }
+                return transaction.triggerNotices
+            }
+            return ledger.sentences + notices
+        }
+    }
+}
