@@ -61,14 +61,17 @@ package struct ForeignKeyLookup: TransactionPart {
         return nil
     }
 
-    /// The datasets that have child datasets and from which something was deleted here. An import may bring children that need the deleted rows.
+    /// The datasets that have child datasets and from which something was deleted here, or changed if children refer to other columns than the key. An
+    /// import may bring children that need the rows as they were.
     package func deletedParents(among schemas: [DatasetSchema]) throws -> Set<String> {
         let changed = try schemas.filter { try transaction.changeLog.hasChanges(of: $0) || transaction.changeLog.hasEntries([$0]) }
         guard !changed.isEmpty else { return [] }
         let tables = Set(schemas.map { $0.table.folded })
-        let parents = Set(try foreignKeys().filter { tables.contains($0.child.folded) }.map { $0.parent.folded })
+        let keys = try foreignKeys().filter { tables.contains($0.child.folded) }
         let losing = try changed.filter { schema in
-            guard parents.contains(schema.table.folded), let id = try trackingID(schema) else { return false }
+            let references = keys.filter { $0.parent.folded == schema.table.folded }, keyColumns = Set(schema.keyColumns.map(\.column.folded))
+            guard !references.isEmpty, let id = try trackingID(schema) else { return false }
+            if references.contains(where: { !keyColumns.isSuperset(of: $0.columns.map(\.parent.folded)) }) { return true }
             let table = schema.table.sqlIdentifier, key = schema.keySQL
             return try Bool.fetchOne(
                 db,

@@ -11,6 +11,8 @@ package struct DatasetLinks {
         package let parent: Int
         /// The positions of the child's columns that refer.
         package let columns: Set<Int>
+        /// The positions of the parent's columns that are referred to.
+        package let parentColumns: Set<Int>
         private let transaction: LocalTransaction
         private let key: ForeignKey
         private let schemas: (child: DatasetSchema, parent: DatasetSchema)
@@ -25,6 +27,7 @@ package struct DatasetLinks {
             self.key = key
             schemas = (datasets[child], datasets[parent])
             columns = Set(key.columns.compactMap { pair in datasets[child].columns.firstIndex { $0.column.folded == pair.child.folded } })
+            parentColumns = Set(key.columns.compactMap { pair in datasets[parent].columns.firstIndex { $0.column.folded == pair.parent.folded } })
         }
 
         /// Whether a row of the child's table refers to a row that is not there.

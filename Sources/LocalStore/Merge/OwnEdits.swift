@@ -267,6 +267,11 @@ extension OwnEdits {
     /// - Parameter publishes: whether this device publishes. Then its next version shows the held rows that are shown here.
     package func settle(_ outcome: Rebase.Outcome, publishes: Bool) throws {
         let held = Set(outcome.held).subtracting(outcome.released)
+        func settle(_ place: RowPlace, _ edit: Edit?) throws {
+            let schema = datasets[place.dataset]
+            guard let edit else { return try transaction.changeLog.forget(of: place.key, in: schema) }
+            try transaction.changeLog.store(edit, of: place.key, in: schema, isInVersion: outcome.merges[place]?.found?.shown != nil)
+        }
         for place in answered { try settle(place, nil) }
         try forEach { place, edit in
             // A row that waited is tracked again once it is in its table.
@@ -277,17 +282,11 @@ extension OwnEdits {
         for (place, merge) in outcome.merges where !held.contains(place) { try settle(place, merge.standing) }
         for place in held { try settle(place, nil) }
         for (place, edit) in returned { try settle(place, edit) }
-        for one in outcome.restored { try settle(one.place, outcome.merges[one.place].map(\.standing) ?? one.edit) }
+        for one in outcome.restored where !held.contains(one.place) { try settle(one.place, outcome.merges[one.place].map(\.standing) ?? one.edit) }
         let own = Set(returned.map(\.place))
         if publishes {
             for place in outcome.released where !own.contains(place) { try transaction.changeLog.trackShown(place.key, of: datasets[place.dataset]) }
         }
-    }
-
-    private func settle(_ place: RowPlace, _ edit: Edit?) throws {
-        let schema = datasets[place.dataset]
-        guard let edit else { return try transaction.changeLog.forget(of: place.key, in: schema) }
-        try transaction.changeLog.store(edit, of: place.key, in: schema)
     }
 }
 

@@ -44,7 +44,7 @@ package protocol EditSource {
 package final class Rebase {
     /// What became of the edits.
     package struct Outcome {
-        /// The edits of which something loses, or that stand only in part. All others stand as they are.
+        /// The edits of which something loses, that stand only in part, or whose row the version does not show. All others stand as they are.
         package fileprivate(set) var merges: [RowPlace: RowMerge] = [:]
         /// The edits that restore a parent which the version has deleted.
         package fileprivate(set) var restored: [(place: RowPlace, edit: Edit)] = []
@@ -140,7 +140,8 @@ package final class Rebase {
             let there = try state.entry(place), schema = datasets[place.dataset]
             let merge = RowMerge(
                 edit, on: there, horizon: horizons[place.dataset], without: yielding[place], orphan: links.orphanColumn(of: place.dataset))
-            if merge.standing != edit || !merge.later.isEmpty || !merge.replaced.isEmpty || !merge.misfits.isEmpty { outcome.merges[place] = merge }
+            let isGone = !edit.inserts && there?.shown == nil
+            if merge.standing != edit || isGone || !merge.later.isEmpty || !merge.replaced.isEmpty || !merge.misfits.isEmpty { outcome.merges[place] = merge }
             guard merge.standing != nil else { return }
             let before = there?.shown
             var one = Placed(order: placed.count, isLoose: edit.isLoose, before: before)
@@ -230,6 +231,12 @@ package final class Rebase {
         for (place, one) in placed {
             if let changed = one.changed {
                 guard !one.isHeld, !one.isLoose, !changed.isEmpty else { continue }
+                if let before = one.before {
+                    for link in links.parents[place.dataset] where !link.parentColumns.isDisjoint(with: changed) {
+                        try stash(place.dataset).take(place.key, before.values)
+                        if try isNeeded(place, by: link, placed) { orphans.append((place, link.parentColumns)) }
+                    }
+                }
                 for link in links.children[place.dataset] where !link.columns.isDisjoint(with: changed) {
                     guard try link.isDangling(place.key) else { continue }
                     let parent = try link.parent(of: place.key).map { RowPlace(link.parent, $0) }
@@ -242,7 +249,7 @@ package final class Rebase {
                         orphans.append((place, link.columns))
                     }
                 }
-            } else if one.before != nil, !one.isLoose, try isNeeded(place, placed) {
+            } else if one.before != nil, !one.isLoose, try links.parents[place.dataset].contains(where: { try isNeeded(place, by: $0, placed) }) {
                 needed.append(place)
             }
         }
@@ -256,13 +263,11 @@ package final class Rebase {
         return orphans.isEmpty && returns.isEmpty && needed.isEmpty
     }
 
-    /// Whether rows refer to a deleted row that did not lead nowhere on the device that made the edits.
-    private func isNeeded(_ place: RowPlace, _ placed: [RowPlace: Placed]) throws -> Bool {
-        try links.parents[place.dataset].contains { link in
-            try link.children(of: place.key, in: stash(place.dataset)).contains { child in
-                let child = RowPlace(link.child, child)
-                return child != place && placed[child]?.isLoose != true
-            }
+    /// Whether rows refer to the version's row, which is only in the stash, that did not lead nowhere on the device that made the edits.
+    private func isNeeded(_ place: RowPlace, by link: DatasetLinks.Link, _ placed: [RowPlace: Placed]) throws -> Bool {
+        try link.children(of: place.key, in: stash(place.dataset)).contains { child in
+            let child = RowPlace(link.child, child)
+            return child != place && placed[child]?.isLoose != true
         }
     }
 

@@ -231,9 +231,12 @@ package struct ChangeLog: TransactionPart {
         ).run()
     }
 
-    /// Stores what a merge has left of an edit, and whether the version has its row.
-    func store(_ edit: Edit, of key: EntityKey, in schema: DatasetSchema) throws {
+    /// Stores what a merge has left of an edit.
+    ///
+    /// - Parameter isInVersion: whether the version's table has a row with the key. An edit of a row that it has no more is an insertion from now on.
+    func store(_ edit: Edit, of key: EntityKey, in schema: DatasetSchema, isInVersion: Bool) throws {
         guard let id = try trackingID(schema) else { return }
+        let origin: TrackedOrigin = !isInVersion ? .new : edit.inserts ? .unknown : .inVersion
         var changed: String?
         if case .columns(let columns, let values) = edit.change, columns.count < values.count || columns.values.contains(where: { $0 != edit.at }) {
             changed = ChangedColumns.some(columns).encoded(at: edit.at)
@@ -246,7 +249,7 @@ package struct ChangeLog: TransactionPart {
             """
         ).bind(
             .integer(id), .key(key), .instant(edit.at), .integer(nextSequence()),
-            .integer((edit.inserts ? TrackedOrigin.new : .inVersion).rawValue), .optional(changed), edit.inserts ? .instant(edit.born) : .null
+            .integer(origin.rawValue), .optional(changed), origin == .inVersion ? .null : .instant(edit.born)
         ).run()
     }
 
@@ -258,7 +261,7 @@ package struct ChangeLog: TransactionPart {
             Edit(
                 base: .nothing, change: .columns(Dictionary(uniqueKeysWithValues: schema.columns.indices.map { ($0, at) }), values: []),
                 born: instants.born ?? at),
-            of: key, in: schema)
+            of: key, in: schema, isInVersion: false)
     }
 
     /// SQL for the state of the change of key `?2` at the instant `?3`.

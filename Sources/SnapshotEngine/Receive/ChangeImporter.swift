@@ -10,12 +10,20 @@ struct ChangeImporter {
     let transaction: LocalTransaction
     /// Whether rows of this device's edits may be in the table.
     let hasOwnRows: Bool
+    /// The keys whose rows are the version's by now.
+    private var written: Set<EntityKey> = []
+
+    init(schema: DatasetSchema, transaction: LocalTransaction, hasOwnRows: Bool) {
+        self.schema = schema
+        self.transaction = transaction
+        self.hasOwnRows = hasOwnRows
+    }
 
     /// Applies one commit's changes.
     ///
     /// - Returns: the growth of the number of entities; nil if it is not known whether the version before had an entity.
     /// - Throws: ``SyncError`` with `.needsWholeVersion` if a row that was changed here is in the way.
-    func apply(_ changes: ChangeSet) throws -> Int? {
+    mutating func apply(_ changes: ChangeSet) throws -> Int? {
         // No instant in an asset counts as later than the asset's timestamp.
         let latest = changes.syncTimestamp, late = LateTimestamps(schema: schema, after: latest)
         if let late { try changes.entities.give(to: late) }
@@ -36,7 +44,7 @@ struct ChangeImporter {
         // Delete all before the first insertion: a UNIQUE value may move from one entity to another.
         for key in changes.keys {
             let wasThere = try transaction.rows.deleteEntity(key, of: schema)
-            guard hasOwnRows, let change = try transaction.changeLog.change(of: key, in: schema) else {
+            guard hasOwnRows, written.insert(key).inserted, let change = try transaction.changeLog.change(of: key, in: schema) else {
                 growth = growth.map { $0 - (wasThere ? 1 : 0) }
                 continue
             }

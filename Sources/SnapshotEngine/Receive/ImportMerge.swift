@@ -154,8 +154,10 @@ struct MergeLosses {
             let reason: ConflictReason = there?.row == nil ? .laterDeletion : edit.inserts || edit.born != there?.row?.born ? .sameKey : .laterEdit
             try conflict(columns, reason, loser: own, winner: other)
         }
-        // A reader's edit is decided by the publisher, who records what loses to it and what does not fit.
-        guard ledger.publishes else { return }
+        // An edit that a reader has sent is decided by the publisher, who records what loses to it and what does not fit.
+        if try !ledger.publishes && transaction.mailbox.exist() && transaction.outbox.sentChanges(of: key, in: schema).contains(where: { $0.state != .local }) {
+            return
+        }
         if let columns = loud(merge.misfits) {
             try conflict(columns, edit.isDeletion ? .parentNeeded : .valueTaken, loser: own, winner: other)
         }

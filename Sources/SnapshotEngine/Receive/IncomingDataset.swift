@@ -70,7 +70,7 @@ struct IncomingDataset: Sendable {
             count = outcome.report.recordCount
         }
         let hasOwnRows = try SyncError.at(.read) { try snapshot == nil && transaction.changeLog.hasChanges(of: schema) }
-        let changeImporter = ChangeImporter(schema: schema, transaction: transaction, hasOwnRows: hasOwnRows)
+        var changeImporter = ChangeImporter(schema: schema, transaction: transaction, hasOwnRows: hasOwnRows)
         var last = snapshot?.syncTimestamp
         for asset in changes {
             let set = try asset.read(schema)
