@@ -77,15 +77,10 @@ import Testing
         try scene.expectFinding("warning", "lastRun", "--db watch.db", exit: 75, saying: ["the last run failed", "none"])
     }
 
-    @Test func rowsThatWereSetAsideAreWarnings() throws {
+    @Test func heldRowsAreAWarning() throws {
         let scene = try scene()
-        try scene.database("watch.db").run(
-            """
-            INSERT INTO snapsync_set_aside VALUES('notifications', 'a', '{}', 'parentMissing', 0, NULL), ('notifications', 'b', '{}', 'parentMissing', 0, NULL);
-            """)
-        try scene.expectFinding("warning", "setAside", "--db watch.db", exit: 75, saying: ["2 entities of notifications were set aside", "not there"])
-        try scene.database("watch.db").run("UPDATE snapsync_set_aside SET reason = 'tooOld'")
-        try scene.expectFinding("warning", "setAside", "--db watch.db", exit: 78, saying: ["so long ago"])
+        try scene.database("watch.db").run("INSERT INTO snapsync_waiting VALUES('notifications', 'a', '{}', 0, 0), ('notifications', 'b', '{}', 0, 0)")
+        try scene.expectFinding("warning", "held", "--db watch.db", exit: 75, saying: ["2 rows of notifications are held", "is missing"])
     }
 
     @Test func whatWaitsAndWhatIsKeptAreNotices() throws {

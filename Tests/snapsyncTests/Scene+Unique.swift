@@ -53,8 +53,11 @@ struct UniqueZone {
 
     func rows(_ name: String) throws -> String { try scene.database("\(name).db").run("SELECT * FROM p ORDER BY id; SELECT '--'; SELECT * FROM c ORDER BY id") }
 
-    /// What a device keeps: dataset, key and reason.
-    func setAside(_ name: String) throws -> String { try scene.database("\(name).db").run("SELECT dataset, key, reason FROM snapsync_set_aside ORDER BY 1, 2") }
+    /// What a device's journal says of edits that lost: key and reason.
+    func lost(_ name: String) throws -> String {
+        let entries = try #require(try scene.json("conflicts list --db \(name).db")["conflicts"] as? [[String: Any]])
+        return entries.map { "\($0["key"] ?? "")|\($0["reason"] ?? "")\n" }.joined()
+    }
 
     /// Syncs every device twice; then all have these rows, which are their applied versions, no foreign key dangles, and nothing more is published.
     func expectEqual(_ rows: String, at location: SourceLocation = #_sourceLocation) throws {
