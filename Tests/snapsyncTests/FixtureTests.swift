@@ -13,7 +13,7 @@ import Testing
         return scene
     }
 
-    private let asset2 = "assets/notifications_data/00000000000000000002-4e5254ba.json.gz"
+    private let asset2 = "assets/notifications_data/00000000000000000002-c13a870d.json.gz"
 
     @Test func everyVersionIsSoundAndSaysWhatItSaid() throws {
         let scene = try scene("synced-1")
@@ -26,7 +26,7 @@ import Testing
         }
         #expect(try Gzip.decompress(scene.scratch.path("\(Scene.zone)/\(asset2)")) == scene.scratch.read("expected/notifications-2.json"))
         let container = try JSONDecoder().decode(NotificationsDataContainer.self, from: scene.scratch.read("expected/notifications-2.json"))
-        #expect(container.notifications.count == 11 && container.syncTimestamp == "2026-11-21T10:19:25.159730Z", "\(container.syncTimestamp)")
+        #expect(container.notifications.count == 11 && container.syncTimestamp == "2026-11-28T05:49:30.635546Z", "\(container.syncTimestamp)")
         #expect(container.notifications.last?.body == "line one\ntab\tnul-free \u{1}\u{7F} end")
         let versions = try #require(try scene.json("history --cloud cloud")["versions"] as? [[String: Any]])
         #expect(versions.map { $0["hash"] as? String } == [try sha256(scene, 2), try sha256(scene, 1)])
@@ -48,9 +48,6 @@ import Testing
     @Test func writerOfThatTimePublishesTheNextVersion() throws {
         let scene = try scene("synced-1")
         let before = try scene.cloudListing()
-        // That time noted changes in another way: all rows are compared once, and then it is as with any other database.
-        #expect(
-            try scene.succeed("sync --db phone.db --cloud cloud").hasPrefix("nothing new since version 2; nothing was written\n  warning: the tracking of "))
         #expect(try scene.succeed("sync --db phone.db --cloud cloud") == "nothing new since version 2; nothing was written\n")
         #expect(try scene.cloudListing() == before)
         try scene.succeed("generate --db phone.db --mark-read 1 --seed 3")

@@ -130,7 +130,7 @@ struct MergeLosses {
     }
 
     private func record(_ merge: RowMerge, _ edit: Edit, _ key: EntityKey, _ schema: DatasetSchema) throws {
-        let quiet = Set(schema.messageRules?.ownColumns ?? []).union([schema.timestampIndex].compactMap(\.self))
+        let quiet = schema.quietColumns
         func loud(_ lost: Set<LostValue>) -> [Int]? {
             if lost.contains(where: { $0.column == nil }) { return [] }
             let columns = lost.compactMap(\.column).filter { !quiet.contains($0) }.sorted()
