@@ -7,7 +7,7 @@ PREFIX ?= /usr/local
 HISTORIES ?= 2000
 SIMULATIONS ?= $(shell echo $$((5 * $(HISTORIES))))
 
-# Histories of which kind the oracle runs (peers, writer, edits or all), from which seed (else it is drawn), and how many side by side.
+# Histories of which kind the oracle runs (writer, edits or all), from which seed (else it is drawn), and how many side by side.
 KIND ?= all
 SEED ?=
 JOBS ?= 2
@@ -87,7 +87,7 @@ DEPTH ?= quick
 model: ## check the rules of merging and the log, without building (about half a minute; DEPTH=6: everything, about an hour)
 	@Tests/Model/model.sh $(DEPTH)
 
-oracle: build ## random histories against a model written from the documents (HISTORIES=2000 of each KIND=peers|writer|edits|all, SEED=, JOBS=2); prints and shrinks failures
+oracle: build ## random histories against a model written from the documents (HISTORIES=2000 of each KIND=writer|edits|all, SEED=, JOBS=2); prints and shrinks failures
 	@python3 Tests/Oracle/oracle.py --command "$$($(SWIFT) build -c release --show-bin-path)/snapsync" --kind $(KIND) --histories $(HISTORIES) --jobs $(JOBS) \
 		$(addprefix --seed ,$(SEED))
 

@@ -106,10 +106,10 @@ class History(World):
                 lines.append(f"DELETE FROM {name} WHERE id = {key[1]}")
                 rows.pop(key, None)
             elif key in rows:
-                later = dict(self.statements[number + 1:])
+                rest = self.statements[number + 1:]
                 for other, values in rows.items():      # two rows exchange a value
                     for unique in self.schema[name].unique if other != key and other[0] == name else ():
-                        if None not in [row[c] for c in unique] and all(values[c] == row[c] for c in unique) and later.get(other):
+                        if None not in [row[c] for c in unique] and all(values[c] == row[c] for c in unique) and next((r for k, r in rest if k == other), None):
                             lines.append(f"UPDATE {name} SET {', '.join(c + ' = NULL' for c in unique)} WHERE id = {other[1]}")
                 changed = [c for c in row if row[c] != rows[key][c]] or list(row)[:1]
                 lines.append(f"UPDATE {name} SET {', '.join(f'{self.column(c)} = {literal(row[c])}' for c in changed)} WHERE id = {key[1]}")

@@ -1,6 +1,6 @@
 """What statements do to an application's tables, found out in a database in memory that has nothing of snapsync.
 
-The tables there have the application's SQL, its rows and its triggers, so that constraints, REPLACE, foreign-key actions and triggers do what SQLite
+The tables there have the application's SQL and its rows, so that constraints, REPLACE and foreign-key actions do what SQLite
 does; triggers of our own note the rows that a statement touches.
 """
 import sqlite3
@@ -37,9 +37,6 @@ class Scratch:
             places = ", ".join("?" * len(table.names()))
             self.connection.executemany("INSERT INTO %s VALUES(%s)" % (table.name, places), list(rows[table.name].values()))
         run("CREATE TEMP TABLE touched(n INTEGER PRIMARY KEY, tab, kind, old, new)")
-        # Temporary triggers fire after the table's own of the same moment were found; the order within one statement does not matter here.
-        for statement in schema.triggers:
-            run(statement)
         for table in schema.tables:
             self.note(table)
         run("PRAGMA foreign_keys = %d" % foreign_keys)

@@ -2,36 +2,11 @@
 from clock import HOUR, SECOND
 from application import NotificationWriter
 from reader_edits import EditsWriter
-from run import Run
 from user_commands import LOOKS
-from schemas import built_in_schema, edited_schema, random_schema
-from statements import Writer
+from schemas import built_in_schema, edited_schema
 from writer_run import WriterRun
 
 MILLISECOND = 1000
-
-
-class PeerPlan:
-    """The setting of a history of peers: its devices, their clocks and journal modes."""
-
-    def __init__(self, chance, without):
-        self.schema = random_schema(chance, without)
-        self.without = without
-        self.names = ["a", "b", "c", "d", "e"][:chance.choice([3, 3, 3, 4, 5])]
-        self.offsets = {name: offset(chance) for name in self.names}
-        if chance.random() < 0.04 and "jumps" not in without:
-            self.offsets[chance.choice(self.names[1:])] = chance.choice([-30, 30]) * HOUR
-        self.wal = {name: chance.random() < 0.5 for name in self.names}
-        # Some applications never turn foreign keys on.
-        self.strict = chance.random() < 0.85 or "dangling" in without
-        self.length = chance.randrange(20, 50)
-        self.run = Run
-
-    def role(self, name):
-        return "peer"
-
-    def make_database(self, devices, name):
-        devices.make_tables(name, self.wal[name])
 
 
 class WriterPlan:
@@ -45,7 +20,7 @@ class WriterPlan:
         if chance.random() < 0.04 and "jumps" not in without:
             self.offsets[chance.choice(self.names)] = chance.choice([-30, 30]) * HOUR
         self.wal = {name: chance.random() < 0.5 for name in self.names}
-        self.strict, self.length = True, chance.randrange(20, 50)
+        self.length = chance.randrange(20, 50)
         # Changes that no message carries are made in some histories only, for with them devices may differ.
         self.overlays = chance.random() < 0.1
         self.run = WriterRun
@@ -66,7 +41,7 @@ class EditsPlan(WriterPlan):
 
 
 def plan(kind, chance, without):
-    return {"writer": WriterPlan, "edits": EditsPlan, "peers": PeerPlan}[kind](chance, without)
+    return {"writer": WriterPlan, "edits": EditsPlan}[kind](chance, without)
 
 
 def offset(chance):
@@ -100,7 +75,7 @@ def steps(history, run):
     """Draws the steps of a history, each after the one before has been run."""
     chance, plan = history.chance, history.plan
     clock = Clock(chance)
-    writer = {"writer": NotificationWriter, "edits": EditsWriter, "peers": Writer}[history.kind](chance, history.schema, history.without)
+    writer = {"writer": NotificationWriter, "edits": EditsWriter}[history.kind](chance, history.schema, history.without)
     number = [0]
 
     def numbered(step, fixed=False):
@@ -108,7 +83,7 @@ def steps(history, run):
         return dict(step, n=number[0], at=clock.tick(), **({"fixed": True} if fixed else {}))
 
     def edit(name, most=3):
-        step = {"kind": "edit", "device": name, "foreign_keys": plan.strict or chance.random() < 0.4}
+        step = {"kind": "edit", "device": name, "foreign_keys": True}
         return with_ops(step, name, chance.choice([1] * 4 + [most]))
 
     def with_ops(step, name, count):
@@ -123,14 +98,10 @@ def steps(history, run):
         for _ in range(chance.choice([2, 4, 6]) if index == 0 else chance.choice([0, 0, 0, 1])):
             if plan.role(name) != "reader":
                 yield edit(name)
-        yield numbered({"kind": "init", "device": name, "role": plan.role(name), "flags": plan_flags(plan, run, name)}, fixed=True)
+        yield numbered({"kind": "init", "device": name, "role": plan.role(name)}, fixed=True)
         yield numbered({"kind": "sync", "device": name}, fixed=index == 0)
     for _ in range(plan.length):
         yield from plan_step(chance, plan, run, numbered, edit, with_ops)
-
-
-def plan_flags(plan, run, name):
-    return []
 
 
 def plan_step(chance, plan, run, numbered, edit, with_ops):
@@ -144,7 +115,7 @@ def plan_step(chance, plan, run, numbered, edit, with_ops):
         again = {"again": True} if plan.role(name) == "reader" and chance.random() < 0.8 else {}
         yield numbered(dict({"kind": "kill", "device": name}, **kill(chance), **again))
     elif kind < 0.78:
-        step = {"kind": "during", "device": name, "foreign_keys": plan.strict or chance.random() < 0.4, "after": round(chance.random() * 0.06, 4)}
+        step = {"kind": "during", "device": name, "foreign_keys": True, "after": round(chance.random() * 0.06, 4)}
         yield with_ops(step, name, chance.choice([1, 1, 2]))
     elif kind < 0.81:
         yield numbered({"kind": "race", "devices": chance.sample(plan.names, min(len(plan.names), chance.choice([2, 2, 3])))})
@@ -159,8 +130,6 @@ def plan_step(chance, plan, run, numbered, edit, with_ops):
         yield numbered({"kind": "enable", "device": name})
     elif kind < 0.90:
         yield numbered({"kind": "age", "days": 3})
-    elif plan.role(name) != "peer":
-        yield from writer_command(chance, plan, name, numbered)
     else:
         yield from command(chance, plan, name, numbered)
 
@@ -172,37 +141,10 @@ def kill(chance):
     return {"call": call, "when": chance.randrange(1, most)}
 
 
-def writer_command(chance, plan, name, numbered):
-    """A writer's and a reader's commands: the user's own ones are the peers' matter, for there the model knows what follows."""
+def command(chance, plan, name, numbered):
     if plan.role(name) == "reader":
         yield numbered({"kind": "sync", "device": name})
         yield numbered({"kind": "sync", "device": "w"})
         yield numbered({"kind": "sync", "device": name})
     else:
         yield numbered({"kind": "command", "device": name, "command": ["prune", "--keep-last", str(chance.choice([1, 3]))]})
-
-
-def command(chance, plan, name, numbered):
-    kind = chance.random()
-    if kind < 0.2:
-        yield numbered({"kind": "command", "device": name, "command": ["import"]})
-    elif kind < 0.4:
-        yield numbered({"kind": "command", "device": name, "command": ["export"]})
-    elif kind < 0.55:
-        yield numbered({"kind": "command", "device": name, "command": ["restore", "--version", "BACK"], "back": chance.randrange(5)})
-    elif kind < 0.65:
-        yield numbered({"kind": "command", "device": name, "command": ["undo"]})
-    elif kind < 0.72:
-        yield numbered({"kind": "command", "device": name, "command": ["replace", "cloud", "--yes"]})
-    elif kind < 0.79:
-        yield numbered({"kind": "command", "device": name, "command": ["replace", "local", "--yes"]})
-    elif kind < 0.86:
-        yield numbered({"kind": "command", "device": name, "command": ["prune", "--keep-last", str(chance.choice([1, 2, 5]))]})
-    elif kind < 0.93:
-        yield numbered({"kind": "command", "device": name, "command": [chance.choice(["pin", "pin", "unpin"]), "BACK"], "back": chance.randrange(4)})
-    else:
-        if chance.random() < 0.7:
-            yield numbered({"kind": "sync", "device": name})
-        yield numbered({"kind": "detach", "device": name})
-        yield numbered({"kind": "init", "device": name, "role": plan.role(name), "flags": ["--take-over"]})
-        yield numbered({"kind": "sync", "device": name})

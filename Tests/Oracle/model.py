@@ -4,8 +4,7 @@ A model is a *world*: what each device and the cloud have. Where the page leaves
 or another; two instants are too near one another to be told apart), a step leads to several worlds, and what is seen afterwards removes those that
 it contradicts. When none is left, the command did what no reading of the page allows.
 """
-from entries import Entry, TooOpen, explore
-from settle import Settlement
+from entries import Entry, TooOpen
 from world import Device, World, distinct, then
 
 
@@ -91,8 +90,7 @@ def corrected(world, name, now):
     """What a run does first: changes from a clock that ran ahead get the clock that is right now."""
     world = limited(world, name, now)
     device = world.devices[name]
-    published = device.replaced if device.latched else base(world, name)
-    changes = device.waiting if device.latched else device.tracked
+    published = base(world, name)
 
     def stays(place, entry):
         """The deletion of a row that is set aside keeps the row's instant, by which the row can return; a revived parent is at *s* + 2 us."""
@@ -100,7 +98,7 @@ def corrected(world, name, now):
             return True
         return entry.origin[:1] == ("revived",) and place in published and entry.hi <= published[place].hi + 2
 
-    ahead = [place for place in changes if device.know[place].hi >= now + 1000 and not stays(place, device.know[place])]
+    ahead = [place for place in (() if device.latched else device.tracked) if device.know[place].hi >= now + 1000 and not stays(place, device.know[place])]
     if not ahead:
         return world
     world = world.copy()
@@ -130,96 +128,7 @@ def limited(world, name, now):
     return world
 
 
-# MARK: imports
-
-def import_head(world, name, clock=0):
-    """Brings the newest version to a device: for each entity the later of its own change and the version's, then what must fit into the tables."""
-    if world.devices[name].version == world.number or world.number == 0:
-        return [world]
-    return distinct(explore(lambda chooser: imported(world.copy(), name, chooser), clock))
-
-
-def imported(world, name, chooser):
-    device = world.devices[name]
-    before, lost, know, tracked, published = device.copy(), set(), {}, set(), base(world, name)
-    for place in sorted(set(device.know) | set(world.head), key=repr):
-        mine, theirs = device.know.get(place), world.head.get(place)
-        if place not in device.tracked:
-            kept = theirs
-        elif theirs is None or (is_old_tombstone(theirs) and chooser.choose(2) == 1):
-            kept = mine
-            tracked.add(place)
-        elif device.latched and place not in device.waiting:
-            kept = theirs
-            if mine.row != theirs.row:
-                world.note("own row gave way")
-        else:
-            answers = sorted(compare(mine, theirs))
-            answer = answers[chooser.choose(len(answers)) if len(answers) > 1 else 0]
-            kept = mine if answer > 0 else theirs
-            if answer > 0:
-                tracked.add(place)
-                if not device.latched and mine.row != theirs.row and not made_by_rule(mine):
-                    # An edit that wins a tie counts as made on top of the version's.
-                    kept = mine._replace(lo=max(mine.lo, theirs.lo + 1), hi=max(mine.hi, theirs.hi + 1))
-                if (not device.latched and theirs != published.get(place) and mine.row != theirs.row and not made_by_rule(theirs)
-                        and not are_both_old(theirs, published.get(place)) and not is_same_edit(theirs, published.get(place))):
-                    lost.add((name, place, theirs.row, mine.row))
-            elif mine.row != theirs.row and not device.latched and not made_by_rule(mine):
-                # What a first import replaces is in a file beside the database.
-                lost.add((name, place, mine.row, theirs.row))
-        if kept is not None:
-            know[place] = kept
-    device.know, device.tracked = know, frozenset(tracked)
-    settlement = Settlement(world, name, chooser, before, version_first=device.latched)
-    settlement.fight()
-    settlement.settle()
-    settlement.finish()
-    device.version, device.latched, device.waiting, device.replaced = world.number, False, {}, {}
-    if lost:
-        world.lost = world.lost | lost
-        world.note("lost edit")
-    return world
-
-
-def is_old_tombstone(entry):
-    """Whether a deletion may be older than 90 days, as that of a row without any instant is: versions do not keep it."""
-    return entry.row is None and entry.lo == 0
-
-
-def are_both_old(entry, seen):
-    """Whether neither row may have an instant: then nothing tells the one from the other, and an edit counts as made on top of it."""
-    return seen is not None and seen.row is not None and entry.lo == 0 and seen.lo == 0
-
-
-def is_same_edit(entry, seen):
-    """Whether a row has only come back since, a microsecond later: who edited the one has seen the other."""
-    return seen is not None and seen.origin == entry.origin and seen.row == entry.row
-
-
-def made_by_rule(entry):
-    """A row that gave way has a deletion, and a revived row is as it was before its deletion: both are nobody's edit."""
-    return entry.origin[:1] in (("displaced",), ("revived",))
-
-
 # MARK: versions
-
-def publish(world, name, always=False, clock=0):
-    """Publishes what is tracked, if anything is, after what was set aside has come back where it can."""
-    return [after for between in bring_back(world, name, clock) for after in announce(between, name, always)]
-
-
-def bring_back(world, name, clock=0):
-    """What a run does before it publishes, also one that may not publish then: what was set aside returns where it can."""
-    return explore(lambda chooser: returned(world.copy(), name, chooser), clock) if world.devices[name].aside else [world]
-
-
-def returned(world, name, chooser):
-    settlement = Settlement(world, name, chooser, world.devices[name].copy(), imported=False)
-    settlement.settle(returning_first=True)
-    settlement.finish()
-    return world
-
 
 def announce(world, name, always=False):
     device = world.devices[name]
@@ -235,12 +144,21 @@ def announce(world, name, always=False):
     return [world]
 
 
-def export(world, name, now):
-    return publish(corrected(world, name, now), name)
+def pruned(world, name, now):
+    sent = announce(corrected(world, name, now), name)
+    result = distinct([each for between in [world] + sent for each in (between.copy(), numbered(between, name))])
+    for each in result:
+        each.pruned = True
+    return result
 
 
-def bring(world, name, now):
-    return import_head(corrected(world, name, now), name)
+def numbered(world, name):
+    after = world.copy()
+    device = after.devices[name]
+    if device.version == world.number:
+        device.version = world.number + 1
+    after.keep(world.number + 1, world.head)
+    return after
 
 
 # MARK: setting up
@@ -268,23 +186,5 @@ def joined(world, name, clock, instant_of, origin):
         table = world.schema.table(place[0])
         own = instant_of(entry.row[table.position(table.timestamp)], table.unit) if table.timestamp else None
         know[place] = Entry(entry.row, 0 if own is None else own[0], clock if own is None else own[1], (origin, 0, "joined"))
-    for place, entry in device.waiting.items():
-        # An edit that waited since a detach keeps its instant; its values are what the table has now.
-        row = device.know[place].row if place in device.know else None
-        know[place] = entry._replace(row=row)
     device.know, device.tracked, device.version, device.latched = know, frozenset(know), None, True
-    return world
-
-
-def left(world, name):
-    """`detach`: the tables stay."""
-    world = world.copy()
-    device = world.devices[name]
-    device.waiting = {place: device.know[place] for place in device.tracked if not device.latched}
-    published = base(world, name)
-    device.replaced = {place: published[place] for place in device.waiting if place in published}
-    device.know = {place: entry for place, entry in device.know.items() if entry.row is not None}
-    device.tracked, device.version, device.latched, device.undo, device.aside = frozenset(), None, True, None, {}
-    # The journal of edits that lost goes with it, into a file beside the database.
-    world.lost = frozenset(each for each in world.lost if each[0] != name)
     return world

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random histories of the built command against a model that was written from the documents alone: see docs/reliability.md.
 
-    python3 Tests/Oracle/oracle.py --command .build/debug/snapsync --kind peers --histories 40 --seed 1
+    python3 Tests/Oracle/oracle.py --command .build/debug/snapsync --kind writer --histories 40 --seed 1
 """
 import argparse
 import multiprocessing
@@ -45,7 +45,7 @@ def one(task):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--command", required=True, help="the built snapsync")
-    parser.add_argument("--kind", choices=["peers", "writer", "edits", "all"], default="all")
+    parser.add_argument("--kind", choices=["writer", "edits", "all"], default="all")
     parser.add_argument("--histories", type=int, default=40, help="how many of each kind")
     parser.add_argument("--seed", type=int, help="the first seed; else drawn")
     parser.add_argument("--jobs", type=int, default=1)
@@ -53,8 +53,8 @@ def main():
     parser.add_argument("--again", type=int, default=0, help="run a failing history so often again, and count it only if it fails again; kills and races differ from run to run")
     parser.add_argument("--most", type=int, default=5, help="end after so many failures")
     parser.add_argument("--finds", help="a folder for a script of each failing history")
-    parser.add_argument("--without", nargs="*", default=[], choices=["unique", "parent", "triggers", "future", "repeat", "dangling", "jumps"],
-        help="what no history shall have: UNIQUE columns, foreign keys, an application's triggers, timestamps in the future, a REPLACE that repeats the timestamp, applications with foreign keys off, clocks that jump")
+    parser.add_argument("--without", nargs="*", default=[], choices=["unique", "parent", "future", "repeat", "jumps"],
+        help="what no history shall have: UNIQUE columns, foreign keys, timestamps in the future, a REPLACE that repeats the timestamp, clocks that jump")
     parser.add_argument("--short", action="store_true", help="histories of a third of the length, for a sample")
     parser.add_argument("--show", action="store_true", help="print the steps of each history and how long they took")
     arguments = parser.parse_args()
@@ -65,7 +65,7 @@ def main():
     failures = 0
     try:
         tools = Tools(arguments.command, scratch, arguments.without, arguments.short)
-        for kind in ["peers", "writer", "edits"] if arguments.kind == "all" else [arguments.kind]:
+        for kind in ["writer", "edits"] if arguments.kind == "all" else [arguments.kind]:
             failures += batch(kind, seed, arguments, tools)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -38,7 +38,7 @@ class Run(UserCommands, Follower):
     def __init__(self, history, devices):
         super().__init__(history.schema, devices)
         self.history = history
-        self.off, self.bare, self.pruned, self.has_dangling = set(), set(devices.names), False, False
+        self.off, self.bare, self.pruned = set(), set(devices.names), False
         self.log = []
 
     # MARK: steps
@@ -61,7 +61,6 @@ class Run(UserCommands, Follower):
         if made is None:
             self.figures["statements refused"] += 1
             return
-        self.figures["dangling by the application"] += self.leaves_dangling(step, made)
         if made[0] != self.seen[name]:
             raise Failed("%s: the tables are not what the statements make of them without snapsync: %r, not %r" % (describe(step), self.seen[name], made[0]))
         self.follow(self.edit_action(step, made[1]), describe(step))
@@ -94,13 +93,6 @@ class Run(UserCommands, Follower):
         self.look(name)
         self.follow(lambda world: [model.joined(world, name, now, clock.instant, step["n"])], describe(step))
 
-    def do_detach(self, step):
-        name = step["device"]
-        result = self.devices.run(name, step["at"], "detach")
-        self.expect(step, result, {78, 66} if name in self.bare else {0})
-        self.bare.add(name)
-        self.follow(lambda world: [model.left(world, name)], describe(step))
-
     def codes(self, name, moment):
         """The exit codes that a command which publishes may have, and whether the user or a guard stops it."""
         if name in self.bare or name in self.off:
@@ -121,7 +113,6 @@ class Run(UserCommands, Follower):
     def after_sync(self, step, result, codes):
         name = step["device"]
         self.expect(step, result, codes)
-        self.told(step, result)
         self.look(name)
         now = self.devices.now(name, step["at"])
         if name in self.bare or name in self.off:
@@ -140,16 +131,6 @@ class Run(UserCommands, Follower):
         parts = self.parts(name, moment)
         return lambda world: model.distinct([after for count in range(len(parts) + 1) for after in composed([world], parts[:count])]
             + [model.corrected(world, name, moment)])
-
-    def parts(self, name, moment):
-        """What a sync does, in its order; a write may come between any two."""
-        return [lambda world: model.bring(world, name, moment), lambda world: model.bring_back(world, name), lambda world: model.announce(world, name)]
-
-    def told(self, step, result):
-        if "set aside" in result.out:
-            self.figures["told: set aside"] += 1
-        if "gave way" in result.out:
-            self.figures["told: gave way"] += 1
 
     def do_kill(self, step):
         """A sync that is killed after a while, or at a system call."""
@@ -204,7 +185,6 @@ class Run(UserCommands, Follower):
                     break
             else:
                 return []
-            self.leaves_dangling(step, made)
             if not made:
                 return [world]
             rows = world.devices[name].rows(self.schema)
@@ -217,10 +197,6 @@ class Run(UserCommands, Follower):
             # A run that was refused has published nothing, and did what comes before that up to some point.
             orders = [parts[:place] + [write] + parts[place:count] for count in range(len(parts)) for place in range(count + 1)]
         return model.distinct([after for order in orders for after in composed([world], order)])
-
-    def meeting(self, name, parts, write):
-        """Further orders of a write and a sync's parts: those in which it comes in the middle of one."""
-        return []
 
     def with_open_keys(self, world, touches):
         """What is open under a key is open under the key that the row was given in the same step, which is not seen in between."""
@@ -263,58 +239,13 @@ class Run(UserCommands, Follower):
         sure = {name for name, result in results if result.code == 0}
         self.follow(lambda world: self.raced(world, going, sure, step), describe(step))
 
-    def raced(self, world, going, sure, step):
-        """Peers that race end as if they had synced one after the other; who loses a race has imported before."""
-        def one(name):
-            now = self.devices.now(name, step["at"])
-            return self.synced(name, now) if name in sure else self.perhaps(name, now)
-
-        def perhaps_first(name):
-            now = self.devices.now(name, step["at"])
-            return lambda world: [world] + model.bring(world, name, now)
-        result = []
-        for order in orders_of(going):
-            actions = []
-            for place, name in enumerate(order):
-                actions += [perhaps_first(later) for later in order[place + 1:]] + [one(name)]
-            result += composed([world], actions)
-        return model.distinct(result)
-
     # MARK: what the end is judged by
 
-    def compares(self, place):
-        """Whether all devices must agree about an entity at the end."""
-        return True
-
-    def may_wait(self):
-        """Whether messages may lie in the mailbox at the end."""
-        return False
-
-    def may_dangle(self):
-        """Whether an application wrote a reference to nothing, with foreign keys off."""
-        return self.has_dangling
-
-    def leaves_dangling(self, step, made):
-        found = not step["foreign_keys"] and made is not None and dangles(self.schema, made[0])
-        self.has_dangling = self.has_dangling or found
-        return found
-
     def expected_finding(self, name, finding):
-        if finding["id"] == "setAside":
-            return self.devices.query(name, "SELECT count(*) FROM snapsync_set_aside")[0][0] > 0
-        if finding["id"] == "foreignKeys":
-            return self.may_dangle()
+        if finding["id"] == "held":
+            return self.devices.query(name, "SELECT count(*) FROM snapsync_waiting")[0][0] > 0
         # The clocks of all devices are off, by an hour at least.
         return finding["id"] in ("journal", "clock")
-
-
-def dangles(schema, rows):
-    """Whether a row refers to a parent that is not there."""
-    for table in schema.tables:
-        parents = [schema.parent_of(table, row) for row in rows[table.name].values()]
-        if any(parent is not None and parent[1] not in rows[parent[0]] for parent in parents):
-            return True
-    return False
 
 
 def composed(worlds, actions):
@@ -322,9 +253,3 @@ def composed(worlds, actions):
     for action in actions:
         worlds = model.then(worlds, action)
     return worlds
-
-
-def orders_of(names):
-    if len(names) < 2:
-        return [list(names)]
-    return [[name] + rest for name in names for rest in orders_of([other for other in names if other != name])]

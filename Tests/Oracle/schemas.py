@@ -4,7 +4,6 @@ from collections import namedtuple
 
 from values import canonical, folded
 
-NOW = "strftime('%Y-%m-%dT%H:%M:%fZ','now')"
 AFFINITIES = {"text": "TEXT", "json": "TEXT", "integer": "INTEGER", "boolean": "INTEGER", "real": "REAL", "blob": "BLOB", "any": ""}
 
 # A foreign key: columns of the child, the parent table, whose key they refer to, and what happens when a parent is deleted.
@@ -96,10 +95,10 @@ class Table:
 
 
 class Schema:
-    """`triggers` are the application's own; `kinds` names what the schema has, for the figures."""
+    """`kinds` names what the schema has, for the figures."""
 
-    def __init__(self, tables, triggers=(), kinds=(), built_in=False):
-        self.tables, self.triggers, self.kinds, self.built_in = tables, list(triggers), list(kinds), built_in
+    def __init__(self, tables, kinds=(), built_in=False):
+        self.tables, self.kinds, self.built_in = tables, list(kinds), built_in
 
     def table(self, name):
         return next(table for table in self.tables if table.name == name)
@@ -112,7 +111,7 @@ class Schema:
         return None if None in values else (table.parent.table, self.table(table.parent.table).identity(values))
 
     def statements(self):
-        return [table.sql() for table in self.tables] + self.triggers
+        return [table.sql() for table in self.tables]
 
     def dataset_file(self):
         datasets = []
@@ -201,45 +200,6 @@ def kinds_of(tables):
         found.update("%s key" % column.collation for column in table.keys if column.collation != "binary")
         found.update("%s key" % column.type for column in table.keys if column.type in ("blob", "real"))
     return sorted(found)
-
-
-def audit(table):
-    """Triggers that write a log of the application's own, which no dataset has."""
-    return ["CREATE TRIGGER audit_%s_%s AFTER %s ON %s BEGIN INSERT INTO audit(what) VALUES('%s'); END" % (table.name, event, event, table.name, event)
-            for event in ("INSERT", "UPDATE", "DELETE")]
-
-
-def touch(table):
-    """A trigger that brings the timestamp up to date where a statement has not."""
-    return ["CREATE TRIGGER touch_%s AFTER UPDATE ON %s WHEN NEW.ts IS OLD.ts AND NEW.ts IS NOT %s "
-            "BEGIN UPDATE %s SET ts = %s WHERE %s; END" % (table.name, table.name, NOW, table.name, NOW,
-                " AND ".join("%s = NEW.%s" % (name, name) for name in table.key_names()))]
-
-
-def random_schema(chance, without=()):
-    """A schema of peers: 1 table, or a parent and its child. `without` names what it must not have: unique, parent, triggers."""
-    allows = set()
-    if chance.random() < 0.4 and "unique" not in without:
-        allows.add("unique")
-    kinds, triggers = sorted(allows), []
-    if chance.random() < 0.5 or "parent" in without:
-        tables = [random_table(chance, "notes", allows)]
-    else:
-        parent = random_table(chance, "lists", allows)
-        child = random_child(chance, "items", parent, allows)
-        tables = [parent, child]
-        kinds.append("parent")
-    if chance.random() < 0.25 and "triggers" not in without:
-        table = chance.choice(tables)
-        if table.timestamp and not table.unit and chance.random() < 0.5:
-            triggers += touch(table)
-        elif len(tables) == 2 and tables[1].parent.action == "" and chance.random() < 0.5:
-            triggers.append("CREATE TRIGGER by_hand AFTER DELETE ON lists BEGIN DELETE FROM items WHERE %s; END" % " AND ".join(
-                "OLD.%s = %s" % pair for pair in zip(tables[1].parent_keys, tables[1].parent.columns)))
-        else:
-            triggers = ["CREATE TABLE audit(n INTEGER PRIMARY KEY, what TEXT)"] + audit(table)
-        kinds.append("triggers")
-    return Schema(tables, triggers, kinds + kinds_of(tables))
 
 
 def edited_schema(chance, without=()):

@@ -1,6 +1,5 @@
 """The steps that are commands of the user's, and those that change nothing but the world around."""
 import model
-import versions
 from follower import Failed, describe
 
 LOOKS = (["plan"], ["status"], ["verify", "--local"], ["doctor"], ["history"], ["messages"])
@@ -8,50 +7,15 @@ LOOKS = (["plan"], ["status"], ["verify", "--local"], ["doctor"], ["history"], [
 
 class UserCommands:
     def do_command(self, step):
-        """A command of the user's: `step["command"]`; BACK is a version so many before the newest."""
-        name, newest, now = step["device"], self.devices.newest(), self.devices.now(step["device"], step["at"])
-        version = max(1, newest - step.get("back", 0))
-        line = [str(version) if part == "BACK" else part for part in step["command"]]
-        result = self.devices.run(name, step["at"], *line)
-        command = line[:2] if line[0] == "replace" else line[:1]
-        codes, action = self.meaning(step, command, version, now, result)
-        self.expect(step, result, codes)
-        self.look(name)
-        if result.code != 0:
-            # A command that ended otherwise has changed nothing, or has imported what is new; one that may not publish may have let return what was set aside.
-            action = lambda world: model.distinct([
-                after for between in [world] + model.bring(world, name, now)
-                for after in [between] + (model.bring_back(between, name) if command == ["export"] else [])])
-        if name in self.bare or name in self.off:
-            action = lambda world: [world]
-        elif step["command"][0] in ("restore", "undo", "replace") and any(world.devices[name].aside for world in self.worlds):
-            self.give_up("versions with rows set aside")
-        self.follow(action, describe(step))
-
-    def meaning(self, step, command, version, now, result):
-        """The exit codes that a command may have, and what it does."""
-        name = step["device"]
+        """A prune: a version that changes no data. Whether the writer published its changes first is not said."""
+        name, now = step["device"], self.devices.now(step["device"], step["at"])
+        result = self.devices.run(name, step["at"], *step["command"])
         codes = self.codes(name, step["at"])
-        if codes == {78}:
-            return codes | ({0} if command[0] == "prune" else set()), lambda world: [world]
-        if command == ["import"]:
-            return {0}, lambda world: model.bring(world, name, now)
-        if command == ["export"]:
-            behind = not self.exact or any(world.devices[name].version != world.number for world in self.worlds)
-            return codes | ({75} if behind else set()), lambda world: model.export(world, name, now)
-        if command == ["restore"]:
-            return codes | ({66} if self.pruned else set()), lambda world: versions.restored(world, name, version, now, step["n"])
-        if command == ["undo"]:
-            nothing = not self.exact or any(world.devices[name].undo is None for world in self.worlds)
-            return codes | ({66} if nothing or self.pruned else set()), lambda world: versions.undone(world, name, now, step["n"])
-        if command == ["replace", "cloud"]:
-            return codes, lambda world: versions.replaced_cloud(world, name, now, step["n"])
-        if command == ["replace", "local"]:
-            return {0}, lambda world: versions.replaced_local(world, name, now)
-        if command[0] == "prune":
-            self.pruned = True
-            return codes | {66, 75}, lambda world: versions.pruned(world, name, now)
-        return codes | {75} | ({66} if self.pruned or command == ["unpin"] else set()), lambda world: versions.without_data(world, name, now)
+        self.expect(step, result, codes | ({0} if codes == {78} else {66, 75}))
+        self.look(name)
+        self.pruned = self.pruned or codes != {78}
+        stopped = codes == {78} or name in self.bare or name in self.off
+        self.follow((lambda world: [world]) if stopped else (lambda world: model.pruned(world, name, now)), describe(step))
 
     def do_look(self, step):
         """A command that only looks: it must change nothing."""

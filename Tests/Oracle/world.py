@@ -7,9 +7,7 @@ class Device:
 
     def __init__(self):
         self.know, self.tracked, self.version, self.latched = {}, frozenset(), None, True
-        self.aside, self.undo = {}, None
-        # Edits that wait since a detach, and what the version had in their places.
-        self.waiting, self.replaced = {}, {}
+        self.aside = {}
         # Of a reader: messages that no version has answered, and changes that no message carries.
         self.pending, self.silent, self.marks = (), frozenset(), frozenset()
         # Of a reader: the `readAt` that an unsent mark was made on, where an import has brought another version since.
@@ -22,8 +20,7 @@ class Device:
     def copy(self):
         other = Device()
         other.know, other.tracked, other.version, other.latched = self.know, self.tracked, self.version, self.latched
-        other.aside, other.undo = self.aside, self.undo
-        other.waiting, other.replaced = self.waiting, self.replaced
+        other.aside = self.aside
         other.pending, other.silent, other.marks, other.based = self.pending, self.silent, self.marks, self.based
         other.whole, other.wide = self.whole, self.wide
         return other
@@ -38,7 +35,7 @@ class Device:
     def digest(self):
         def sorted_items(entries):
             return tuple(sorted(((table, repr(key), entry) for (table, key), entry in entries.items()), key=repr))
-        return (sorted_items(self.know), tuple(sorted(self.tracked, key=repr)), self.version, self.latched, sorted_items(self.aside), repr(self.undo), self.pending, sorted_items(self.waiting),
+        return (sorted_items(self.know), tuple(sorted(self.tracked, key=repr)), self.version, self.latched, sorted_items(self.aside), self.pending,
                 repr(sorted(self.based.items(), key=repr)))
 
 

@@ -42,13 +42,17 @@ package final class OwnEdits: EditSource {
     private var returned: [(place: RowPlace, edit: Edit?)] = []
     /// For each dataset the keys that the import writes; nil for all. The other edits stay on rows that the import does not write.
     private var touched: [Set<EntityKey>?]
+    private let first: Set<Int>
     private var db: Database { transaction.db }
 
     private static let bases = "temp.snapsync_bases"
     private static let gone = "temp.snapsync_bases_gone"
 
     /// Copies the rows of the edits and what the present version says of them.
-    package init?(_ transaction: LocalTransaction, _ datasets: [DatasetSchema], _ codec: EntityCodec) throws {
+    ///
+    /// - Parameter first: the positions of the datasets of which this device has no version yet. Their rows are insertions; with the policy `replace` the earliest ones.
+    package init?(_ transaction: LocalTransaction, _ datasets: [DatasetSchema], _ codec: EntityCodec, first: Set<Int> = []) throws {
+        self.first = first
         self.transaction = transaction
         self.datasets = datasets
         self.codec = codec
@@ -103,11 +107,6 @@ package final class OwnEdits: EditSource {
         touched[index] = keys.flatMap { keys in touched[index].map { $0.union(keys) } }
     }
 
-    /// Records that only the held rows of this device are tried again.
-    package func touchHeldRows() {
-        for one in waiting { touched[one.place.dataset]?.insert(one.place.key) }
-    }
-
     /// Drops the temporary tables.
     package func end() throws {
         for rows in parts.map(\.rows) + parents.values { try rows.drop() }
@@ -138,7 +137,7 @@ package final class OwnEdits: EditSource {
                 try body(RowPlace(part.index, change.key), edit(change, values, part))
             }
         }
-        for (place, one) in waiting where isTouched(place.key, place.dataset) {
+        for (place, one) in waiting {
             let values = try codec.values(datasets[place.dataset], one.entity)
             let columns = Dictionary(uniqueKeysWithValues: values.indices.map { ($0, one.at) })
             try body(place, Edit(base: .nothing, change: .columns(columns, values: values), born: one.born, isHeld: true))
@@ -146,9 +145,8 @@ package final class OwnEdits: EditSource {
     }
 
     package func contains(_ place: RowPlace) throws -> Bool {
-        guard isTouched(place.key, place.dataset) else { return false }
-        let schema = datasets[place.dataset]
-        return try transaction.changeLog.change(of: place.key, in: schema) != nil || waiting.contains { $0.place == place }
+        if waiting.contains(where: { $0.place == place }) { return true }
+        return try isTouched(place.key, place.dataset) && transaction.changeLog.change(of: place.key, in: datasets[place.dataset]) != nil
     }
 
     private func isTouched(_ key: EntityKey, _ dataset: Int) -> Bool { touched[dataset]?.contains(key) ?? true }
@@ -158,20 +156,21 @@ package final class OwnEdits: EditSource {
         let columns = part.schema.columns
         let own = try seen.row ?? (values == nil || changesTimestamp(change, part) ? change.base : rowInstant(change.key, part)) ?? .distantPast
         let base: Edit.Base =
-            if change.isInVersion == true || change.isInVersion == nil && change.born == nil {
+            if !first.contains(part.index), change.isInVersion == true || change.isInVersion == nil && change.born == nil {
                 .row(columns.map { seen.columns[$0.name.exact] ?? own })
             } else {
                 try deletion(of: change.key, id: part.id).map { .deleted($0) } ?? .nothing
             }
         let place = RowPlace(part.index, change.key)
         let changed: Edit.Change
+        let isFirst = first.contains(part.index), at = isFirst && part.schema.merge == .replace ? .distantPast : change.instant
         if let values {
             switch change.columns {
-            case .all: changed = .columns(Dictionary(uniqueKeysWithValues: columns.indices.map { ($0, change.instant) }), values: values)
-            case .some(let some): changed = .columns(some, values: values)
+            case .some(let some) where !isFirst: changed = .columns(some, values: values)
+            default: changed = .columns(Dictionary(uniqueKeysWithValues: columns.indices.map { ($0, at) }), values: values)
             }
         } else {
-            changed = .deleted(change.instant)
+            changed = .deleted(at)
         }
         return Edit(base: base, change: changed, born: change.born ?? seen.born ?? own, isLoose: loose.contains(place))
     }

@@ -72,6 +72,7 @@ package final class Rebase {
     private let edits: any EditSource
     private let horizons: [Instant]
     private let links: DatasetLinks
+    private let marksOrphans: Bool
     private let groups: [(Set<Int>) -> Set<Int>]?
     private var knownGroups: [Int: ColumnGroups] = [:]
     private var rows: [Int: StashedRows] = [:]
@@ -81,9 +82,10 @@ package final class Rebase {
     /// - Parameters:
     ///   - horizons: for each dataset the latest instant of a tombstone that the version has dropped.
     ///   - groups: for each dataset, extends columns by those that change together with them; nil: as its table's constraints say.
+    ///   - marksOrphans: whether a row whose deletion is not made is marked. A reader leaves that to the publisher.
     package init(
         _ transaction: LocalTransaction, datasets: [DatasetSchema], state: any VersionState, edits: any EditSource, horizons: [Instant],
-        groups: [(Set<Int>) -> Set<Int>]? = nil
+        groups: [(Set<Int>) -> Set<Int>]? = nil, marksOrphans: Bool = true
     ) throws {
         self.transaction = transaction
         self.datasets = datasets
@@ -92,6 +94,7 @@ package final class Rebase {
         self.horizons = horizons
         links = try DatasetLinks(transaction, datasets)
         self.groups = groups
+        self.marksOrphans = marksOrphans
     }
 
     package func run() throws -> Outcome {
@@ -139,7 +142,8 @@ package final class Rebase {
         try forEachEdit { place, edit in
             let there = try state.entry(place), schema = datasets[place.dataset]
             let merge = RowMerge(
-                edit, on: there, horizon: horizons[place.dataset], without: yielding[place], orphan: links.orphanColumn(of: place.dataset))
+                edit, on: there, horizon: horizons[place.dataset], without: yielding[place],
+                orphan: marksOrphans ? links.orphanColumn(of: place.dataset) : nil)
             let isGone = !edit.inserts && there?.shown == nil
             if merge.standing != edit || isGone || !merge.later.isEmpty || !merge.replaced.isEmpty || !merge.misfits.isEmpty { outcome.merges[place] = merge }
             guard merge.standing != nil else { return }

@@ -57,7 +57,10 @@ package struct WaitingRows: TransactionPart {
 
     /// Lets the next version hold the rows of a dataset.
     package func stage(_ schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
         for row in try rows(of: schema) {
+            // A version says one thing of a key.
+            try KeyedStatement(db, "DELETE FROM snapsync_tombstones WHERE dataset = ? AND key = ?").bind(.integer(id), .key(row.key)).run()
             try transaction.held.put(row.key, entity: row.entity, reason: HeldRows.waiting, in: schema)
             let instants = RowInstants(row: row.at, born: row.born == row.at ? nil : row.born)
             try transaction.tombstonesAndInstants.set(instants, of: row.key, own: .distantPast, in: schema)
@@ -69,6 +72,7 @@ package struct WaitingRows: TransactionPart {
         guard let id = try trackingID(schema), try transaction.held.hasWaiting(of: schema) else { return }
         let staged = "FROM snapsync_held WHERE dataset = \(id) AND reason = \(HeldRows.waiting.sqlText)"
         try db.execute(sql: "DELETE FROM snapsync_waiting WHERE dataset = ? AND key IN (SELECT key \(staged))", arguments: [schema.name])
+        try db.execute(sql: "DELETE FROM snapsync_tombstones WHERE dataset = ? AND key IN (SELECT key \(staged))", arguments: [id])
         try db.execute(sql: "UPDATE snapsync_held SET reason = ? WHERE dataset = ? AND reason = ?", arguments: [HeldRows.published, id, HeldRows.waiting])
     }
 

@@ -39,7 +39,7 @@ package struct FutureInstants: TransactionPart {
             let at = "max(:now, ifnull(\(future.seen) + 1, :now))"
             try db.execute(
                 sql: """
-                    UPDATE snapsync_changes AS c SET at = \(at), state = CASE WHEN state = \(TrackedState.deleted) THEN 2
+                    UPDATE snapsync_changes AS c SET at = \(at), born = CASE WHEN born > \(at) THEN \(at) ELSE born END, state = CASE WHEN state = \(TrackedState.deleted) THEN 2
                         WHEN \(at) IS (SELECT \(stamp) FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "c.key"))) THEN 0 ELSE 1 END
                     WHERE \(future.condition)
                     """, arguments: future.arguments)

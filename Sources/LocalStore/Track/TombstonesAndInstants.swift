@@ -19,7 +19,8 @@ package struct TombstonesAndInstants: TransactionPart {
                 SELECT key, at FROM snapsync_changes WHERE dataset = ?1 AND state = \(TrackedState.deleted) UNION ALL
                 SELECT key, at FROM snapsync_tombstones b WHERE dataset = ?1
                     AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = b.key)) x
-            WHERE NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", "x.key"))) ORDER BY key
+            WHERE NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", "x.key")))
+                AND NOT EXISTS (SELECT 1 FROM snapsync_held h WHERE h.dataset = ?1 AND h.key = x.key) ORDER BY key
             """, id
         ) {
             try body($0, $1)
@@ -458,7 +459,7 @@ private final class InstantCursor {
     }
 
     private let schema: DatasetSchema
-    private let rows: KeyedStatement
+    private let rows: KeyedStatement?
     private let names: Set<ExactText>
     private var held: ArraySlice<(key: EntityKey, instants: RowInstants, own: Instant?)>
     private var waiting: Entry?
@@ -473,7 +474,11 @@ private final class InstantCursor {
         exceptions = rewritten?.instants[...] ?? []
         names = Set(schema.columns.indices.filter { !schema.keyIndices.contains($0) }.map { schema.columns[$0].name.exact })
         let table = schema.table.sqlIdentifier, key = schema.keySQL, own = schema.ownInstantSQL
-        let id = try tables.trackingID(schema) ?? 0
+        // Nothing is stated of a table that is not tracked.
+        guard let id = try tables.trackingID(schema) else {
+            (rows, held, hasEnded) = (nil, [], true)
+            return
+        }
         let changed = "SELECT key, at, rest, born, columns FROM (\(TombstonesAndInstants.changed(schema, id: "?1")))"
         let records =
             onlyChanged
@@ -498,7 +503,7 @@ private final class InstantCursor {
         held = try onlyChanged ? [] : tables.transaction.held.instants(of: schema)[...]
     }
 
-    func end() { rows.end() }
+    func end() { rows?.end() }
 
     func next() throws -> Entry? {
         if waiting == nil, !hasEnded { waiting = try nextRow() }
@@ -510,7 +515,7 @@ private final class InstantCursor {
     }
 
     private func nextRow() throws -> Entry? {
-        while try rows.step() {
+        while let rows, try rows.step() {
             guard let key = rows.key(0) else { continue }
             let own = rows.isNull(5) ? nil : rows.instant(5)
             var instants = RowInstants(rows, from: 1)

@@ -10,6 +10,8 @@ package import StrictText
 /// the policies `merge` and `single`, own rows win if they are later.
 package struct FirstImport {
     private let datasets: Set<String>
+    /// The datasets of which this device never had a version. Their rows that lose are written to a file.
+    package let names: Set<String>
 
     /// Finds the datasets that are imported for the first time, and tracks their own rows if these may stay. The log must have been consolidated.
     ///
@@ -18,6 +20,7 @@ package struct FirstImport {
     package init(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], settings: SyncSettings, isView: Bool, now: Instant, at database: String) throws {
         let known = Set(try transaction.datasetStates.all().map(\.name))
         datasets = Set(schemas.map(\.name)).subtracting(known)
+        names = Set(try schemas.filter { try !known.contains($0.name) && !transaction.detachedChanges.hasAny(of: $0) }.map(\.name))
         for schema in schemas where !known.contains(schema.name) {
             let keepsOwn = !isView && (schema.merge != .replace || settings.adoptsOwnRows || (settings.role.publishes && !settings.replacesOwnRows))
             if keepsOwn {
@@ -36,9 +39,6 @@ package struct FirstImport {
             "it has rows that did not come from this cloud, and nobody has said whether the first import is to replace them; nothing was changed",
             hint: "\(hint) --adopt (rows that the cloud lacks stay) or --replace (the cloud's alone)")
     }
-
-    /// Whether rows of the dataset that lose are written to a file.
-    package func keepsCopy(of schema: DatasetSchema) -> Bool { datasets.contains(schema.name) }
 
     /// Whether the merge leaves only one entity of the dataset (``SinglePolicy``).
     package func isSingle(_ schema: DatasetSchema) -> Bool { schema.merge == .single && datasets.contains(schema.name) }

@@ -18,7 +18,6 @@ extension SyncContext {
                 try ledger.recordOverwritten(own, of: datasets, in: transaction)
                 let keeper = try ForeignKeyEnforcer(transaction, datasets: datasets, takesVersion: true)
                 try transaction.tracking.importing(datasets, then: keeper.enforce) {
-                    own.touchHeldRows()
                     let outcome = try Rebase(
                         transaction, datasets: datasets, state: TableVersion(transaction, datasets, .json, own: nil), edits: own,
                         horizons: datasets.map { _ in .distantPast }

@@ -31,7 +31,8 @@ final class ImportMerge {
         for one in incoming where first.isSingle(one.schema) {
             try single(one.schema).keepCopy(besides: one.fields.recordCount)
         }
-        own = try OwnEdits(transaction, device.settings.datasets, .json)
+        let datasets = device.settings.datasets
+        own = try OwnEdits(transaction, datasets, .json, first: Set(datasets.indices.filter { first.names.contains(datasets[$0].name) }))
         if let own { try ledger.recordOverwritten(own, of: device.settings.datasets, in: transaction) }
     }
 
@@ -64,7 +65,8 @@ final class ImportMerge {
             return TombstoneHorizon.latest(of: schema, in: changes.commits, wasPruned: !isFirst && !changes.base.isEmpty) ?? .distantPast
         }
         let outcome = try Rebase(
-            transaction, datasets: datasets, state: TableVersion(transaction, datasets, .json, own: own), edits: own, horizons: horizons
+            transaction, datasets: datasets, state: TableVersion(transaction, datasets, .json, own: own), edits: own, horizons: horizons,
+            marksOrphans: ledger.publishes
         ).run()
         try MergeLosses(datasets: datasets, ledger: ledger, transaction: transaction, first: first).record(outcome, of: own)
         try own.settle(outcome, publishes: device.settings.role.publishes)
@@ -121,7 +123,7 @@ struct MergeLosses {
         try own.forEach { place, edit in
             guard let merge = outcome.merges[place] else { return }
             let schema = datasets[place.dataset]
-            if first.keepsCopy(of: schema), try !transaction.detachedChanges.hasAny(of: schema) {
+            if first.names.contains(schema.name) {
                 if !merge.later.isEmpty, case .columns(_, let values) = edit.change { try ledger.copy(place.key, values, of: schema) }
                 return
             }
@@ -154,14 +156,14 @@ struct MergeLosses {
             let reason: ConflictReason = there?.row == nil ? .laterDeletion : edit.inserts || edit.born != there?.row?.born ? .sameKey : .laterEdit
             try conflict(columns, reason, loser: own, winner: other)
         }
-        // An edit that a reader has sent is decided by the publisher, who records what loses to it and what does not fit.
-        if try !ledger.publishes && transaction.mailbox.exist() && transaction.outbox.sentChanges(of: key, in: schema).contains(where: { $0.state != .local }) {
-            return
-        }
-        if let columns = loud(merge.misfits) {
+        // The publisher decides about an edit that a reader has sent, and records what does not fit.
+        let isSent =
+            try transaction.mailbox.exist()
+            && transaction.outbox.sentChanges(of: key, in: schema).contains { [.stored, .sent, .doubtful].contains($0.state) }
+        if !isSent, let columns = loud(merge.misfits) {
             try conflict(columns, edit.isDeletion ? .parentNeeded : .valueTaken, loser: own, winner: other)
         }
-        if let columns = loud(merge.replaced) {
+        if ledger.publishes, let columns = loud(merge.replaced) {
             try conflict(columns, edit.isDeletion ? .laterDeletion : edit.inserts ? .sameKey : .laterEdit, loser: other, winner: own)
         }
     }

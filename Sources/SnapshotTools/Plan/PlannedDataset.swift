@@ -12,6 +12,8 @@ struct PlannedDataset {
     let database: LocalDatabase
     /// Whether this device publishes local changes that win; if not, they stay on this device.
     let publishes: Bool
+    /// Whether what the version has counts, whatever the instants: at a first import with the policy `replace`.
+    let cloudWins: Bool
     /// The maximum number of listed items.
     let limit: Int
     /// Gets the keys of the rows that would be removed here; nil if nobody asks.
@@ -80,7 +82,12 @@ struct PlannedDataset {
                 // With the applied version there are no conflicts: a local change was made after it.
                 let isKnownThere = try there != nil || transaction.tombstonesAndInstants.tombstone(of: key, in: schema) != nil
                 if !isHere, isKnownThere { tally.conflicts += 1 }
-                add(key, hadHere: local != nil, hadThere: there != nil, localWins: wins, try reason(change, there, isHere: isHere), &tally)
+                add(
+                    key, hadHere: local != nil, hadThere: there != nil, localWins: wins,
+                    cloudWins && isKnownThere ? "at the first import the cloud's counts" : try reason(change, there, isHere: isHere), &tally)
+                if wins, !isHere, local != nil, let there, try takes(there, beside: change) {
+                    add(key, "changed", localWins: false, "other columns are later in the cloud", &tally)
+                }
             } else {
                 let isOurs = isHere && publishes
                 add(
@@ -92,12 +99,22 @@ struct PlannedDataset {
 
     /// Whether a change, or a part of it, wins over what the version has.
     func wins(_ change: TrackedChange, over there: EntityState?) throws -> Bool {
-        guard let there else { return try transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema).map { change.instant > $0 } ?? true }
+        guard let there else {
+            return try transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema).map { !cloudWins && change.instant > $0 } ?? true
+        }
+        guard !cloudWins else { return false }
         let instants = try transaction.tombstonesAndInstants.instants(of: change.key, in: schema)
         guard !change.isDeletion, change.isInVersion != false, case .some(let columns) = change.columns else {
             return change.instant > instants.latest(own: there.timestamp)
         }
         return columns.contains { $1 > instants.instant(of: schema.columns[$0].name.exact, own: there.timestamp) }
+    }
+
+    /// Whether an edit that wins in part also takes columns of the version.
+    private func takes(_ there: EntityState, beside change: TrackedChange) throws -> Bool {
+        guard !change.isDeletion, change.isInVersion != false, let seen = change.base, case .some(let columns) = change.columns else { return false }
+        let instants = try transaction.tombstonesAndInstants.instants(of: change.key, in: schema)
+        return schema.columns.indices.contains { instants.instant(of: schema.columns[$0].name.exact, own: there.timestamp) > columns[$0] ?? seen }
     }
 
     private func add(_ key: EntityKey, hadHere: Bool, hadThere: Bool, localWins: Bool, _ reason: String, _ tally: inout Tally) {

@@ -70,8 +70,8 @@ struct SyncPlanner: Sendable {
         -> SyncPlan.Dataset
     {
         let planned = PlannedDataset(
-            schema: one.schema, transaction: transaction, database: device.database, publishes: device.settings.role.publishes, limit: limit, removals: removals
-        )
+            schema: one.schema, transaction: transaction, database: device.database, publishes: device.settings.role.publishes,
+            cloudWins: first?.names.contains(one.schema.name) == true && one.schema.merge == .replace, limit: limit, removals: removals)
         guard let version = one.version else { return try planned.planFirstExport() }
         if first?.isSingle(one.schema) == true { return try planned.planSingle(version) }
         let isComplete = try isTracking && transaction.changeLog.isComplete(of: one.schema)

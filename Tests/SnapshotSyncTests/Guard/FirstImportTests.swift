@@ -129,7 +129,7 @@ import Testing
             ("('here', 'own', 2, '2025-01-01T00:00:00Z')", "here|own|2\n"), ("('there', 'own', 2, '2025-01-01T00:00:00Z')", "there|own|2\n"),
             ("('there', 'own', 2, '2023-01-01T00:00:00Z')", "here|cloud|\n"),
             ("('there', 'own', 2, '2024-01-01T00:00:00Z')", "there|own|2\n"), ("('there', NULL, NULL, '2024-01-01T00:00:00Z')", "here|cloud|\n"),
-            ("('here', 'own', 2, '2024-01-01T00:00:00Z')", "here|own|2\n"),
+            ("('here', 'own', 2, '2024-01-01T00:00:00Z')", "here|cloud|\n"),
         ] {
             let scene = try await joined(.single, cloud: cloud, own: "INSERT INTO settings VALUES\(own)", role: .peer)
             try await scene.importNewest("two")

@@ -80,7 +80,7 @@ import Testing
         try await scene.export("one")
         for name in ["two", "one", "two"] { _ = try await scene.engine(name).sync() }
         for name in ["one", "two"] {
-            #expect(try scene.run(name, "SELECT name, isOrphan FROM buckets WHERE id = 'b'; SELECT id FROM notifications") == "later|\nnew\n")
+            #expect(try scene.run(name, "SELECT name, isOrphan FROM buckets WHERE id = 'b'; SELECT id FROM notifications") == "later|1\nnew\n")
             #expect(try await scene.verify(name).isEmpty)
         }
     }
