@@ -51,23 +51,16 @@ package struct HistoryPublisher<Store: HistoryStore> {
     /// Places a prepared commit in the store.
     ///
     /// - Throws: ``CloudError`` with `.serverRecordChanged` if the number is taken; `.changeTokenExpired`, `.rolledBack` or `.damaged` if
-    ///   the parent is gone or another commit. In these cases a commit that was placed now has been removed again.
+    ///   the commit is void because its parent is gone or another commit. A commit that was placed now has then been removed again.
     package func publish(_ prepared: PreparedCommit) throws -> ChangeToken {
-        let commit = try verified(prepared)
+        let verified = try verified(prepared), commit = verified.commit
         let number = commit.token.number
         if number == 1 { try verifyEmpty(for: commit) }
-        switch try store.placeCommit(prepared.bytes, number: number, clock: commit.clock) {
-        case .taken: throw taken(number)
-        case .wasThere: try verifyStanding(commit)
-        case .placed:
-            do {
-                try verifyStanding(commit)
-            } catch let error as CloudError where [.changeTokenExpired, .rolledBack, .serverRecordChanged, .damaged].contains(error.code) {
-                // On `.damaged` too: if an older copy of the zone was restored, it ends before the parent. With our commit left in place it
-                // would look like a history with a gap.
-                try store.removeCommit(number)
-                throw error
-            }
+        let placement = try store.placeCommit(prepared.bytes, number: number, clock: commit.clock)
+        if placement == .taken { throw taken(number) }
+        if let reason = try reasonToVoid(verified) {
+            if placement == .placed { try store.removeCommit(number) }
+            throw reason
         }
         if history.isSigned, let record = commit.saved.first(where: { $0.name == MemberList.recordName }) {
             let known = try store.authority.current(of: history)
@@ -77,14 +70,14 @@ package struct HistoryPublisher<Store: HistoryStore> {
         return commit.token
     }
 
-    private func verified(_ prepared: PreparedCommit) throws -> Commit {
+    private func verified(_ prepared: PreparedCommit) throws -> VerifiedCommit {
         // This device has just signed these bytes; their hash is the token's.
-        let commit = try VerifiedCommit(prepared.bytes, number: prepared.token.number, of: history, knowing: prepared.token).commit
-        guard commit.token == prepared.token else {
+        let verified = try VerifiedCommit(prepared.bytes, number: prepared.token.number, of: history, knowing: prepared.token)
+        guard verified.commit.token == prepared.token else {
             throw CloudError(.invalidArguments, at: "\(history.zone)", "the prepared commit's bytes do not match its token")
         }
-        try composer.authorize(commit.device, number: commit.token.number)
-        return commit
+        try composer.authorize(verified.commit.device, number: prepared.token.number)
+        return verified
     }
 
     /// Refuses a draft that names an asset which is not completely stored.
@@ -128,16 +121,29 @@ package struct HistoryPublisher<Store: HistoryStore> {
         try store.commitBytes(commit.token.number).map { ContentHash.of($0) } == commit.token.hash
     }
 
-    /// Verifies that the placed commit follows from the history in the store.
-    private func verifyStanding(_ commit: Commit) throws {
-        if let parent = commit.parent {
-            _ = try reader.log(after: ChangeToken(number: commit.token.number - 1, hash: parent))
-        } else {
-            if try store.commitNumbers() == [1] && store.checkpointNumbers().isEmpty { return }
-            guard let second = try store.commitBytes(2),
-                try VerifiedCommit(second, number: 2, of: history).commit.parent == commit.token.hash
-            else { throw taken(1) }
+    /// Returns why the placed commit is not part of the zone's history; nil if it is.
+    ///
+    /// A parent that is gone is not enough. The commit's number may have been free only because a prune removed the commit that had it; then the
+    /// history continues without this one. But a prune that ran after this commit may have removed the parent. In that case the next commit
+    /// names this one as its parent, or this one is the newest and names a checkpoint of its parent. Source: Tests/Model/log.pml.
+    ///
+    /// An older copy of the zone that was restored ends before the parent. With the commit left in place, that would look like a gap.
+    private func reasonToVoid(_ placed: VerifiedCommit) throws -> CloudError? {
+        let token = placed.commit.token, reason: CloudError
+        do {
+            if let parent = placed.commit.parent {
+                _ = try reader.log(after: ChangeToken(number: token.number - 1, hash: parent))
+                return nil
+            }
+            if try store.commitNumbers() == [1] && store.checkpointNumbers().isEmpty { return nil }
+            reason = taken(1)
+        } catch let error as CloudError where [.changeTokenExpired, .rolledBack, .damaged].contains(error.code) {
+            reason = error
         }
+        try store.refreshCommits()
+        if try store.newestCommitNumber() == token.number { return placed.checkpoint?.number == token.number - 1 ? nil : reason }
+        guard let next = try store.commitBytes(token.number + 1) else { return reason }
+        return try VerifiedCommit(next, number: token.number + 1, of: history).commit.parent == token.hash ? nil : reason
     }
 
     private func taken(_ number: Int) -> CloudError {

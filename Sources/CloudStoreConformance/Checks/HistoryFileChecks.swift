@@ -41,6 +41,29 @@ extension ConformanceCheck {
             try trial.expectNoFile("commits/\(ConformanceContext.digits(6)).json", line: #line)
             try trial.expect(try await trial.changes(since: nil).token, is: tokens[33], "the newest token")
         },
+        ConformanceCheck("aCommitWhoseParentIsPrunedAfterItStands", .files) { trial in
+            try await trial.makeZone(.one)
+            let parent = try await trial.history(of: 16)[15]
+            let draft = CommitDraft(device: "writer", saving: [trial.item(17)], clock: .now)
+            let commit = try await trial.cloud.prepare(draft, after: parent, in: ConformanceContext.zone)
+            // A prune before the publisher looks for the parent. Whether it comes before or after the commit's file cannot be seen then.
+            for number in 1...16 { try trial.damageCommit(number) { $0 = nil } }
+            try trial.expect(try await trial.cloud.publish(commit), is: commit.token, "the newest commit")
+            try trial.expect(try await trial.changes(since: nil).token, is: commit.token, "the newest token")
+            let next = try await trial.publish([trial.item(18)], after: commit.token)
+            try trial.damageCommit(17) { $0 = nil }
+            try trial.expect(try await trial.cloud.publish(commit), is: commit.token, "the commit that the newest one follows")
+            try trial.expect(try await trial.changes(since: nil).token, is: next, "the newest token")
+        },
+        ConformanceCheck("aCommitAfterALossIsRemovedAgain", .files) { trial in
+            try await trial.makeZone(.one)
+            let tokens = try await trial.history(of: 8)
+            let late = try await trial.cloud.prepare(
+                CommitDraft(device: "writer", saving: [trial.item(9)], clock: .now), after: tokens[7], in: ConformanceContext.zone)
+            for number in 7...8 { try trial.damageCommit(number) { $0 = nil } }
+            try await trial.expect(.damaged, "a commit beyond the end of an older copy") { _ = try await trial.cloud.publish(late) }
+            try trial.expect(try await trial.changes(since: nil).token, is: tokens[5], "the newest token")
+        },
         ConformanceCheck("aMissingCheckpointIsDoneWithoutWhereAllCommitsAreKept", .files) { trial in
             try await trial.makeZone(.one)
             let tokens = try await trial.history(of: 18)
