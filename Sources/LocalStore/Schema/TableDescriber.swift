@@ -18,15 +18,12 @@ package struct TableDescriber: TransactionPart {
         let catalog = try TableCatalog(db)
         var description = DatabaseDescription()
         let chosen = try choose(request, catalog, &description)
-        var names = DatasetNames()
         var datasets: [DatasetSchema] = []
         for table in chosen {
             guard let columns = try TableColumns(db, table) else { continue }
             let given = request.timestamps.last { $0.table.folded == table.folded }
-            switch try describe(columns, named: names.peek(table), given: given.map { .some($0.column) } ?? nil, &description) {
-            case .dataset(let schema):
-                names.take(schema.name)
-                datasets.append(schema)
+            switch try describe(columns, named: DatasetSchema.name(ofTable: table), given: given.map { .some($0.column) } ?? nil, &description) {
+            case .dataset(let schema): datasets.append(schema)
             case .unfit(let reasons): description.unfit.append(DatabaseDescription.UnfitTable(table: table, reasons: reasons))
             }
         }
@@ -295,12 +292,12 @@ extension TableDescriber {
     }
 }
 
-/// Makes dataset names from table names.
-private struct DatasetNames {
-    private var taken: Set<ExactText> = []
-
-    /// The name that a table's dataset would get: letters, digits and `_`, beginning with a letter, unique without regard to case.
-    func peek(_ table: String) -> String {
+extension DatasetSchema {
+    /// The name of the dataset that a table becomes: letters, digits and `_`, beginning with a letter.
+    ///
+    /// It depends on the table's name alone, because each device makes it for itself: the tables of one name are one dataset everywhere. Where it
+    /// is not the table's whole name, a hash of that name is part of it, so that no other table gets it.
+    static func name(ofTable table: String) -> String {
         var name = ""
         for scalar in table.decomposedStringWithCanonicalMapping.unicodeScalars {
             if scalar.isASCII, scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || scalar == "_" {
@@ -311,16 +308,9 @@ private struct DatasetNames {
         }
         if name.first?.isLetter != true { name = "t" + (name.exact.hasPrefix("_") ? "" : "_") + name }
         // The record's name is five characters longer.
-        name = String(name.prefix(55))
-        if DatasetSchema.reservedNames.contains(name.exact) { name += "_" }
-        var unique = name
-        var number = 2
-        while taken.contains(unique.folded) {
-            unique = "\(name)_\(number)"
-            number += 1
-        }
-        return unique
+        if name.exact == table.exact, name.utf8.count <= 55, !DatasetSchema.reservedNames.contains(name.exact) { return name }
+        // FNV-1a.
+        let hash = table.folded.text.utf8.reduce(0x811C_9DC5 as UInt32) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
+        return name.prefix(46) + "_" + "0000000\(String(hash, radix: 16))".suffix(8)
     }
-
-    mutating func take(_ name: String) { taken.insert(name.folded) }
 }
