@@ -17,20 +17,24 @@ struct ShrinkCheck: Sendable {
         // A dataset that lost nothing is no smaller than a version that the guard let pass, so older commits need not be read.
         guard let token, allowed != .none || counts.contains(where: { $0.count < before[$0.schema.recordName] ?? 0 }) else { return [] }
         let known = try await guardian(upTo: token)
-        var approvals: [String] = []
-        for (schema, count) in counts {
-            guard let shrinkage = known.judge(count, of: schema.recordName, number: token.number + 1) else { continue }
-            guard allowed.covers(schema.name) else {
-                throw SyncError(
-                    .refused, step: .announce, at: "\(device.database.path), table \(schema.table)",
-                    "it has \(count) of the \(shrinkage.largest) entities that dataset \(schema.name) had; nothing was published",
-                    hint:
-                        "if they were meant to go: snapsync sync --allow-shrink \(schema.name); else bring them back first (snapsync cat \(schema.name) shows the last version)"
-                )
-            }
-            approvals.append(ShrinkApproval.text(ofRecord: schema.recordName))
+        let shrunk = counts.compactMap { schema, count in
+            known.judge(count, of: schema.recordName, number: token.number + 1).map { (schema: schema, shrinkage: $0) }
         }
-        return approvals
+        let refused = shrunk.filter { !allowed.covers($0.schema.name) }
+        if let (first, shrinkage) = refused.first {
+            let names = refused.map(\.schema.name).joined(separator: ",")
+            let error = SyncError(
+                .refused, step: .announce, at: "\(device.database.path), table \(first.table)",
+                "it has \(shrinkage.count) of the \(shrinkage.largest) entities that dataset \(first.name) had; nothing was published",
+                hint:
+                    "if they were meant to go: snapsync sync --allow-shrink \(names); else bring them back first (snapsync cat \(first.name) shows the last version)"
+            )
+            throw error.with(
+                details: refused.dropFirst().map { schema, shrinkage in
+                    "table \(schema.table): it has \(shrinkage.count) of the \(shrinkage.largest) entities that dataset \(schema.name) had"
+                })
+        }
+        return shrunk.map { ShrinkApproval.text(ofRecord: $0.schema.recordName) }
     }
 
     /// Refuses commits that shrink a dataset of this device without approval. An approval in a later commit counts as well.
@@ -44,15 +48,21 @@ struct ShrinkCheck: Sendable {
         known.accept()
         known.begin(at: changes.base)
         for commit in changes.commits { known.take(commit) }
-        for shrinkage in known.unapproved {
-            guard let schema = device.settings.datasets.first(where: { $0.recordName == shrinkage.record }), !allowed.covers(schema.name) else { continue }
-            throw SyncError(
-                .refused, step: .verify, at: "\(schema.name)@\(shrinkage.number)",
-                "it has \(shrinkage.count) of the \(shrinkage.largest) entities that the dataset had, and nobody approved of that; nothing was changed here",
-                hint:
-                    "if that is meant, publish with: snapsync sync --allow-shrink \(schema.name); or take it here alone: snapsync import --allow-shrink \(schema.name)"
-            )
+        let refused = known.unapproved.compactMap { shrinkage in
+            device.settings.datasets.first { $0.recordName == shrinkage.record && !allowed.covers($0.name) }.map { (name: $0.name, shrinkage: shrinkage) }
         }
+        guard let (name, shrinkage) = refused.first else { return }
+        let names = refused.map(\.name).joined(separator: ",")
+        let error = SyncError(
+            .refused, step: .verify, at: "\(name)@\(shrinkage.number)",
+            "it has \(shrinkage.count) of the \(shrinkage.largest) entities that the dataset had, and nobody approved of that; nothing was changed here",
+            hint:
+                "if that is meant, on the device that publishes: snapsync sync --allow-shrink \(names); or take it here alone: snapsync import --allow-shrink \(names)"
+        )
+        throw error.with(
+            details: refused.dropFirst().map { name, shrinkage in
+                "\(name)@\(shrinkage.number): it has \(shrinkage.count) of the \(shrinkage.largest) entities that the dataset had"
+            })
     }
 
     /// Whether a dataset has fewer entities after one of the commits than before it.

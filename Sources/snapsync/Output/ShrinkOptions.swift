@@ -7,11 +7,14 @@ struct ShrinkOptions: ParsableArguments {
         name: .long,
         help: ArgumentHelp(
             """
-            Let this dataset lose more than half of its entities, and record the approval in the commit; all means every dataset; may be \
-            given several times.
-            """, valueName: "dataset"),
+            Let these datasets lose more than half of their entities, and record the approval in the commit: names with commas between them, or all; may \
+            be given several times.
+            """, valueName: "a,b|all"),
         completion: Completions.datasets)
     var allowShrink: [String] = []
 
-    var approval: ShrinkApproval { allowShrink.contains("all") ? .all : .datasets(allowShrink) }
+    var approval: ShrinkApproval {
+        let chosen = TableNames(allowShrink)
+        return chosen.word == "all" ? .all : .datasets(chosen.names)
+    }
 }
