@@ -2,29 +2,21 @@ import GRDB
 import StrictText
 
 extension LocalDatabase {
-    /// What SQLite finds wrong with the file: pages, indexes, NOT NULL. Reads the whole file; returns at most 10 findings.
+    /// What SQLite finds wrong with the file: pages, indexes, NOT NULL. Reads the whole file, and compares the indexes with their tables; returns at
+    /// most 10 findings.
     ///
-    /// Source: `PRAGMA quick_check` in SQLite's documentation. Its messages name tables, indexes and rows, but no values.
+    /// Source: `PRAGMA integrity_check` in SQLite's documentation. Its messages name tables, indexes and rows, but no values.
     ///
     /// - Throws: ``LocalStoreError`` if the file is too damaged to be checked.
-    package func quickCheck() throws -> [String] {
-        try check("quick_check")
-    }
-
-    /// Like ``quickCheck()``, but also compares indexes with their tables.
-    ///
-    /// Source: `PRAGMA integrity_check` in SQLite's documentation.
-    package func integrityCheck() throws -> [String] { try check("integrity_check") }
-
-    private func check(_ pragma: String) throws -> [String] {
+    package func integrityCheck() throws -> [String] {
         // A row that breaks a CHECK constraint is no damage (``TableInspector/rowsBreakingChecks(of:keys:)``).
         let lines = try read { transaction in
             try transaction.tracking.settingChecks(off: true) {
-                let lines = try String.fetchAll(transaction.db, sql: "PRAGMA \(pragma)(10)")
+                let lines = try String.fetchAll(transaction.db, sql: "PRAGMA integrity_check(10)")
                 let wrong = lines.contains { $0.exact.hasPrefix("NULL value in ") } ? try Self.untrueFindings(transaction.db) : []
                 guard lines.contains(where: wrong.contains) else { return lines }
                 // The ten may be untrue ones alone.
-                let all = try String.fetchCursor(transaction.db, sql: "PRAGMA \(pragma)(1000000000)")
+                let all = try String.fetchCursor(transaction.db, sql: "PRAGMA integrity_check(1000000000)")
                 return try Array(all.filter { !wrong.contains($0) }.prefix(10))
             }
         }

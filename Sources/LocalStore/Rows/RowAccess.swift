@@ -135,10 +135,27 @@ package struct RowAccess: TransactionPart {
     }
 
     /// How many rows a dataset's table has.
-    package func rowCount(of schema: DatasetSchema) throws -> Int {
+    ///
+    /// - Parameter isCounted: whether to count the rows themselves. An index is smaller, and may have lost entries.
+    package func rowCount(of schema: DatasetSchema, besideIndexes isCounted: Bool = false) throws -> Int {
         try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
-            try Int.fetchOne(db, sql: "SELECT count(*) FROM \(schema.table.sqlIdentifier)") ?? 0
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM \(schema.table.sqlIdentifier)\(isCounted ? " NOT INDEXED" : "")") ?? 0
         }
+    }
+
+    /// How many changed rows have a timestamp that is no time, and the key of one of them. Looks at the first 10,000 tracked changes.
+    package func unreadTimestamps(of schema: DatasetSchema) throws -> (count: Int, key: EntityKey)? {
+        guard let id = try trackingID(schema), let stamp = schema.timestampIndex.map({ schema.columns[$0].column.sqlIdentifier }) else { return nil }
+        let rows = try KeyedStatement(
+            db,
+            """
+            SELECT key, count(*) FROM (SELECT key FROM snapsync_changes WHERE dataset = ? LIMIT 10000) c
+            WHERE (SELECT t.\(stamp) IS NOT NULL AND (\(schema.ownInstantSQL)) IS NULL FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "c.key")))
+            """
+        ).bind(.integer(id))
+        defer { rows.end() }
+        guard try rows.step(), let key = rows.key(0) else { return nil }
+        return (Int(rows.integer(1)), key)
     }
 
     /// The instant of the row's own timestamp, or `distantPast` if it has none; nil if there is no row.

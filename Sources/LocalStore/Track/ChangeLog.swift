@@ -437,6 +437,19 @@ package struct ChangeLog: TransactionPart {
             db, sql: "SELECT count(*) FROM (SELECT 1 FROM snapsync_changes WHERE dataset = ? LIMIT ?)", arguments: [id, limit]) ?? 0
     }
 
+    /// How many entities more than the applied version the table has, at least and at most, if every change is tracked. The log must have been
+    /// consolidated. The two differ where it is not known whether the version has a changed entity.
+    package func growth(of schema: DatasetSchema) throws -> ClosedRange<Int> {
+        guard let id = try trackingID(schema) else { return 0...0 }
+        let row = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT sum((state <> \(TrackedState.deleted)) - (isNew <> \(TrackedOrigin.new))), sum((state <> \(TrackedState.deleted)) - (isNew = \(TrackedOrigin.inVersion)))
+                FROM snapsync_changes WHERE dataset = ?
+                """, arguments: [id])
+        return (row?[0] ?? 0)...(row?[1] ?? 0)
+    }
+
     /// When an entity was last changed or deleted, according to the tracked changes and the applied version. The log must have been consolidated.
     package func knownInstant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
         guard let id = try trackingID(schema) else { return nil }

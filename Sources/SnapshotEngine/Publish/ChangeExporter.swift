@@ -14,14 +14,12 @@ struct ChangeExporter: Sendable {
     let level: Int
     let rule: AssetRule
 
-    /// The encoded changes and their effect on the number of entities.
+    /// The encoded changes.
     struct Encoded {
         let text: ByteBuffer
         /// The number of entities that were changed or inserted, and the number that were deleted.
         let changed: Int
         let deleted: Int
-        /// The growth of the number of entities; nil if the rows must be counted.
-        let growth: Int?
     }
 
     /// Reads and encodes the tracked changes of one state of the database; nil if there are too many for a change asset.
@@ -42,17 +40,7 @@ struct ChangeExporter: Sendable {
         }
         for change in changes where change.isDeletion { tail.addDeletion(of: change.key, at: change.instant) }
         try tail.addChangedInstants(of: schema, in: transaction)
-        return Encoded(text: try encoder.end(tail), changed: encoder.count, deleted: changes.count { $0.isDeletion }, growth: Self.growth(changes))
-    }
-
-    /// Returns how much the changes make a version grow; nil if it is unknown for one of them whether the previous version has the entity.
-    private static func growth(_ changes: [TrackedChange]) -> Int? {
-        var growth = 0
-        for change in changes {
-            guard let wasThere = change.isInVersion else { return nil }
-            growth += (change.isDeletion ? 0 : 1) - (wasThere ? 1 : 0)
-        }
-        return growth
+        return Encoded(text: try encoder.end(tail), changed: encoder.count, deleted: changes.count { $0.isDeletion })
     }
 
     /// Compresses and stores the asset.

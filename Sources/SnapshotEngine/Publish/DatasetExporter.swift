@@ -25,10 +25,12 @@ package struct DatasetExporter: Sendable {
     let rule: AssetRule
     /// The number of entities in the version according to the tracked changes; nil if the rows must be counted.
     let trackedCount: Int?
+    /// The least number of entities that the table has if every deletion was tracked; nil if it is not known.
+    let leastCount: Int?
 
     package init(
         schema: DatasetSchema, shape: TableShape, session: ReadSession, previous: PreviousSnapshot?, syncTimestamp: Instant, level: Int,
-        progress: ProgressHandler?, horizon: Instant? = nil, rule: AssetRule = .standard, trackedCount: Int? = nil
+        progress: ProgressHandler?, horizon: Instant? = nil, rule: AssetRule = .standard, trackedCount: Int? = nil, leastCount: Int? = nil
     ) {
         self.schema = schema
         self.shape = shape
@@ -40,6 +42,7 @@ package struct DatasetExporter: Sendable {
         self.horizon = horizon
         self.rule = rule
         self.trackedCount = trackedCount
+        self.leastCount = leastCount
     }
 
     /// The result for the dataset.
@@ -49,6 +52,8 @@ package struct DatasetExporter: Sendable {
         case stored(CloudAsset, ExportedDataset)
         /// The blocks that the tracked changes name do not give the expected number of entities. All rows must be read. Nothing was stored.
         case changesDoNotAddUp
+        /// All rows were read, and there are fewer than ``leastCount``. Nothing was stored.
+        case rowsMissing
         /// More edits have an instant of their own than a tail can hold. Nothing was stored.
         case tooManyInstants
     }
@@ -77,7 +82,11 @@ package struct DatasetExporter: Sendable {
             let queue = OrderedQueue<[Piece]>(window: isOneBlock ? blockEntities + 1 : source.waitingRuns * source.workerCount)
             let progress = try counter(reader.transaction)
             return try pass(through: queue, from: isOneBlock ? nil : source.workerCount, { work($0, source, queue, reusable, boxes) }) {
-                try assemble(queue, blockEntities, reusable, asset, reader.transaction, progress)
+                try assemble(queue, blockEntities, reusable, asset, reader.transaction, progress) { count in
+                    // A sorted source reads the table itself, and without rowids the table is the index.
+                    if !(source is SortedBlockSource), shape.rowidName != nil { try verifyIndexes(count, reader.transaction) }
+                    return count < leastCount ?? 0 ? .rowsMissing : nil
+                }
             }
         }
     }
@@ -146,8 +155,20 @@ package struct DatasetExporter: Sendable {
             }
         }
         return try pass(through: queue, from: isShort ? nil : workerCount, encode) {
-            try assemble(queue, previous.index.blockEntities, previous, asset, reader.transaction, progress, expecting: trackedCount)
+            try assemble(queue, previous.index.blockEntities, previous, asset, reader.transaction, progress) { count in
+                count == trackedCount ?? count && count >= leastCount ?? 0 ? nil : .changesDoNotAddUp
+            }
         }
+    }
+
+    /// Checks that as many rows were read as the table has. Rows that an index has lost would otherwise count as deleted.
+    private func verifyIndexes(_ count: Int, _ transaction: LocalTransaction) throws {
+        let stored = try transaction.rows.rowCount(of: schema, besideIndexes: true)
+        guard stored != count else { return }
+        throw SyncError(
+            .dataRefused, step: .read, at: "\(transaction.path), table \(schema.table)",
+            "the table has \(Format.count(stored, "row")), and an index of it leads to \(count): the index is damaged; nothing was published",
+            hint: "sqlite3 \(transaction.path.shellWord) REINDEX")
     }
 
     private func work(_ changed: ChangedBlocks, _ rows: RangeReader, _ queue: OrderedQueue<[Piece]>, _ previous: PreviousSnapshot, _ boxes: DatasetBoxes?)
@@ -182,7 +203,7 @@ package struct DatasetExporter: Sendable {
     // Writes the blocks in order. Nothing is written as long as all blocks are the last snapshot's, in its order.
     private func assemble(
         _ queue: OrderedQueue<[Piece]>, _ blockEntities: Int, _ previous: PreviousSnapshot?, _ asset: any AssetWriter, _ transaction: LocalTransaction,
-        _ progress: ((Int) -> Void)?, expecting count: Int? = nil
+        _ progress: ((Int) -> Void)?, doubting doubt: (_ recordCount: Int) throws -> Outcome?
     ) throws -> Outcome {
         var writer = AssetAssembler(schema: schema, syncTimestamp: syncTimestamp, blockEntities: blockEntities, level: level, previous: previous, asset: asset)
         while let pieces = try queue.take() {
@@ -197,9 +218,9 @@ package struct DatasetExporter: Sendable {
             }
             progress?(writer.recordCount)
         }
-        if let count, count != writer.recordCount {
+        if let doubt = try SyncError.at(.read, { try doubt(writer.recordCount) }) {
             asset.abandon()
-            return .changesDoNotAddUp
+            return doubt
         }
         let tail = try SyncError.at(.read) { try makeTail(transaction) }
         if tail.byteCount > rule.tailBytes, tail.instantByteCount > 0 {

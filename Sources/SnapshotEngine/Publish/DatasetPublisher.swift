@@ -20,6 +20,7 @@ struct DatasetPublisher: Sendable {
     /// Whether the session has only one reader but can be reopened with more for a large snapshot asset.
     let mayReopen: Bool
     let progress: ProgressHandler?
+    let missing: MissingRows
     /// A snapshot asset leaves out tombstones from before this instant; nil if none are that old.
     var horizon: Instant?
 
@@ -91,7 +92,8 @@ struct DatasetPublisher: Sendable {
                     writer.abandon()
                     return nil
                 }
-                let recordCount = try encoded.growth.map { last.recordCount + $0 } ?? reader.transaction.rows.rowCount(of: schema)
+                let growth = try reader.transaction.changeLog.growth(of: schema)
+                let recordCount = try growth.count == 1 ? last.recordCount + growth.lowerBound : reader.transaction.rows.rowCount(of: schema)
                 let asset = try exporter.store(encoded, into: writer)
                 return StoredChanges(
                     asset: asset, recordCount: recordCount,
@@ -122,24 +124,28 @@ struct DatasetPublisher: Sendable {
         // Every row was written, so the tracked changes do not tell which blocks of the last asset are unchanged.
         if session.rewritten[schema.name] != nil { previous?.changes = nil }
         do {
-            return try await writeSnapshot(schema, shape, previous, beside: changes)
+            return try await writeSnapshot(schema, shape, previous, after: last, beside: changes)
         } catch let error as SyncError where previous != nil && error.step == .store && error.code == .dataRefused {
             // A block that was to be copied differs from its index entry.
             device.logger.warning("the last asset of \(schema.name) is damaged; writing all blocks anew", metadata: ["error": "\(error)"])
-            return try await writeSnapshot(schema, shape, nil, beside: changes)
+            return try await writeSnapshot(schema, shape, nil, after: last, beside: changes)
         }
     }
 
-    private func writeSnapshot(_ schema: DatasetSchema, _ shape: TableShape, _ previous: PreviousSnapshot?, beside changes: StoredChanges?) async throws
-        -> Outcome
-    {
+    /// - Parameter isChecked: whether rows that are missing although no deletion was tracked have been looked for.
+    private func writeSnapshot(
+        _ schema: DatasetSchema, _ shape: TableShape, _ previous: PreviousSnapshot?, after last: DatasetRecord?, beside changes: StoredChanges?,
+        isChecked: Bool = false
+    ) async throws -> Outcome {
         let dropping = try session.withReader(0, at: .read) { reader in
             try horizon.flatMap { try reader.transaction.tombstonesAndInstants.hasTombstones(of: schema, before: $0) ? $0 : nil }
         }
+        let least = try isChecked ? nil : missing.leastCount(schema, last, session)
         let writer = try await device.cloud.at(.store).newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone)
         let exporter = DatasetExporter(
             schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level,
-            progress: progress, horizon: dropping, rule: device.assetRule, trackedCount: changes?.recordCount)
+            progress: progress, horizon: dropping, rule: device.assetRule, trackedCount: changes?.recordCount,
+            leastCount: least)
         let outcome: DatasetExporter.Outcome
         do {
             outcome = try exporter.run(into: writer)
@@ -164,7 +170,10 @@ struct DatasetPublisher: Sendable {
             device.logger.warning("the tracked changes of \(schema.name) do not add up to its rows; reading all rows")
             var unread = previous
             unread?.changes = nil
-            return try await writeSnapshot(schema, shape, unread, beside: changes)
+            return try await writeSnapshot(schema, shape, unread, after: last, beside: changes)
+        case .rowsMissing:
+            try await missing.refuse(schema, last, session)
+            return try await writeSnapshot(schema, shape, previous, after: last, beside: changes, isChecked: true)
         }
     }
 

@@ -119,7 +119,9 @@ package struct ExportRun: Sendable {
                 base.warnings.append(try level(schema, attempt: levelled[schema.name] ?? 1))
             case .needsMoreReaders: readers = WorkerThreads.count + 1
             case .nothingNew(let read): return try recordNothingNew(on: base, read: read)
-            case .stored(let stored): return try await record(announce(stored, on: base), on: base)
+            case .stored(let stored):
+                base.warnings += stored.notices
+                return try await record(announce(stored, on: base), on: base)
             }
         }
     }

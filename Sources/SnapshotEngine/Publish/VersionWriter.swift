@@ -18,6 +18,8 @@ struct StoredVersion: Sendable {
     /// The datasets that were read, including those whose entities did not change.
     var read: [ReadDataset] = []
     var answers = MessageAnswers()
+    /// Sentences for the run's report.
+    var notices: [String] = []
     var assets: [CloudAsset] { datasets.flatMap(\.assets) }
     func isWritten(_ schema: DatasetSchema) -> Bool { datasets.contains { $0.schema.name == schema.name } }
 }
@@ -65,9 +67,11 @@ struct VersionWriter: Sendable {
                     return try TombstoneHorizon.crowded(schema, session.rewritten[schema.name], device.assetRule, in: reader.transaction)
                 }
             }
+            let missing = MissingRows(device: device, allowed: allowed)
             let publisher = DatasetPublisher(
                 device: device, session: session, syncTimestamp: base.timestamp(device.now(), notBefore: latest), number: (base.token?.number ?? 0) + 1,
                 level: level, isFull: isFull, mayReopen: readers == 1, progress: progress,
+                missing: missing,
                 horizon: (crowded + [TombstoneHorizon.now(device.now(), last: base.last)].compactMap(\.self)).max())
             for schema in settings.datasets {
                 // Rows and log are read from one state: the rows include every log entry up to this number.
@@ -76,9 +80,11 @@ struct VersionWriter: Sendable {
                 }
                 if untouched && !isFull || base.takenOut.contains(schema.name) { continue }
                 stored.read.append(ReadDataset(schema: schema, sequence: sequence, rewritten: session.rewritten[schema.name]))
-                try await MissingRows(device: device, allowed: allowed).refuse(schema, base.last[schema.name], session)
+                if try !missing.isTracked(schema, session) { try await missing.refuse(schema, base.last[schema.name], session) }
                 switch try await publisher.write(schema, after: base.last[schema.name]) {
-                case .written(let one): stored.datasets.append(one)
+                case .written(let one):
+                    stored.datasets.append(one)
+                    stored.notices += try notices(schema, session)
                 case .unchanged: break
                 case .needsMoreReaders:
                     await device.cloud.discard(stored.assets, in: device.zone)
@@ -99,6 +105,15 @@ struct VersionWriter: Sendable {
             }
             throw BadRowSurvey(path: device.database.path, session: session).survey(error, of: touched)
         }
+    }
+
+    /// Says which rows have a timestamp that counts for nothing.
+    private func notices(_ schema: DatasetSchema, _ session: ReadSession) throws -> [String] {
+        guard session.rewritten[schema.name] == nil, let index = schema.timestampIndex,
+            let found = try session.withReader(0, at: .read, { try $0.transaction.rows.unreadTimestamps(of: schema) })
+        else { return [] }
+        let rows = "\(Format.count(found.count, "changed row")) \(Format.word(found.count, "has", "have"))"
+        return ["\(schema.name): \(rows) a \(schema.columns[index].column) that is no time (key \(found.key)); the time of the change counts instead"]
     }
 
     /// Returns the number of connections. Change assets and small snapshots need one; a large snapshot is read on all cores.

@@ -40,7 +40,7 @@ struct DatabaseFacts: Sendable {
         }
         path = database.path
         self.settings = settings
-        damage = depth == .brief ? nil : look { try database.quickCheck() }
+        damage = depth == .brief ? nil : look { try database.integrityCheck() }
         obstacle = database.writingObstacle().map { SyncError($0, step: .open) }
         journalMode = look { try database.journalMode() }
         applied = try? database.read { try $0.state.applied() }

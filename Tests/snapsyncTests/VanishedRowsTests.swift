@@ -1,0 +1,129 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Rows that are gone, or cannot be found, although nobody deleted them: they are never published as deleted.
+@Suite(.runsPrograms) struct VanishedRowsTests {
+    /// A publisher and a reader with `count` rows whose keys are declared in this way, each row of some bytes.
+    private static func scene(_ key: String, _ value: String, index: String = "", role: String = "writer", count: Int = 100, bytes: Int = 1) throws -> Scene {
+        let scene = try Scene()
+        try scene.database("a.db").run(
+            """
+            CREATE TABLE t(id \(key), v TEXT); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+            INSERT INTO t SELECT \(value), hex(randomblob(\(bytes))) FROM n; \(index)
+            """)
+        try scene.succeed("init --db a.db --cloud cloud --role \(role) --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
+        try scene.succeed("sync --db b.db")
+        return scene
+    }
+
+    private static func count(_ scene: Scene, _ database: String) throws -> String {
+        try scene.database(database).run("SELECT count(*) FROM t NOT INDEXED").trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    @Test(arguments: [
+        ("TEXT PRIMARY KEY", "printf('k%03d', i)", "peer"), ("INTEGER PRIMARY KEY", "i", "writer"), ("INT NOT NULL UNIQUE", "i", "writer"),
+        ("BLOB PRIMARY KEY", "CAST(printf('k%03d', i) AS BLOB)", "peer"), ("TEXT PRIMARY KEY COLLATE NOCASE", "printf('k%03d', i)", "writer"),
+    ]) func rowsDeletedWithoutTriggersAreNotPublished(_ key: String, _ value: String, _ role: String) throws {
+        let scene = try Self.scene(key, value, role: role)
+        func vanish(_ position: Int, edit: Int) throws {
+            // As an application's connection does that has its triggers off.
+            try scene.database("a.db").run(
+                ".dbconfig enable_trigger off\nDELETE FROM t WHERE rowid IN (SELECT rowid FROM t ORDER BY id LIMIT 3 OFFSET \(position));")
+            try scene.database("a.db").run(
+                "UPDATE t SET v = 'edited' WHERE id = (SELECT id FROM t ORDER BY id LIMIT 1 OFFSET \(edit)); DELETE FROM t WHERE id = (SELECT max(id) FROM t)")
+        }
+        try vanish(10, edit: 50)
+        for _ in 0..<2 {
+            try scene.refuse(
+                "sync --db a.db", exit: 78, saying: ["3 entities of the last version of t are missing", "no deletion was tracked", "--allow-shrink t"],
+                asJSONToo: false)
+        }
+        #expect(try Self.count(scene, "a.db") == "96")
+        try scene.succeed("import --db a.db")
+        #expect(try Self.count(scene, "a.db") == "99")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("sync --db b.db")
+        #expect(try Self.count(scene, "b.db") == "99")
+        #expect(try scene.succeed("verify --local --db a.db").hasSuffix("all is well\n"))
+
+        try vanish(20, edit: 40)
+        #expect(try scene.run("sync --db a.db").status == 78)
+        try scene.succeed("sync --db a.db --allow-shrink t")
+        try scene.succeed("sync --db b.db")
+        #expect(try Self.count(scene, "b.db") == "95")
+    }
+
+    @Test(arguments: [100, 3000], ["TEXT NOT NULL", "INT NOT NULL", "BLOB NOT NULL"]) func rowsThatAnIndexHasLostAreNotDeleted(count: Int, key: String) throws {
+        let value = key.hasPrefix("INT") ? "i" : key.hasPrefix("BLOB") ? "CAST(printf('k%05d', i) AS BLOB)" : "printf('k%05d', i)"
+        let scene = try Self.scene(key, value, index: "CREATE UNIQUE INDEX i ON t(id)", count: count, bytes: count > 1000 ? 300 : 1)
+        // The index keeps nine tenths of its entries, and the schema no longer says so.
+        try scene.database("a.db").run(
+            """
+            DROP INDEX i; CREATE UNIQUE INDEX i ON t(id) WHERE CAST(id AS TEXT) NOT LIKE '%0';
+            .dbconfig defensive off
+            PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE UNIQUE INDEX i ON t(id)' WHERE name = 'i';
+            """)
+        try scene.database("a.db").run("UPDATE t SET v = 'edited' WHERE rowid = 1")
+        let export = count > 1000 ? "export --full" : "sync"
+        let run = try scene.run("\(export) --db a.db")
+        Scene.checkRefusal(run, exit: 65, saying: ["table t", "the table has \(count) rows, and an index of it leads to", "the index is damaged", "REINDEX"])
+        try scene.succeed("sync --db b.db")
+        #expect(try Self.count(scene, "b.db") == "\(count)")
+        let doctor = try scene.run("doctor --all --db a.db")
+        #expect(doctor.status == 65 && doctor.text.contains("SQLite finds the database damaged: ") && !doctor.text.contains("sound"), "\(doctor.text)")
+        try scene.database("a.db").run("REINDEX")
+        try scene.succeed("\(export) --db a.db")
+        try scene.succeed("sync --db b.db")
+        #expect(try Self.count(scene, "b.db") == "\(count)")
+    }
+
+    @Test func everyDatasetThatShrinksIsNamedAndAllowedAtOnce() throws {
+        let scene = try Scene()
+        try scene.database("a.db").run(
+            """
+            CREATE TABLE a(id TEXT PRIMARY KEY NOT NULL); CREATE TABLE b(id TEXT PRIMARY KEY NOT NULL, a TEXT REFERENCES a(id) ON DELETE CASCADE);
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50) INSERT INTO a SELECT i FROM n; INSERT INTO b SELECT id, id FROM a
+            """)
+        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try scene.database("a.db").run("PRAGMA foreign_keys = ON; DELETE FROM a WHERE id > '2'")
+        try scene.refuse(
+            "sync --db a.db", exit: 78, saying: ["12 of the 50 entities that dataset a had", "12 of the 50 entities that dataset b had", "--allow-shrink a,b"])
+        try scene.refuse("sync --db a.db --allow-shrink a", exit: 78, saying: ["dataset b", "--allow-shrink b"])
+        try scene.succeed("sync --db a.db --allow-shrink a,b")
+        // A reader that was not there meanwhile, and a zone without the approval.
+        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
+        try scene.succeed("sync --db b.db")
+    }
+
+    /// Names that differ only in what a dataset's name cannot have.
+    @Test(arguments: [
+        ["my table", "my-table"], ["客户", "订单"], ["café", "cafe"], ["_a", "t_a"], ["instants", "instants_"],
+        [String(repeating: "n", count: 60) + "1", String(repeating: "n", count: 60) + "2"],
+    ])
+    func tablesOfTwoNamesAreTwoDatasets(_ names: [String]) throws {
+        let scene = try Scene()
+        try scene.database("a.db").run("CREATE TABLE other(id TEXT PRIMARY KEY)")
+        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create")
+        try scene.succeed("sync --db b.db")
+        for (database, own) in [("a.db", 0), ("b.db", 1)] {
+            for name in names { try scene.database(database).run("CREATE TABLE \"\(name)\"(id TEXT PRIMARY KEY)") }
+            try scene.database(database).run("INSERT INTO \"\(names[own])\" VALUES('\(own)')")
+            let update = try BuiltCommand.run(["describe", "--update", "--tables", names[own], "--db", database], in: scene.scratch.path)
+            #expect(update.status == 0, "\(update.errorText)")
+        }
+        for database in ["a.db", "b.db", "a.db"] { #expect(try scene.run("sync --db \(database)").status == 0) }
+        for database in ["a.db", "b.db"] { _ = try scene.run("describe --update --create --db \(database)") }
+        for database in ["a.db", "b.db", "a.db"] { #expect(try scene.run("sync --db \(database)").status == 0) }
+        for database in ["a.db", "b.db"] {
+            for (own, name) in names.enumerated() {
+                #expect(try scene.database(database).run("SELECT id FROM \"\(name)\"") == "\(own)\n", "\(database) \(name)")
+            }
+        }
+    }
+}
