@@ -49,6 +49,16 @@ package struct ReportReader {
         return asking
     }
 
+    /// Returns the counters of the reports that a new one of this device replaces. In a signed zone, those that other keys signed are not among
+    /// them, such as a member's of the same name.
+    package func replaced(of device: String, _ counters: [Int], read: (Int) throws -> (bytes: [UInt8], place: String)?) -> [Int] {
+        guard history.isSigned else { return counters }
+        return counters.filter { counter in
+            guard let (bytes, place) = try? read(counter), let report = try? report(bytes, of: device, at: place) else { return true }
+            return report.keys == own
+        }
+    }
+
     /// Returns the newest report under a device's name that no member of that name has signed: a request for membership.
     package func request(of device: String, _ counters: [Int], read: (Int) throws -> (bytes: [UInt8], place: String)?) -> DeviceReport? {
         for counter in counters.sorted(by: >) {

@@ -206,7 +206,8 @@ extension ObjectZone {
                 continue
             }
             // A device that may not delete leaves its older reports, which no longer count.
-            for old in known.counters where try !removes("\(folder)\(CloudNames.digits(old)).json") { return }
+            let replaced = ReportReader(self, knowsOwn: true).replaced(of: report.device, known.counters) { try read($0, in: folder) }
+            for old in replaced where try !removes("\(folder)\(CloudNames.digits(old)).json") { return }
             return
         }
         throw CloudError(.inputOutput, at: folder, "other runs of this device keep reporting", hint: "run one sync at a time", isRetryable: true)

@@ -27,7 +27,7 @@ struct ReportFolder {
             // Anybody can create a file with the largest number. Then take the first free number; the other files are removed below.
             let next = last < CloudNames.largestNumber ? last + 1 : (1...).first { !counters.contains($0) } ?? 1
             guard try zone.files.put(bytes, as: "\(CloudNames.digits(next)).json", in: folder, isLasting: false) != .taken else { continue }
-            for old in counters { try folder.remove("\(CloudNames.digits(old)).json") }
+            for old in reader.replaced(of: report.device, counters, read: { try read($0, in: folder) }) { try folder.remove("\(CloudNames.digits(old)).json") }
             return
         }
         throw CloudError(.inputOutput, at: folder.ownPlace, "other runs of this device keep reporting", hint: "run one sync at a time", isRetryable: true)
