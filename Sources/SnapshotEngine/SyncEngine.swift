@@ -23,6 +23,8 @@ public final class SyncEngine: Sendable {
     package let backend: (any CloudDatabase)?
     /// The cloud directory or bucket that the caller passed; overrides the settings.
     package let cloudPath: String?
+    /// The container that the cloud must have, whatever the database was set up with; nil if any will do.
+    let container: String?
     package let openCloud: @Sendable (SyncSettings) throws -> any CloudDatabase
     package let now: @Sendable () -> Instant
     package let logger: Logger
@@ -47,21 +49,24 @@ public final class SyncEngine: Sendable {
     ///   - gate: where the entitlement and the user's preference come from, if not from the database's settings.
     ///   - keys: holds the device's private keys, if its zone is signed.
     ///   - connectionSetup: registers the application's functions and collations on each connection.
+    ///   - container: the application's container identifier; a cloud with another one is refused. Nil takes that of the set-up.
     ///   - now: returns the current time; tests replace it.
     public convenience init(
         database path: String, cloud: String? = nil, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(),
-        connectionSetup: ConnectionSetup? = nil, logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
+        connectionSetup: ConnectionSetup? = nil, container: String? = nil, logger: Logger = Logger(label: "snapsync"),
+        now: @escaping @Sendable () -> Instant = { Instant.now }
     ) throws {
-        try self.init(local: Self.open(path, connectionSetup, logger), cloud: cloud, gate: gate, keys: keys, logger: logger, now: now)
+        try self.init(local: Self.open(path, connectionSetup, logger), cloud: cloud, container: container, gate: gate, keys: keys, logger: logger, now: now)
     }
 
     /// An engine on an open database, whose cloud is a directory or a bucket.
     convenience init(
-        local: LocalDatabase, cloud: String?, gate: GateOptions, keys: any KeyStore, logger: Logger, now: @escaping @Sendable () -> Instant
+        local: LocalDatabase, cloud: String?, container: String?, gate: GateOptions, keys: any KeyStore, logger: Logger,
+        now: @escaping @Sendable () -> Instant
     ) {
         let requests = RequestMeter()
-        self.init(local: local, gate: gate, keys: keys, logger: logger, now: now, cloudPath: cloud, requests: requests) {
-            try CloudLocation.open(cloud ?? $0.cloud, expecting: $0.cloudUUID, container: $0.container, meter: requests)
+        self.init(local: local, gate: gate, keys: keys, logger: logger, now: now, cloudPath: cloud, container: container, requests: requests) {
+            try CloudLocation.open(cloud ?? $0.cloud, expecting: $0.cloudUUID, container: container ?? $0.container, meter: requests)
         }
     }
 
@@ -79,13 +84,17 @@ public final class SyncEngine: Sendable {
     ///   - gate: where the entitlement and the user's preference come from, if not from the database's settings.
     ///   - keys: holds the device's private keys, if its zone is signed.
     ///   - connectionSetup: registers the application's functions and collations on each connection.
+    ///   - container: the application's container identifier; a cloud with another one is refused. Nil takes any.
     ///   - now: returns the current time; tests replace it.
     /// - Throws: ``SyncError`` if the database cannot be opened.
     public convenience init(
         database path: String, cloud: any CloudDatabase, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(),
-        connectionSetup: ConnectionSetup? = nil, logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
+        connectionSetup: ConnectionSetup? = nil, container: String? = nil, logger: Logger = Logger(label: "snapsync"),
+        now: @escaping @Sendable () -> Instant = { Instant.now }
     ) throws {
-        try self.init(database: path, gate: gate, keys: keys, connectionSetup: connectionSetup, logger: logger, now: now, backend: cloud) { _ in cloud }
+        self.init(
+            local: try Self.open(path, connectionSetup, logger), gate: gate, keys: keys, logger: logger, now: now, backend: cloud, container: container
+        ) { _ in cloud }
     }
 
     /// Opens a database. `openCloud` opens its cloud again for each run.
@@ -119,6 +128,7 @@ public final class SyncEngine: Sendable {
         local database: LocalDatabase, gate: GateOptions, keys: any KeyStore = FileKeyStore(), logger: Logger, now: @escaping @Sendable () -> Instant,
         pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
         assetRule: AssetRule = .standard, nonces: NonceSource = .system, backend: (any CloudDatabase)? = nil, cloudPath: String? = nil,
+        container: String? = nil,
         stopwatch: @escaping @Sendable () -> @Sendable () -> Duration = SyncContext.stopwatch, requests: RequestMeter = RequestMeter(),
         openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
     ) {
@@ -127,6 +137,7 @@ public final class SyncEngine: Sendable {
         keyStore = keys
         self.backend = backend
         self.cloudPath = cloudPath
+        self.container = container
         self.openCloud = openCloud
         self.now = now
         self.logger = logger
@@ -252,8 +263,14 @@ public final class SyncEngine: Sendable {
     }
 
     private func syncOnce(_ level: Int, _ allowed: ShrinkApproval, _ progress: ProgressHandler?) async throws -> SyncReport {
-        try await gate.enter()
         let settings = try database.read(at: .open) { try $0.settings.read() }
+        do {
+            try await gate.enter()
+        } catch {
+            // While sync is off, the log would get an entry for each change of a row. One tracked change for each row is enough.
+            try? lockedHere { try database.write { try $0.changeLog.consolidate(of: settings.datasets) } }
+            throw error
+        }
         switch settings.role {
         case .writer, .peer:
             return try await run {
@@ -274,7 +291,19 @@ public final class SyncEngine: Sendable {
                     role: settings.role.rawValue, exported: nil, imported: ImportReport(applied: false, version: nil, datasets: [], view: view, warnings: []))
             }
             let imported = try await importUpdates(allowed, progress)
-            return SyncReport(role: settings.role.rawValue, exported: nil, imported: imported, messages: try await sendMessages())
+            var report = SyncReport(role: settings.role.rawValue, exported: nil, imported: imported, messages: try await sendMessages())
+            report.kept = try keptChanges()
+            return report
+        }
+    }
+
+    /// The reader's own changes of datasets that readers may not edit.
+    private func keptChanges() throws -> [KeptChanges] {
+        try database.read(at: .read) { transaction in
+            try transaction.settings.read().datasets.compactMap { schema in
+                guard schema.messageRules == nil, try transaction.changeLog.isTouched(schema) else { return nil }
+                return KeptChanges(dataset: schema.name, changes: try transaction.changeLog.summary(of: schema).count)
+            }
         }
     }
 
@@ -362,6 +391,7 @@ public final class SyncEngine: Sendable {
     /// An unreachable backend is not an error here: the run reports it where it needs the backend.
     private func verifyBackend() async throws {
         guard let backend, try gate.standing() == .open else { return }
+        if let container, let found = try? await backend.identity() { try SyncError.at(.open) { try ContainerIdentifier.verify(container, isThatOf: found) } }
         let expected = try database.read(at: .open) { try $0.settings.exists() ? $0.settings.read().cloudUUID : nil }
         guard let expected, let found = try? await backend.identity(), found.uuid != expected else { return }
         throw SyncError(

@@ -21,7 +21,16 @@ public struct SyncReport: Sendable, Encodable {
     public let imported: ImportReport?
     /// The messages with its own changes that a reader sent to the publisher; nil if there were none to send.
     public internal(set) var messages: SendReport?
+    /// The changes that a reader has made of datasets that readers may not edit: no other device gets them.
+    public internal(set) var kept: [KeptChanges] = []
     public package(set) var requests: RequestUsage?
+}
+
+/// A reader's changes of a dataset that readers may not edit.
+public struct KeptChanges: Sendable, Encodable {
+    public let dataset: String
+    /// How many entities were changed.
+    public let changes: Int
 }
 
 extension SyncReport: RequestCounting {}

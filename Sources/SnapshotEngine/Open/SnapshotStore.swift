@@ -51,7 +51,7 @@ public final class SnapshotStore: Sendable {
         let walk = OpeningWalk(
             database: database, container: container, setup: setup, createsDatabase: createsDatabase, createsTables: createsTables, backend: nil,
             logger: logger
-        ) { try SyncEngine(database: $0, cloud: cloud, gate: gate, logger: logger, now: now) }
+        ) { try SyncEngine(database: $0, cloud: cloud, gate: gate, container: container, logger: logger, now: now) }
         return try await WorkerThreads.host { try await walk.run() }
     }
 
@@ -72,7 +72,7 @@ public final class SnapshotStore: Sendable {
         let walk = OpeningWalk(
             database: database, container: container, setup: setup, createsDatabase: createsDatabase, createsTables: createsTables, backend: cloud,
             logger: logger
-        ) { try SyncEngine(database: $0, cloud: cloud, gate: gate, logger: logger, now: now) }
+        ) { try SyncEngine(database: $0, cloud: cloud, gate: gate, container: container, logger: logger, now: now) }
         return try await WorkerThreads.host { try await walk.run() }
     }
 

@@ -33,7 +33,7 @@ extension SyncEngine {
         database: any DatabaseWriter, cloud: String? = nil, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(),
         connectionSetup: ConnectionSetup? = nil, logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
     ) throws {
-        self.init(local: try Self.open(database, connectionSetup, logger), cloud: cloud, gate: gate, keys: keys, logger: logger, now: now)
+        self.init(local: try Self.open(database, connectionSetup, logger), cloud: cloud, container: nil, gate: gate, keys: keys, logger: logger, now: now)
     }
 
     /// Works on an application's own database pool or queue, with the application's own backend.

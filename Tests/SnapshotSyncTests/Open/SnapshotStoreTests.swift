@@ -1,4 +1,5 @@
 import CloudStore
+import CommitLog
 import DirectoryCloud
 import Foundation
 import LocalStore
@@ -49,6 +50,22 @@ import Testing
         await #expect { try await store.engine.sync() } throws: { ($0 as? SyncError)?.code == .cloudUnavailable }
         try FileManager.default.moveItem(atPath: scratch.path("away"), toPath: scratch.path("cloud"))
         #expect(try await store.engine.sync().exported?.published == true)
+    }
+
+    @Test func cloudOfAnotherContainerIsNotSyncedLaterEither() async throws {
+        let scratch = try await world()
+        let store = try await open(scratch, container: "iCloud.org.example.food")
+        #expect(store.report.level == .local)
+        try use(store)
+        for _ in 0..<2 { await #expect { try await store.engine.sync() } throws: { ($0 as? SyncError)?.code == .refused } }
+        let cloud = MemoryCloudDatabase(container: "iCloud.org.example.board")
+        _ = try await SyncEngine.setUp(
+            SetupRequest(database: scratch.path("own.db"), cloud: "memory", role: .writer, createsTables: true, enables: true), in: cloud)
+        let own = try await SnapshotStore.open(database: scratch.path("own.db"), in: cloud, container: "iCloud.org.example.food")
+        #expect(own.report.level == .local)
+        await #expect { try await own.engine.sync() } throws: { ($0 as? SyncError)?.code == .refused }
+        #expect(try await cloud.records(in: .standard).token == nil)
+        #expect(try await open(scratch, container: "iCloud.org.example.board").engine.sync().exported?.version == 1)
     }
 
     @Test func identifierMismatchIsAnotherThingThanAMissingCloud() async throws {
