@@ -244,6 +244,7 @@ let package = Package(
             name: "snapsyncTests",
             dependencies: [
                 "snapsync", "stockroom", "CloudStore", "DirectoryCloud", "Platform", "SnapshotModel", "SnapshotVersions", "StrictText", "TestSupport",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: house),
     ]

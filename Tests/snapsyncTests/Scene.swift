@@ -44,7 +44,10 @@ struct Scene {
 
     /// Runs the command with the words of a line, which hold no spaces.
     func run(_ line: String, environment: [String: String] = [:]) throws -> ProgramRun {
-        try BuiltCommand.run(line.split(separator: " ").map(String.init), in: scratch.path, environment: environment)
+        let words = line.split(separator: " ").map(String.init)
+        let run = try BuiltCommand.run(words, in: scratch.path, environment: environment)
+        PastedHints.check(run, words)
+        return run
     }
 
     /// Runs the command, which must end well and without a word on standard error. Returns what it prints.

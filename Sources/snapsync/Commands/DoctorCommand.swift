@@ -66,6 +66,6 @@ struct DoctorCommand: AsyncParsableCommand {
 
     private func line(_ finding: DoctorReport.Finding) -> String {
         "\(finding.severity.rawValue): \(finding.id): \(finding.found)" + (finding.meaning.map { "; \($0)" } ?? "")
-            + (finding.remedy.map { "; hint: \($0)" } ?? "")
+            + (finding.remedy.map { "; hint: \(HintCommands().complete($0))" } ?? "")
     }
 }

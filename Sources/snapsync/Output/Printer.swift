@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import Logging
 import SnapshotSync
@@ -24,7 +25,9 @@ struct Printer {
         if isJSON {
             try StandardStream.output.write(Self.json(report) + "\n")
         } else {
-            try StandardStream.output.write(lines().map { VisibleText.escape($0) + "\n" }.joined())
+            let hints = HintCommands()
+            let text = lines().map { VisibleText.escape($0.exact.hasPrefix("  warning: ") ? hints.complete($0) : $0) + "\n" }.joined()
+            try StandardStream.output.write(text)
         }
     }
 
@@ -37,6 +40,15 @@ struct Printer {
         try StandardStream.output.write(lines().map { style.render($0, wraps: wraps) }.joined())
     }
 
+    /// Prints a report of what was done. If standard output cannot be written, the run has not failed: a warning on standard error says so.
+    func done(_ report: some Encodable, _ lines: @autoclosure () -> [String]) throws {
+        do {
+            try print(report, lines())
+        } catch let error as SyncError {
+            try? StandardStream.remark("warning", "\(error.place): \(error.reason); what was to be done is done")
+        }
+    }
+
     /// Prints an error on standard error: a sentence with a hint, or a JSON object.
     func print(_ error: SyncError) {
         let text: String
@@ -47,7 +59,7 @@ struct Printer {
             let details = error.details.map { "\n  " + VisibleText.escape($0) }.joined()
             text =
                 TerminalText(.error).paint("snapsync:", .bad) + VisibleText.escape(" \(step)\(error.place): \(error.reason)") + details
-                + (error.hint.map { "\n  hint: " + VisibleText.escape($0) } ?? "")
+                + (error.hint.map { "\n  hint: " + VisibleText.escape(HintCommands().complete($0)) } ?? "")
         }
         // If standard error cannot be written, only the exit code reports the error.
         try? StandardStream.error.write(text + "\n")
@@ -91,10 +103,17 @@ struct ErrorDocument: Encodable {
     }
     let error: Body
 
+    /// A mistake on the command line.
+    init(usage message: String, of command: String) {
+        error = Body(
+            code: "usage", identifier: "usage", step: nil, place: command, reason: message, details: [], hint: "\(command) --help", isRetryable: false,
+            exitCode: ExitCode.validationFailure.rawValue)
+    }
+
     init(_ error: SyncError) {
         self.error = Body(
             code: error.code.name, identifier: error.identifier, step: error.step?.rawValue, place: error.place, reason: error.reason,
-            details: error.details, hint: error.hint,
+            details: error.details, hint: error.hint.map(HintCommands().complete),
             isRetryable: error.isRetryable, exitCode: error.exitStatus)
     }
 }
@@ -117,7 +136,7 @@ extension Format {
             lost == 0 ? nil : "\(Format.count(lost, "edit")) lost to \(Format.word(lost, "a later one", "later ones"))",
             refused == 0 ? nil : "\(Format.count(refused, "edit was", "edits were")) refused by the publisher",
         ].compactMap(\.self)
-        return parts.isEmpty ? [] : ["  \(parts.joined(separator: ", ")); see: snapsync conflicts"]
+        return parts.isEmpty ? [] : ["  \(parts.joined(separator: ", ")); \(HintCommands().complete("see: snapsync conflicts"))"]
     }
 
     /// A dataset in a version: its snapshot asset, and the number of change assets after it.

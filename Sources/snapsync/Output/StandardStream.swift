@@ -24,7 +24,9 @@ enum StandardStream: Int32 {
     /// - Parameter kind: `warning` or `notice`.
     static func remark(_ kind: String, _ text: String) throws {
         let style = TerminalText(.error)
-        try error.write("\(style.paint("snapsync: \(kind):", kind == "notice" ? nil : kind == "warning" ? .attention : .bad)) \(VisibleText.escape(text))\n")
+        try error.write(
+            "\(style.paint("snapsync: \(kind):", kind == "notice" ? nil : kind == "warning" ? .attention : .bad)) \(VisibleText.escape(HintCommands().complete(text)))\n"
+        )
     }
 
     /// Writes a whole text, after removing a progress line.
