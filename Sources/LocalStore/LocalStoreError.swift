@@ -89,7 +89,10 @@ extension LocalStoreError {
                 .damaged, at: place, "the database is damaged, or the disk fails to read it (\(message))",
                 hint: "check it with: sqlite3 FILE 'PRAGMA integrity_check'")
         case .SQLITE_NOTADB:
-            self.init(.damaged, at: place, "the file is not a SQLite database", hint: "check the path given with --db")
+            let isEncrypted = isFile && DatabaseFile.looksEncrypted(place)
+            self.init(
+                .damaged, at: place, isEncrypted ? "the file is an encrypted database, or none at all" : "the file is not a SQLite database",
+                hint: isEncrypted ? "sync a database that is not encrypted: SQLite cannot read this one without its key" : "check the path given with --db")
         case .SQLITE_FULL:
             self.init(.diskFull, at: place, "the disk is full; nothing was changed", hint: "make room and run the same command again")
         case .SQLITE_READONLY where isFile && error.extendedResultCode == .SQLITE_READONLY:

@@ -83,6 +83,8 @@ struct Snapsync: AsyncParsableCommand {
                 UsageError(error.message, of: type(of: command)).exit()
             }
         } catch {
+            let text = fullMessage(for: error)
+            if exitCode(for: error) == .validationFailure, !text.isEmpty { UsageError.exit(message(for: error), of: "snapsync", text: text + "\n") }
             exit(withError: error)
         }
     }

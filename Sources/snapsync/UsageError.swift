@@ -1,4 +1,5 @@
 import ArgumentParser
+import Platform
 import StrictText
 
 /// A command line that says too little or too much, with the usage of the command that it is about. The parser itself, where it does not find the
@@ -34,8 +35,15 @@ struct UsageError: Error, CustomStringConvertible {
 
     /// Prints it and ends the program, as a mistake that the parser finds does.
     func exit() -> Never {
+        Self.exit(message, of: Self.name(of: command), text: description)
+    }
+
+    /// Prints a mistake as a JSON object if the arguments ask for one, else as `text`, and ends the program.
+    static func exit(_ message: String, of command: String, text: String) -> Never {
+        let isJSON = ProgramArguments.words.contains { $0.exact == "--json".exact }
+        let json = isJSON ? try? Printer.json(ErrorDocument(usage: message, of: command)) + "\n" : nil
         // Where even this cannot be written, the exit code must do.
-        try? StandardStream.error.write(description)
+        try? StandardStream.error.write(json ?? text)
         return Snapsync.exit(withError: ExitCode.validationFailure)
     }
 }

@@ -20,6 +20,13 @@ enum DatabaseFile {
         if let fault = FileAccess.read.refusal(path) { throw failure(fault, at: path, "the database cannot be read") }
     }
 
+    /// Whether a file that SQLite does not know has the shape of a database whose pages are encrypted, as SQLCipher writes it: whole pages that do
+    /// not begin as text does.
+    static func looksEncrypted(_ path: String) -> Bool {
+        guard let file = FileHandle(forReadingAtPath: path), let head = try? file.read(upToCount: 16), let size = try? file.seekToEnd() else { return false }
+        return size >= 512 && size % 512 == 0 && head.contains { $0 < 9 || $0 > 126 }
+    }
+
     /// Why SQLite could not open the database or a file beside it.
     ///
     /// - Parameter path: the database's file; nil if it is not known.

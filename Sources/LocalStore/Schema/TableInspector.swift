@@ -24,6 +24,7 @@ package struct TableInspector: TransactionPart {
     /// - Throws: ``LocalStoreError`` with `.schemaMismatch`, naming dataset, table and column.
     package func check(of schema: DatasetSchema) throws -> TableShape {
         let place = "\(path), table \(schema.table)"
+        let hasFile = try transaction.settings.exists() && transaction.settings.descriptionSource() == .file
         func refuse(_ reason: String, _ hint: String) -> LocalStoreError {
             LocalStoreError(.schemaMismatch, at: place, "dataset \(schema.name): \(reason)", hint: hint)
         }
@@ -37,7 +38,8 @@ package struct TableInspector: TransactionPart {
         else {
             throw refuse(
                 "there is no such table",
-                "make it first (snapsync init --create makes the built-in ones and those that the zone describes), or correct the dataset file")
+                "make it first (snapsync init --create makes the built-in ones and those that the zone describes), or \(hasFile ? "correct the dataset file" : "take it out: snapsync describe --update --remove \(schema.name)")"
+            )
         }
         guard kind == "table" else { throw refuse("it is a view", "name the table behind it in a dataset file (--datasets)") }
 
@@ -55,7 +57,9 @@ package struct TableInspector: TransactionPart {
         let isHidden = try hiddenKey(of: schema) != nil
         for (index, column) in schema.columns.enumerated() where !(isHidden && schema.keyIndices == [index]) {
             guard let found = columns[column.column.folded] else {
-                throw refuse("it has no column \(column.column)", "correct the dataset file, or add the column")
+                throw refuse(
+                    "it has no column \(column.column)",
+                    "\(hasFile ? "correct the dataset file, or " : "")add the column; snapsync describe --update takes over what changed")
             }
             guard found.hidden == 0 else {
                 throw refuse("the column \(column.column) is computed", "take it out of the dataset file: it follows from the others")

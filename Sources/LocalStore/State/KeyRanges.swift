@@ -26,12 +26,19 @@ package struct KeyRanges: TransactionPart {
 
     /// Moves the counters so that the next new row of each table gets a key of the device's range.
     ///
-    /// A copy of a database that has taken another device name has no range until the zone assigns one.
+    /// A copy of a database that has taken another device name has no range until the zone assigns one. Without a range, a new row gets a key above
+    /// those of the deleted rows that the version knows, as in the database that was there before.
     ///
     /// - Throws: ``LocalStoreError`` with `.badRow` if the keys are used up.
     package func advance(_ schemas: [DatasetSchema]) throws {
-        guard let (range, owner) = try current(), try table.text(of: "device") == owner else { return }
-        for schema in schemas where try transaction.tables.hasAutoincrement(schema) { try advance(schema, range) }
+        let own = try current().flatMap { try table.text(of: "device") == $0.device ? $0.range : nil }
+        for schema in schemas where try transaction.tables.hasAutoincrement(schema) {
+            if let own {
+                try advance(schema, own)
+            } else if try lastDeletedKey(of: schema) > lastKey(of: schema) {
+                try setCounter(of: schema, lastDeletedKey(of: schema))
+            }
+        }
     }
 
     /// Whether the tables show that this database has used the range: in each table with keys, the last key or the one after it is in the range.
@@ -48,11 +55,21 @@ package struct KeyRanges: TransactionPart {
                 .badRow, at: "\(path), table \(schema.table)", "there are no keys left for new rows of this device after \(last)",
                 hint: "give new rows smaller keys")
         }
-        try db.execute(sql: "UPDATE sqlite_sequence SET seq = ? WHERE name = ? COLLATE NOCASE", arguments: [first - 1, schema.table])
+        try setCounter(of: schema, first - 1)
+    }
+
+    private func setCounter(of schema: DatasetSchema, _ key: Int64) throws {
+        try db.execute(sql: "UPDATE sqlite_sequence SET seq = ? WHERE name = ? COLLATE NOCASE", arguments: [key, schema.table])
         guard db.changesCount == 0 else { return }
         try db.execute(
             sql: "INSERT INTO sqlite_sequence(name, seq) SELECT name, ? FROM main.sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE",
-            arguments: [first - 1, schema.table])
+            arguments: [key, schema.table])
+    }
+
+    private func lastDeletedKey(of schema: DatasetSchema) throws -> Int64 {
+        guard let id = try trackingID(schema) else { return 0 }
+        return try Int64.fetchOne(
+            db, sql: "SELECT max(key) FROM snapsync_tombstones WHERE dataset = ? AND typeof(key) = 'integer'", arguments: [id]) ?? 0
     }
 
     /// The key above which SQLite chooses the next one. For tables with AUTOINCREMENT, whose key is one integer column.

@@ -22,15 +22,17 @@ package struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
     /// Whether HTTP without TLS is allowed to hosts other than the local machine.
     package var allowsHTTP = false
 
-    /// Whether a text names a bucket instead of a directory.
-    package static func isOne(_ text: String) -> Bool { text.exact.hasPrefix(scheme) }
+    /// Whether a text names a bucket instead of a directory. `s3:BUCKET` does, too, and is then refused: it is a mistyped bucket and no directory.
+    package static func isOne(_ text: String) -> Bool { text.exact.hasPrefix("s3:") }
 
     /// Parses a location.
     ///
     /// - Throws: ``CloudError`` with `.invalidArguments` and the part that is not allowed.
     package init(_ text: String) throws(CloudError) {
         func refusal(_ reason: String, _ hint: String) -> CloudError { CloudError(.invalidArguments, at: "--cloud", reason, hint: hint) }
-        guard text.exact.hasPrefix(Self.scheme) else { throw refusal("the location does not begin with s3://", "give s3://BUCKET/PREFIX") }
+        guard text.exact.hasPrefix(Self.scheme) else {
+            throw refusal("the location does not begin with s3://", "give s3://BUCKET/PREFIX; for a directory of that name, ./\(text)")
+        }
         let halves = text.dropFirst(Self.scheme.count).exact.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let path = halves[0].exact.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         bucket = path[0]

@@ -65,8 +65,9 @@ struct PeerSync: Sendable {
             var publisher = device
             if imported != nil {
                 publisher.notices = []
-                // An import may have updated the device's dataset descriptions from the zone's.
-                publisher.settings.datasets = try device.database.read(at: .read) { try $0.settings.read().datasets }
+                // An import may have updated the device's dataset descriptions from the zone's, or given the device another name.
+                let settings = try device.database.read(at: .read) { try $0.settings.read() }
+                (publisher.settings.datasets, publisher.settings.device) = (settings.datasets, settings.device)
             }
             publisher.notices += found
             let export = ExportRun(

@@ -96,16 +96,22 @@ enum DatabaseDescriber {
 
     /// Describes the datasets of a database that is about to be set up.
     ///
+    /// - Parameter request: the set-up that the tables are for. If other tables' keys would be refused next, the error says that as well.
     /// - Throws: ``SyncError`` with `.refused`, which lists all tables that cannot be synced, if there are any.
-    static func datasets(of database: LocalDatabase, _ choice: TableChoice, role: SyncRole) throws -> DatabaseDescription {
+    static func datasets(of database: LocalDatabase, _ choice: TableChoice, role: SyncRole, for request: SetupRequest? = nil) throws -> DatabaseDescription {
         let found = try describe(database, choice, role: role)
         guard found.unfit.isEmpty else {
             let count = found.unfit.count
+            var next: SyncError?
+            if let request, role == .peer {
+                do throws { try database.read(at: .open) { try SharedKeys(found.datasets, in: $0).refuse(request) } } catch { next = error as? SyncError }
+            }
             throw SyncError(
                 .refused, step: .open, at: database.path, "\(Format.count(count, "table")) cannot travel",
                 hint:
                     "change \(Format.word(count, "the table, or leave it", "the tables, or leave them")) out: --skip \(found.unfit.map { listed($0.table) }.joined(separator: ",").shellWord)"
-            ).with(details: found.unfit.map { DescribeReport.UnfitTable(table: $0.table, reasons: $0.reasons).sentence })
+                    + (next?.hint.map { "; \($0)" } ?? "")
+            ).with(details: found.unfit.map { DescribeReport.UnfitTable(table: $0.table, reasons: $0.reasons).sentence } + (next.map { [$0.reason] } ?? []))
         }
         guard !found.datasets.isEmpty else {
             throw SyncError(

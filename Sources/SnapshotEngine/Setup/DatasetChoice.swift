@@ -21,7 +21,7 @@ struct DatasetChoice {
     ///   zone would have to say it and has no version yet.
     init(_ request: SetupRequest, _ filed: [DatasetSchema], _ backend: (any CloudDatabase)?, _ database: LocalDatabase) async throws {
         if let tables = request.tables {
-            let found = try DatabaseDescriber.datasets(of: database, tables, role: request.role)
+            let found = try DatabaseDescriber.datasets(of: database, tables, role: request.role, for: request)
             datasets =
                 try request.readerEdits.map { edits in
                     try database.read(at: .open) {

@@ -217,7 +217,7 @@ package enum SyncSetup {
             throw SyncError(
                 .refused, step: .open, at: "\(request.database), table \(schema.table)",
                 "dataset \(schema.name): the table cannot be written without the application: SQLite says \(survey.needsForKeys[schema.name] ?? reason)",
-                hint: "rebuild the table, or its index, without what only the application registers; or leave the table out of the dataset file")
+                hint: "rebuild the table, or its index, without what only the application registers; or leave the table out (--skip, or the dataset file)")
         }
     }
 
@@ -228,7 +228,7 @@ package enum SyncSetup {
         throw SyncError(
             .refused, step: .open, at: "\(request.database), table \(schema.table)",
             "dataset \(schema.name): the table has no key but the rowid, and two peers would give different rows the same one",
-            hint: "let one device write the table (--role writer and --role reader), give it a PRIMARY KEY, or leave it out of the dataset file")
+            hint: "let one device write the table (--role writer and --role reader), give it a PRIMARY KEY, or leave it out (--skip, or the dataset file)")
     }
 
     /// Opens the cloud. For a publisher, makes it if it is missing and the place keeps the promises that the role needs. Returns warnings if the

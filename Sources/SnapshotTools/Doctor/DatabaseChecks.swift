@@ -81,8 +81,8 @@ enum DatabaseChecks {
         switch one.shape {
         case .failure(let error): return [.error("table", error, means: "the dataset \(one.schema.name) is neither imported nor published")]
         case .success(let shape):
-            guard !shape.undescribedColumns.isEmpty else { return [.ok("table", "the table \(one.schema.table) is as the dataset file describes it")] }
-            let found = "the table \(one.schema.table) has columns that the dataset file does not describe: \(shape.undescribedColumns.joined(separator: ", "))"
+            guard !shape.undescribedColumns.isEmpty else { return [.ok("table", "the table \(one.schema.table) is as its dataset is described")] }
+            let found = "the table \(one.schema.table) has columns that its dataset does not have: \(shape.undescribedColumns.joined(separator: ", "))"
             // A writer never imports into rows that exist; every other device does.
             if database.settings.role != .writer, let column = shape.unfillableColumns.first {
                 return [
@@ -145,7 +145,7 @@ enum DatabaseChecks {
     private static func unknownFields(_ one: DatabaseFacts.Dataset, _ database: DatabaseFacts) -> [DoctorReport.Finding] {
         guard !one.unknownFields.isEmpty else { return [] }
         let found = "the entities of \(one.schema.name) have fields that this device does not know: \(one.unknownFields.joined(separator: ", "))"
-        let remedy = "update the dataset file or snapsync on this device"
+        let remedy = "update the description (snapsync describe --update, or the dataset file) or snapsync on this device"
         guard database.settings.role.publishes else { return [.notice("unknownFields", found, means: "they are not shown here", do: remedy)] }
         return [.error("unknownFields", .refused, found, means: "publishing would lose them, so nothing is published", do: remedy)]
     }

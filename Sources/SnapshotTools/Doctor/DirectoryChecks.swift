@@ -129,6 +129,15 @@ enum DirectoryChecks {
 
     private static func foreign(_ directory: DirectoryFacts, _ zone: ZoneSurvey?) -> [DoctorReport.Finding] {
         guard case .success(let all) = directory.foreign else {
+            if !directory.unreadable.isEmpty {
+                return [
+                    .error(
+                        "foreignFiles", .permissionDenied,
+                        NameList.words(directory.unreadable, "file that this user cannot read", "files that this user cannot read"),
+                        means: "another user's run has left them, with sudo perhaps, and no version from there on can be read",
+                        do: "chown -R \"$(id -un)\" \(directory.path.shellWord), as root")
+                ]
+            }
             if case .failure(let error) = directory.foreign { return [.error("foreignFiles", error, means: "the directory cannot be listed")] }
             return []
         }

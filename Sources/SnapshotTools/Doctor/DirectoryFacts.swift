@@ -1,5 +1,7 @@
 import CloudStore
 import DirectoryCloud
+import Foundation
+import Platform
 import SnapshotEngine
 import SnapshotVersions
 
@@ -17,6 +19,8 @@ struct DirectoryFacts: Sendable {
     var probe: DoctorFacts.Look<DirectoryProbe>?
     /// The directories of the zone to which this device needs to write and cannot; relative to the cloud's directory.
     var forbidden: [String] = []
+    /// The files of the zone that this user cannot read; relative to the cloud's directory.
+    var unreadable: [String] = []
     /// Whether the device publishes. A reader writes only messages and reports.
     let publishes: Bool
     var foreign: DoctorFacts.Look<[ForeignFile]> = .success([])
@@ -34,6 +38,9 @@ struct DirectoryFacts: Sendable {
         tool = ReplicatedFolder.tool(of: cloud.path)
         polling = ZoneEvents(cloud: cloud.path, zone: zone) { _ in }.arm()
         guard (try? await cloud.zone(zone)) != nil else { return }
+        unreadable =
+            FileManager.default.enumerator(atPath: "\(cloud.path)/\(zone)")?.compactMap { $0 as? String }.map { "\(zone)/\($0)" }
+            .filter { FileAccess.read.refusal("\(cloud.path)/\($0)")?.isForbidden == true } ?? []
         foreign = await DoctorFacts.look(.fetch) { try await cloud.foreignFiles(in: zone) }
         guard let device else { return }
         func isForbidden(_ folder: String) -> Bool { !FileSystemFacts.isWritable("\(cloud.path)/\(folder)") }

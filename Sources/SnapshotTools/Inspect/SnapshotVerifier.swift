@@ -48,6 +48,8 @@ public struct VerifyReport: Sendable, Encodable {
     public let warnings: [String]
     /// Whether the local tables equal the applied version with the tracked changes; nil if that was not requested.
     public let localMatches: Bool?
+    /// How many entities were changed in the local tables since the applied version; nil if that was not requested.
+    public let localChanges: Int?
     /// Rows of the local tables that refer to rows that do not exist, the first few for each foreign key; nil if that was not requested.
     public let dangling: [Dangling]?
     /// Commits that lost their number to another device's commit. Unresolved forks are problems, too.
@@ -73,7 +75,7 @@ struct SnapshotVerifier: Sendable {
         records.removeAll { $0.0.isOfVersions && !$0.0.isSealed }
         for (record, version) in records { try await check(record, version, &findings) }
         var problems = findings.problems
-        var localMatches: Bool?
+        var localMatches: Bool?, localChanges: Int?
         var dangling: DanglingReport?
         if local {
             if let device = inspector.device, inspector.applied == nil, problems.isEmpty {
@@ -84,6 +86,11 @@ struct SnapshotVerifier: Sendable {
             }
             let differences = try await compareLocal()
             localMatches = differences.isEmpty
+            localChanges = try inspector.device.map { device in
+                try device.database.read(at: .verify) { transaction in
+                    try device.settings.datasets.reduce(0) { try $0 + transaction.changeLog.summary(of: $1).count }
+                }
+            }
             problems += differences
             dangling = try await findDangling()
         }
@@ -91,7 +98,8 @@ struct SnapshotVerifier: Sendable {
         problems += forks.filter { !$0.isHealed }.map(\.sentence)
         return VerifyReport(
             newestVersion: number, versions: versions, sound: findings.sound, problems: problems, arriving: findings.arriving, damaged: findings.damaged,
-            warnings: (dangling?.warnings ?? []) + (isSealed ? [Self.sealedWarning] : []), localMatches: localMatches, dangling: dangling?.rows, forks: forks)
+            warnings: (dangling?.warnings ?? []) + (isSealed ? [Self.sealedWarning] : []), localMatches: localMatches,
+            localChanges: localChanges, dangling: dangling?.rows, forks: forks)
     }
 
     /// Checks those assets of a record that were not checked yet: the snapshot asset and every change asset.

@@ -23,7 +23,7 @@ struct ApplyCommand: AsyncParsableCommand {
         let engine = try database.prepare(output)
         try await output.printer.work("apply") { progress in
             let report = try await engine.apply(planFile: file, progress: progress)
-            try output.printer.print(report, (report.exported?.lines ?? []) + (report.imported?.lines ?? []))
+            try output.printer.done(report, (report.exported?.lines ?? []) + (report.imported?.lines ?? []))
         }
     }
 }

@@ -45,7 +45,7 @@ struct ExportCommand: AsyncParsableCommand {
         try await printer.work("export") { progress in
             if let assetLimit { try engine.setAssetLimit(assetLimit.value) }
             let report = try await engine.export(level: level, isFull: isFull, allowing: allowed, progress: progress)
-            try printer.print(report, report.lines)
+            try printer.done(report, report.lines)
         }
     }
 }

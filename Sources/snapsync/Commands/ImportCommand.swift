@@ -86,7 +86,7 @@ struct ImportCommand: AsyncParsableCommand {
     private static func run(printer: Printer, _ work: (ProgressHandler?) async throws -> ImportReport) async throws {
         try await printer.work("import") { progress in
             let report = try await work(progress)
-            try printer.print(report, report.lines)
+            try printer.done(report, report.lines)
         }
     }
 }
@@ -97,7 +97,7 @@ extension ImportCommand {
             let report = try await engine.acceptRollback(to: number, progress: progress)
             let copy =
                 "  what was here, version \(report.versionBefore) and the changes since, is copy \(report.keptCopy) in \(try database.file.path()).snapsync-kept; snapsync undo brings it back"
-            try output.printer.print(report, report.imported.lines + [copy])
+            try output.printer.done(report, report.imported.lines + [copy])
         }
     }
 }

@@ -43,10 +43,10 @@ struct ReplaceCommand: AsyncParsableCommand {
             switch side {
             case .cloud:
                 let report = try await engine.replaceCloud(progress: progress)
-                try output.printer.print(report, lines(report))
+                try output.printer.done(report, lines(report))
             case .local:
                 let report = try await engine.replaceLocal(progress: progress)
-                try output.printer.print(report, lines(report))
+                try output.printer.done(report, lines(report))
             }
         }
     }

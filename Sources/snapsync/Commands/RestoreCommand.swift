@@ -42,7 +42,7 @@ struct RestoreCommand: AsyncParsableCommand {
         try await output.printer.work("restore") { progress in
             let target = version.map(RestoreTarget.version) ?? before.map { .before($0.instant) } ?? .version(1)
             let report = try await engine.restore(target, progress: progress)
-            try output.printer.print(report, report.lines)
+            try output.printer.done(report, report.lines)
         }
     }
 }

@@ -41,11 +41,18 @@ struct SyncCommand: AsyncParsableCommand {
         var hasSynced = false
         try await printer.work("sync") { progress in
             // The user who turned sync off knows it, so a quiet run, for example under cron, does not report it every time.
-            if isQuiet, let code = try await engine.gate.decision().reason?.code, [.preferenceOff, .preferenceUndecided].contains(code) { return }
-            let report = try await engine.sync(allowing: allowed, progress: progress)
+            let reason = isQuiet ? try await engine.gate.decision().reason?.code : nil
+            let isOff = reason == .preferenceOff || reason == .preferenceUndecided
+            let report: SyncReport
+            do {
+                report = try await engine.sync(allowing: allowed, progress: progress)
+            } catch  where isOff {
+                return
+            }
             hasSynced = true
             guard isQuiet else {
-                return try printer.print(report, (report.imported?.lines ?? []) + (report.exported?.lines ?? []) + (report.messages?.lines ?? []))
+                return try printer.done(
+                    report, (report.imported?.lines ?? []) + (report.exported?.lines ?? []) + (report.messages?.lines ?? []) + report.keptLines)
             }
             // A quiet run still prints warnings. Otherwise nobody would notice what every run leaves undone.
             try report.printNotices()

@@ -20,7 +20,7 @@ struct UndoCommand: AsyncParsableCommand {
         let engine = try database.prepare(output)
         try await output.printer.work("undo") { progress in
             let report = try await engine.undo(progress: progress)
-            try output.printer.print(report, report.lines)
+            try output.printer.done(report, report.lines)
         }
     }
 }

@@ -102,6 +102,11 @@ extension SyncReport {
         Format.conflicts(conflicts, refused: (imported?.refusedEdits ?? 0) + (exported?.refusedEdits ?? 0))
     }
 
+    /// The lines about changes that stay on this device.
+    var keptLines: [String] {
+        kept.map { "  \($0.dataset): \(Format.count($0.changes, "entity", "entities")) changed here, and kept here alone: readers may not edit it" }
+    }
+
     /// The warnings of both directions.
     fileprivate var warnings: [String] { (exported?.warnings ?? []) + (imported?.warnings ?? []) }
 

@@ -1,0 +1,133 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What a run says, and what it ends with, in cases that are easily answered with something else.
+@Suite(.runsPrograms) struct PlainAnswerTests {
+    /// A writer with one table, which has published version 1.
+    private static func writer(_ sql: String = "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT); INSERT INTO t VALUES('1', 'a'), ('2', 'b')") throws -> Scene {
+        let scene = try Scene()
+        try scene.database("a.db").run(sql)
+        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        return scene
+    }
+
+    @Test(arguments: [
+        "sync --bogus --json", "--json", "bogus --json", "sync --json", "prune --json --db a.db --keep-last x",
+        "import --json --db a.db --accept-rollback 1 --version 2",
+    ])
+    func mistakeOnTheCommandLineIsAnObject(line: String) throws {
+        let scene = try Scene()
+        let run = try scene.run(line)
+        #expect(run.status == 64 && run.text.isEmpty)
+        let error = try #require(try JSONSerialization.jsonObject(with: run.errors) as? [String: [String: Any]])["error"]
+        #expect(error?["code"] as? String == "usage" && error?["exitCode"] as? Int == 64 && (error?["reason"] as? String)?.isEmpty == false)
+        let plain = try scene.run(line.replacing("--json", with: "").isEmpty ? "bogus" : line.replacing(" --json", with: "").replacing("--json", with: "bogus"))
+        #expect(plain.status == 64 && plain.errorText.hasPrefix("Error: "), "\(plain.errorText)")
+    }
+
+    @Test func encryptedDatabaseIsNamed() throws {
+        let scene = try Scene()
+        try Data((0..<8192).map { _ in UInt8.random(in: 0...255) }).write(to: URL(fileURLWithPath: scene.scratch.path("sealed.db")))
+        try scene.scratch.write("a text\n", to: "text.db")
+        try scene.refuse("status --db sealed.db", exit: 65, saying: ["sealed.db: the file is an encrypted database, or none at all"], asJSONToo: false)
+        try scene.refuse("status --db text.db", exit: 65, saying: ["text.db: the file is not a SQLite database"], asJSONToo: false)
+    }
+
+    @Test(arguments: ["s3:bucket", "s3:/bucket/prefix", "s3:"]) func mistypedBucketIsNoDirectory(cloud: String) throws {
+        let scene = try Scene()
+        try scene.database("a.db").run("CREATE TABLE t(id TEXT PRIMARY KEY)")
+        try scene.refuse(
+            "init --db a.db --cloud \(cloud) --role writer --tables all", exit: 78, saying: ["does not begin with s3://", "s3://BUCKET/PREFIX"],
+            watching: ["a.db"])
+        #expect(!scene.scratch.exists(cloud))
+    }
+
+    @Test(arguments: ["sync", "export"]) func fullDiskOnStandardOutputFailsNothingThatIsDone(command: String) throws {
+        let scene = try Self.writer()
+        for options in ["", "--json"] {
+            try scene.database("a.db").run("UPDATE t SET v = v || 'x'")
+            let run = try ProgramRun("bash", ["-c", "\"$0\" \(command) --db a.db \(options) > /dev/full", BuiltCommand.path()], in: scene.scratch.path)
+            #expect(run.status == 0 && run.errorText.contains("what was to be done is done"), "\(run.errorText)")
+        }
+        #expect(try (scene.json("history --db a.db")["versions"] as? [Any])?.count == 3)
+    }
+
+    @Test func keysOfDeletedRowsAreNotGivenAgainAfterTakeOver() throws {
+        let scene = try Self.writer("CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT, v TEXT); INSERT INTO t(v) VALUES('a'), ('b'), ('c')")
+        try scene.database("a.db").run("DELETE FROM t WHERE id = 3")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role writer --device a --create --take-over")
+        try scene.succeed("import --db b.db")
+        #expect(try scene.database("b.db").run("INSERT INTO t(v) VALUES('new'); SELECT id FROM t") == "1\n2\n4\n")
+    }
+
+    @Test(arguments: ["sync", "sync --quiet"]) func logStaysShortWhileSyncIsOff(line: String) throws {
+        let scene = try Self.writer()
+        try scene.succeed("disable --db a.db")
+        for _ in 0..<2 {
+            try scene.database("a.db").run(String(repeating: "UPDATE t SET v = v || 'x';", count: 100))
+            #expect(try scene.run("\(line) --db a.db").status == (line == "sync" ? 78 : 0))
+            #expect(try scene.database("a.db").run("SELECT count(*) FROM snapsync_log WHERE dataset > 0") == "0\n")
+        }
+        try scene.succeed("enable --db a.db")
+        #expect(try scene.json("sync --db a.db").description.contains("version = 2"))
+    }
+
+    @Test func readersOwnChangesAreCounted() throws {
+        let scene = try Self.writer()
+        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
+        #expect(try !scene.succeed("sync --db b.db").contains("kept here alone"))
+        try scene.database("b.db").run("UPDATE t SET v = 'mine' WHERE id = '1'; INSERT INTO t VALUES('3', 'mine')")
+        #expect(try scene.succeed("sync --db b.db").contains("  t: 2 entities changed here, and kept here alone: readers may not edit it\n"))
+        #expect(try (scene.json("sync --db b.db")["kept"] as? [[String: Any]])?.first?["changes"] as? Int == 2)
+        let verify = try scene.succeed("verify --local --db b.db")
+        #expect(verify.contains("sound: the local tables are the applied version, and 2 entities changed here since\nall is well\n"), "\(verify)")
+        #expect(try scene.json("verify --local --db b.db")["localChanges"] as? Int == 2)
+    }
+
+    @Test func timestampThatIsNoTimeIsTold() throws {
+        let scene = try Scene.phone()
+        try scene.database("phone.db").run("UPDATE notifications SET updatedAt = 'yesterday' WHERE rowid < 3")
+        let said = try scene.succeed("sync --db phone.db")
+        #expect(said.contains("  warning: notifications: 2 changed rows have a updatedAt that is no time (key "), "\(said)")
+        try scene.succeed("generate --db phone.db --mark-read 5 --seed 9")
+        try scene.succeed("sync --db phone.db")
+    }
+
+    @Test func filesThatAnotherUserLeftAreNamed() throws {
+        guard geteuid() == 0 else { return }
+        let scene = try Self.writer()
+        try #require(try ProgramRun("chown", ["-R", "65534:65534", "."], in: scene.scratch.path).status == 0)
+        // As root, with sudo.
+        try scene.database("a.db").run("INSERT INTO t VALUES('3', 'c')")
+        try FileManager.default.removeItem(atPath: scene.scratch.path("a.db.snapsync-lock"))
+        try scene.succeed("sync --db a.db")
+        let sync = try BuiltCommand.runAsNobody(["sync", "--db", "a.db"], in: scene.scratch.path)
+        Scene.checkRefusal(sync, exit: 77, saying: ["a.db.snapsync-lock", "another user's run has left it"])
+        let doctor = try BuiltCommand.runAsNobody(["doctor", "--db", "a.db"], in: scene.scratch.path).text
+        #expect(doctor.contains("error: foreignFiles: 4 files that this user cannot read: ") && doctor.contains("a.db.snapsync-lock"), "\(doctor)")
+    }
+
+    @Test func peerIsToldOfEveryTableAtOnce() throws {
+        let scene = try Scene()
+        try scene.database("a.db").run("CREATE TABLE bare(a); CREATE TABLE counted(id INTEGER PRIMARY KEY); CREATE TABLE fine(id TEXT PRIMARY KEY)")
+        try scene.refuse(
+            "init --db a.db --cloud cloud --role peer --tables all", exit: 78,
+            saying: ["bare: it has no key besides the rowid", "give one key to two rows: counted", "--skip bare", "--shared-keys"], watching: ["a.db"])
+        try scene.succeed("init --db a.db --cloud cloud --role peer --tables all --skip bare --shared-keys")
+    }
+
+    @Test func restoredPeerTakesOneName() throws {
+        let scene = try Scene.deskAndLaptop()
+        try scene.scratch.copy(scene.scratch.path("laptop.db"), to: "backup.db")
+        try scene.database("laptop.db").run("UPDATE notifications SET title = 'lost'")
+        try scene.succeed("sync --db laptop.db")
+        try scene.database("backup.db").run("UPDATE buckets SET name = 'after the restore'")
+        let said = try scene.succeed("sync --db backup.db")
+        #expect(said.components(separatedBy: "it is the device laptop-").count == 2, "\(said)")
+        try scene.succeed("sync --db desk.db")
+        #expect(try scene.contents("desk.db") == scene.contents("backup.db"))
+    }
+}
