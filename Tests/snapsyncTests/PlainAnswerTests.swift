@@ -27,6 +27,20 @@ import Testing
         #expect(plain.status == 64 && plain.errorText.hasPrefix("Error: "), "\(plain.errorText)")
     }
 
+    @Test func nestedJSONIsUnfoldedForPeople() throws {
+        let values = [
+            #"{"a": [1, "x\"y", {"b": null}]}"#: #"{"a": [1, "x\"y", {"b": null}]}"#, "[]": "[]", "[1,\n2]": "[1, 2]", #"{"a":}"#: #""{\"a\":}""#,
+            "[1] and more": #""[1] and more""#, "plain: \"{}\"": #""plain: \"{}\"""#, #""text""#: #""\"text\"""#, "[\u{1}]": #""[\u0001]""#,
+        ]
+        let scene = try Self.writer(
+            "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT);" + values.keys.map { "INSERT INTO t VALUES('{\"\(abs($0.hashValue))\"}', '\($0)');" }.joined())
+        let text = try scene.succeed("cat t --nested --db a.db")
+        for value in values.values { #expect(text.contains(#","v":\#(value)}"#), "\(value)\n\(text)") }
+        let entities = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])["t"] as? [[String: Any]]
+        #expect(entities?.count == values.count)
+        #expect(try scene.succeed("cat t --db a.db").contains(#""v":"{\"a\": [1, \"x\\\"y\", {\"b\": null}]}""#))
+    }
+
     @Test func encryptedDatabaseIsNamed() throws {
         let scene = try Scene()
         try Data((0..<8192).map { _ in UInt8.random(in: 0...255) }).write(to: URL(fileURLWithPath: scene.scratch.path("sealed.db")))

@@ -199,5 +199,7 @@ import Testing
         // The device itself is not talked into another name.
         #expect(try scene.run("sync --db watch.db").status == 0)
         #expect(try scene.scene.database("watch.db").run("SELECT value FROM snapsync_settings WHERE key = 'device'") == "watch\n")
+        // Of the reports under its name, its own alone are replaced: neither takes the other's away.
+        #expect(try (scene.json("member list --db phone.db")["requests"] as? [[String: Any]])?.count == 2)
     }
 }

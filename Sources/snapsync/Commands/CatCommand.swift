@@ -20,16 +20,23 @@ struct CatCommand: AsyncParsableCommand {
     var dataset: String
     @Option(name: .long, help: ArgumentHelp("The version; default: the newest.", valueName: "n"), completion: Completions.versions)
     var version: Int?
+    @Flag(name: .long, help: "For people: print text that is a JSON object or array as that value.")
+    var nested = false
     @OptionGroup var look: LookOptions
 
     func run() async throws {
         try await Printer(isJSON: false).run {
             let isTerminal = StandardStream.output.isTerminal
-            try await look.inspector().writeContainer(of: dataset, version: version) { text in
+            func put(_ text: UnsafeRawBufferPointer) throws {
                 // On a terminal, control characters in values are escaped; a file or pipe gets the unchanged bytes.
                 guard isTerminal else { return try StandardStream.output.write(text) }
                 try StandardStream.output.write(Printer.escape(json: String(decoding: text, as: UTF8.self)))
             }
+            var lines = NestedJSON()
+            try await look.inspector().writeContainer(of: dataset, version: version) { text in
+                if nested { try lines.unfold(text).withUnsafeBytes(put) } else { try put(text) }
+            }
+            try lines.end().withUnsafeBytes(put)
         }
     }
 }

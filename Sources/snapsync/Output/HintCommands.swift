@@ -40,7 +40,8 @@ struct HintCommands {
                 (command, last) = (next, last + 1)
             }
             rest = (last + 1)..<words.count
-            guard last > start, Snapsync.usageString(for: command).exact.contains("--db") else { continue }
+            let target = command.configuration.defaultSubcommand ?? command
+            guard last > start, Snapsync.usageString(for: target).exact.contains("--db") else { continue }
             let name = name(last)
             words[last] = "\(name) \(option)\(words[last].dropFirst(name.count))"
         }
