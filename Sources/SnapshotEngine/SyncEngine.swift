@@ -66,7 +66,7 @@ public final class SyncEngine: Sendable {
     ) {
         let requests = RequestMeter()
         self.init(local: local, gate: gate, keys: keys, logger: logger, now: now, cloudPath: cloud, container: container, requests: requests) {
-            try CloudLocation.open(cloud ?? $0.cloud, expecting: $0.cloudUUID, container: container ?? $0.container, meter: requests)
+            try CloudLocation.open(cloud ?? $0.cloud, expecting: $0.cloudUUID, container: $0.container, meter: requests)
         }
     }
 
@@ -263,14 +263,14 @@ public final class SyncEngine: Sendable {
     }
 
     private func syncOnce(_ level: Int, _ allowed: ShrinkApproval, _ progress: ProgressHandler?) async throws -> SyncReport {
-        let settings = try database.read(at: .open) { try $0.settings.read() }
         do {
             try await gate.enter()
         } catch {
             // While sync is off, the log would get an entry for each change of a row. One tracked change for each row is enough.
-            try? lockedHere { try database.write { try $0.changeLog.consolidate(of: settings.datasets) } }
+            try? lockedHere { try database.write { try $0.changeLog.consolidate(of: $0.settings.read().datasets) } }
             throw error
         }
+        let settings = try database.read(at: .open) { try $0.settings.read() }
         switch settings.role {
         case .writer, .peer:
             return try await run {
@@ -386,12 +386,15 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Checks that the caller's backend is the cloud that the database was set up with.
+    /// Checks that the cloud is the application's, and that the caller's backend is the one that the database was set up with.
     ///
     /// An unreachable backend is not an error here: the run reports it where it needs the backend.
     private func verifyBackend() async throws {
-        guard let backend, try gate.standing() == .open else { return }
-        if let container, let found = try? await backend.identity() { try SyncError.at(.open) { try ContainerIdentifier.verify(container, isThatOf: found) } }
+        guard backend != nil || container != nil, try gate.standing() == .open else { return }
+        if let container, let cloud = try? backend ?? openCloud(database.read { try $0.settings.read() }), let found = try? await cloud.identity() {
+            try SyncError.at(.open) { try ContainerIdentifier.verify(container, isThatOf: found) }
+        }
+        guard let backend else { return }
         let expected = try database.read(at: .open) { try $0.settings.exists() ? $0.settings.read().cloudUUID : nil }
         guard let expected, let found = try? await backend.identity(), found.uuid != expected else { return }
         throw SyncError(

@@ -28,7 +28,8 @@ import Testing
         try scene.succeed("generate --db phone.db --notifications 2 --buckets 1 --seed 99")
         try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --replace --take-over")
         for line in ["export --db phone.db", "sync --db phone.db"] {
-            try scene.refuse(line, exit: 78, saying: ["it has data that this database has not imported", "run snapsync import first"], watching: ["phone.db"])
+            try scene.refuse(
+                line, exit: 78, saying: ["it has data that this database has not imported", "run snapsync import --db phone.db first"], watching: ["phone.db"])
         }
         try scene.succeed("import --db phone.db")
         #expect(try scene.contents("phone.db") == scene.contents("watch.db"))

@@ -86,7 +86,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: message, withIntermediateDirectories: false)
         let run = try scene.run("sync --quiet --db phone.db")
         #expect(run.status == 0 && run.text == "")
-        #expect(run.errorText == "snapsync: warning: 2 messages in the mailbox were set aside; snapsync messages says why\n", "\(run.errorText)")
+        #expect(run.errorText == "snapsync: warning: 2 messages in the mailbox were set aside; snapsync messages --db phone.db says why\n", "\(run.errorText)")
 
         try FileManager.default.removeItem(atPath: message)
         try FileManager.default.moveItem(atPath: message + "-away", toPath: message)

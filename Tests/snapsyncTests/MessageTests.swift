@@ -259,7 +259,8 @@ import Testing
         #expect(reasons.contains { $0.hasSuffix("at most 65536 are allowed") } && reasons.contains { $0.hasPrefix("its bucket is not one of the dataset: ") })
         let exported = try scene.succeed("sync --db phone.db")
         #expect(
-            exported.contains("messages of readers: 2 applied\n  warning: 19 messages in the mailbox were set aside; snapsync messages says why"), "\(exported)"
+            exported.contains("messages of readers: 2 applied\n  warning: 19 messages in the mailbox were set aside; snapsync messages --db phone.db says why"),
+            "\(exported)"
         )
         try scene.succeed("sync --db watch.db")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
@@ -306,7 +307,7 @@ import Testing
         try scene.succeed("sync --db watch.db")
         // It lost to no other edit, and the reports do not say so.
         let report = try scene.succeed("sync --db phone.db")
-        #expect(report.contains("  1 edit was refused by the publisher; see: snapsync conflicts\n") && !report.contains("lost to"))
+        #expect(report.contains("  1 edit was refused by the publisher; see: snapsync conflicts --db phone.db\n") && !report.contains("lost to"))
         #expect(try scene.run("doctor --db phone.db").text.contains("notice: conflicts: 1 edit lost, and nobody has looked at it"))
         #expect(try scene.succeed("conflicts --db phone.db").contains("refused"))
         try scene.succeed("sync --db watch.db")

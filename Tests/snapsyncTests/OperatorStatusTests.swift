@@ -66,7 +66,7 @@ import Testing
         #expect(stale.text.contains(", 52 min ago; journal mode wal\n"))
         #expect(
             stale.errorText.hasPrefix(
-                "snapsync: watch.db: the last success is 52 min old, more than three intervals of 15 min\n  hint: see that snapsync sync runs"))
+                "snapsync: watch.db: the last success is 52 min old, more than three intervals of 15 min\n  hint: see that snapsync sync --db watch.db runs"))
         #expect(try scene.run("status --strict --max-age 51m --db watch.db").status == 75)
         try scene.succeed("status --strict --max-age 1h --db watch.db")
         try scene.succeed("sync --quiet --db watch.db")

@@ -115,7 +115,8 @@ import Testing
             saying: ["version 2 was published as phone, and not from here", "nothing was published", "init --take-over --db backup.db"])
         #expect(try scene.succeed("init --take-over --db backup.db").hasPrefix("backup.db is a writer of zone ZentikSyncZone"))
         try scene.refuse(
-            "sync --db backup.db", exit: 78, saying: ["version 2 did not come from this database", "run snapsync import first"], watching: ["backup.db"])
+            "sync --db backup.db", exit: 78, saying: ["version 2 did not come from this database", "run snapsync import --db backup.db first"],
+            watching: ["backup.db"])
         try scene.succeed("import --db backup.db")
         #expect(try scene.json("sync --db backup.db")["exported"] != nil)
         #expect(try scene.json("status --db backup.db")["version"] as? Int == 3)

@@ -26,7 +26,7 @@ enum PastedHints {
 
     private static func fault(of command: String, in clause: String, after words: [String]) -> String? {
         // What a shell would take apart in another way, or a person has to fill in.
-        guard !command.contains("\""), !command.contains("'"), !command.contains("…") else { return nil }
+        guard !command.contains("\""), !command.contains("'"), !command.contains("…"), !command.contains("|") else { return nil }
         let said = command.split(separator: " ").map { $0.trimmingCharacters(in: [",", ".", ":", "\"", "}"]) }.map { $0 == "N" ? "1" : $0 }
         guard let first = said.first, Snapsync.configuration.subcommands.contains(where: { $0.configuration.commandName == first }) else { return nil }
         // A command ends where prose begins, which its options never follow.
@@ -35,7 +35,7 @@ enum PastedHints {
             (try? Snapsync.parseAsRoot(Array(said.prefix(end)))).map { (Array(said.prefix(end)), type(of: $0)) }
         }
         guard let (pasted, type) = parsed.first else { return "it does not parse: snapsync \(command)" }
-        let isElsewhere = [" on ", " there", "have the writer run"].contains { clause.contains($0) }
+        let isElsewhere = [" on ", " there", "have the writer run"].contains { " \(clause)".contains($0) }
         let needs = words.contains("--db") && Snapsync.usageString(for: type).contains("--db") && !isElsewhere
         return needs && !pasted.contains("--db") && !pasted.contains("--cloud") ? "it lacks --db: snapsync \(command)" : nil
     }
@@ -47,9 +47,9 @@ struct PastedHintTests {
         ("run snapsync sync on desk, then here again", "run snapsync sync on desk, then here again"),
         (
             "snapsync cat t shows it; else: snapsync sync --allow-shrink t",
-            "snapsync cat --db 'a b.db' t shows it; else: snapsync sync --db 'a b.db' --allow-shrink t"
+            "snapsync cat t --db 'a b.db' shows it; else: snapsync sync --allow-shrink t --db 'a b.db'"
         ),
-        ("snapsync member approve x", "snapsync member approve --db 'a b.db' x"),
+        ("snapsync member approve x", "snapsync member approve x --db 'a b.db'"),
         ("snapsync member, or snapsync conflicts", "snapsync member, or snapsync conflicts --db 'a b.db'"),
         ("run: snapsync sync --db c.db", "run: snapsync sync --db c.db"),
         ("make one with: snapsync licence key FILE", "make one with: snapsync licence key FILE"),

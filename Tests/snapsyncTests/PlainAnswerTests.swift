@@ -45,8 +45,8 @@ import Testing
         let scene = try Scene()
         try Data((0..<8192).map { _ in UInt8.random(in: 0...255) }).write(to: URL(fileURLWithPath: scene.scratch.path("sealed.db")))
         try scene.scratch.write("a text\n", to: "text.db")
-        try scene.refuse("status --db sealed.db", exit: 65, saying: ["sealed.db: the file is an encrypted database, or none at all"], asJSONToo: false)
-        try scene.refuse("status --db text.db", exit: 65, saying: ["text.db: the file is not a SQLite database"], asJSONToo: false)
+        try scene.refuse("sync --db sealed.db", exit: 65, saying: ["sealed.db: the file is an encrypted database, or none at all"], asJSONToo: false)
+        try scene.refuse("sync --db text.db", exit: 65, saying: ["text.db: the file is not a SQLite database"], asJSONToo: false)
     }
 
     @Test(arguments: ["s3:bucket", "s3:/bucket/prefix", "s3:"]) func mistypedBucketIsNoDirectory(cloud: String) throws {
@@ -85,8 +85,8 @@ import Testing
             #expect(try scene.run("\(line) --db a.db").status == (line == "sync" ? 78 : 0))
             #expect(try scene.database("a.db").run("SELECT count(*) FROM snapsync_log WHERE dataset > 0") == "0\n")
         }
-        try scene.succeed("enable --db a.db")
-        #expect(try scene.json("sync --db a.db").description.contains("version = 2"))
+        try scene.succeed("enable --yes --db a.db")
+        #expect(try (scene.json("sync --db a.db")["exported"] as? [String: Any])?["version"] as? Int == 2)
     }
 
     @Test func readersOwnChangesAreCounted() throws {
@@ -127,9 +127,11 @@ import Testing
     @Test func peerIsToldOfEveryTableAtOnce() throws {
         let scene = try Scene()
         try scene.database("a.db").run("CREATE TABLE bare(a); CREATE TABLE counted(id INTEGER PRIMARY KEY); CREATE TABLE fine(id TEXT PRIMARY KEY)")
-        try scene.refuse(
-            "init --db a.db --cloud cloud --role peer --tables all", exit: 78,
-            saying: ["bare: it has no key besides the rowid", "give one key to two rows: counted", "--skip bare", "--shared-keys"], watching: ["a.db"])
+        let run = try scene.run("init --db a.db --cloud cloud --role peer --tables all")
+        #expect(run.status == 78 && !scene.scratch.exists("cloud"))
+        for fragment in ["bare: it has no key besides the rowid", "give one key to two rows: counted", "--skip bare", "--shared-keys"] {
+            #expect(run.errorText.contains(fragment), "\(run.errorText)")
+        }
         try scene.succeed("init --db a.db --cloud cloud --role peer --tables all --skip bare --shared-keys")
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Platform
+import StrictText
 
 /// Looks at a database's file and folder to find out why it cannot be opened, which SQLite and Foundation do not report.
 ///
@@ -15,7 +16,8 @@ enum DatabaseFile {
             guard fault.isMissing else { throw failure(fault, at: path, "the database cannot be looked at") }
             if creating { return }
             throw LocalStoreError(
-                .notFound, at: path, "there is no such database", hint: "check the path given with --db, or make one with: snapsync init --create")
+                .notFound, at: path, "there is no such database",
+                hint: "check the path given with --db, or make one with: snapsync init --db \(path.shellWord) --cloud DIR --role reader --create")
         }
         if let fault = FileAccess.read.refusal(path) { throw failure(fault, at: path, "the database cannot be read") }
     }

@@ -38,7 +38,7 @@ package struct TableInspector: TransactionPart {
         else {
             throw refuse(
                 "there is no such table",
-                "make it first (snapsync init --create makes the built-in ones and those that the zone describes), or \(hasFile ? "correct the dataset file" : "take it out: snapsync describe --update --remove \(schema.name)")"
+                "make it first (init with --create makes the built-in ones and those that the zone describes), or \(hasFile ? "correct the dataset file" : "take it out: snapsync describe --update --remove \(schema.name)")"
             )
         }
         guard kind == "table" else { throw refuse("it is a view", "name the table behind it in a dataset file (--datasets)") }

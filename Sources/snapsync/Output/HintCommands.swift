@@ -20,31 +20,32 @@ struct HintCommands {
         guard option != nil, text.exact.contains("snapsync ") else { return text }
         var clauses = [""]
         for scalar in text.unicodeScalars {
-            clauses[clauses.count - 1].unicodeScalars.append(scalar)
-            if [";", "(", ")"].contains(scalar) { clauses.append("") }
+            if [";", "(", ")"].contains(scalar) { clauses += [String(scalar), ""] } else { clauses[clauses.count - 1].unicodeScalars.append(scalar) }
         }
         return clauses.map(completed).joined()
     }
 
     private func completed(_ clause: String) -> String {
-        let isElsewhere = [" on ", " there", "have the writer run"].contains { clause.exact.contains($0) }
-        let isComplete = ["--db", "--cloud"].contains { clause.exact.contains($0) }
-        guard let option, !isElsewhere, !isComplete else { return clause }
+        let isElsewhere = [" on ", " there", "have the writer run"].contains { " \(clause)".exact.contains($0) }
+        guard let option, !isElsewhere else { return clause }
         var words = clause.exact.split(separator: " ", omittingEmptySubsequences: false), rest = words.indices
         while let start = rest.first(where: { words[$0].exact.hasSuffix("snapsync") }) {
-            var command: any ParsableCommand.Type = Snapsync.self, last = start
-            func name(_ position: Int) -> String { words[position].exact.split(separator: ",").first ?? "" }
-            while words.indices.contains(last + 1),
-                let next = command.configuration.subcommands.first(where: { $0.configuration.commandName == name(last + 1) })
-            {
-                (command, last) = (next, last + 1)
-            }
-            rest = (last + 1)..<words.count
-            let target = command.configuration.defaultSubcommand ?? command
-            guard last > start, Snapsync.usageString(for: target).exact.contains("--db") else { continue }
-            let name = name(last)
-            words[last] = "\(name) \(option)\(words[last].dropFirst(name.count))"
+            let next = words.indices.dropFirst(start + 1).first { words[$0].exact.hasSuffix("snapsync") } ?? words.count
+            rest = next..<words.count
+            // What follows a command in a sentence is none of its arguments.
+            let ends = (start + 1..<next).reversed().lazy.compactMap { end in Self.takesDatabase(words[start + 1...end]).map { (end, $0) } }
+            guard !words[start..<next].contains(where: { ["--db", "--cloud"].contains($0) }), case (let end, true)? = ends.first else { continue }
+            let word = Self.withoutComma(words[end])
+            words[end] = "\(word) \(option)\(words[end].dropFirst(word.count))"
         }
         return words.joined(separator: " ")
     }
+
+    /// Whether a command takes a database; nil if the words are no command.
+    private static func takesDatabase(_ words: ArraySlice<String>) -> Bool? {
+        guard let last = words.last, let command = try? Snapsync.parseAsRoot(words.dropLast() + [withoutComma(last)]) else { return nil }
+        return Snapsync.usageString(for: type(of: command)).exact.contains("--db")
+    }
+
+    private static func withoutComma(_ word: String) -> String { word.exact.hasSuffix(",") ? String(word.dropLast()) : word }
 }
