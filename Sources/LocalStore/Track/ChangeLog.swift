@@ -208,8 +208,10 @@ package struct ChangeLog: TransactionPart {
     ///   - instant: the change's instant.
     ///   - succession: how the change relates to an earlier change of the entity.
     ///   - columns: the positions of the columns that changed; nil for all.
+    ///   - isInVersion: whether the row is one of the version's, unless an earlier change says another thing.
     package func track(
-        of key: EntityKey, in schema: DatasetSchema, at instant: Instant, joining succession: Succession = .replacing, columns: Set<Int>? = nil
+        of key: EntityKey, in schema: DatasetSchema, at instant: Instant, joining succession: Succession = .replacing, columns: Set<Int>? = nil,
+        isInVersion: Bool = false
     ) throws {
         guard let id = try trackingID(schema) else { return }
         let base: Instant?, rest: String, earlier: TrackedChange?
@@ -222,12 +224,13 @@ package struct ChangeLog: TransactionPart {
         try KeyedStatement(
             db,
             """
-            INSERT INTO snapsync_changes(dataset, key, at, seq, state, base, changed) VALUES(?1, ?2, ?3, ?4, \(Self.state(of: schema)), ?5, ?6)
+            INSERT INTO snapsync_changes(dataset, key, at, seq, state, base, changed, isNew)
+                VALUES(?1, ?2, ?3, ?4, \(Self.state(of: schema)), ?5, ?6, ?7)
             ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = excluded.state, changed = excluded.changed\(rest)
             """
         ).bind(
             .integer(id), .key(key), .instant(instant), .integer(nextSequence()), base.map { .instant($0) } ?? .null,
-            .optional(changed.encoded(at: instant))
+            .optional(changed.encoded(at: instant)), .integer((isInVersion ? TrackedOrigin.inVersion : .unknown).rawValue)
         ).run()
     }
 

@@ -134,7 +134,8 @@ struct MessageApplier {
     private func track(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, over present: Present, columns: Set<Int>? = nil) throws {
         let limited = min(incoming.instant, now)
         let instant = present.instant.map { max(limited, $0.advanced(byMicroseconds: 1)) } ?? limited
-        try transaction.changeLog.track(of: subject.key, in: subject.schema, at: instant, joining: .continuing(base: present.instant), columns: columns)
+        try transaction.changeLog.track(
+            of: subject.key, in: subject.schema, at: instant, joining: .continuing(base: present.instant), columns: columns, isInVersion: present.row != nil)
         made.note(incoming, tracked: instant, claimed: max(limited, present.claimed ?? limited))
     }
 
