@@ -51,10 +51,25 @@ package struct HeldRows: TransactionPart {
         return try row.step() ? row.string(0) : nil
     }
 
+    /// Whether the application has not inserted another row under the key of row `h`.
+    private static let isStillHeld =
+        "NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = h.dataset AND c.key = h.key AND c.state < \(TrackedState.deleted))"
+
+    /// The rows under whose keys the application has inserted others.
+    package func overwritten(of schema: DatasetSchema) throws -> [(key: EntityKey, entity: String)] {
+        guard let id = try trackingID(schema) else { return [] }
+        let rows = try KeyedStatement(db, "SELECT key, entity FROM snapsync_held h WHERE dataset = ? AND NOT (\(Self.isStillHeld))").bind(.integer(id))
+        defer { rows.end() }
+        var found: [(key: EntityKey, entity: String)] = []
+        while try rows.step() { if let key = rows.key(0), let entity = rows.string(1) { found.append((key, entity)) } }
+        return found
+    }
+
     /// Calls `body` with each row, in key order.
     package func forEach(of schema: DatasetSchema, _ body: (EntityKey, _ entity: String, _ reason: String) throws -> Void) throws {
         guard let id = try trackingID(schema) else { return }
-        let rows = try KeyedStatement(db, "SELECT key, entity, reason FROM snapsync_held WHERE dataset = ? ORDER BY key").bind(.integer(id))
+        let rows = try KeyedStatement(db, "SELECT key, entity, reason FROM snapsync_held h WHERE dataset = ? AND \(Self.isStillHeld) ORDER BY key").bind(
+            .integer(id))
         defer { rows.end() }
         while try rows.step() {
             if let key = rows.key(0), let entity = rows.string(1) { try body(key, entity, rows.string(2) ?? "") }
@@ -69,7 +84,7 @@ package struct HeldRows: TransactionPart {
             db,
             """
             SELECT h.key, i.at, i.rest, i.born, i.columns, \(own) FROM snapsync_held h
-            LEFT JOIN snapsync_instants i ON i.dataset = h.dataset AND i.key = h.key WHERE h.dataset = ? ORDER BY h.key
+            LEFT JOIN snapsync_instants i ON i.dataset = h.dataset AND i.key = h.key WHERE h.dataset = ? AND \(Self.isStillHeld) ORDER BY h.key
             """
         ).bind(.integer(id))
         var found: [(key: EntityKey, instants: RowInstants, own: Instant?)] = []

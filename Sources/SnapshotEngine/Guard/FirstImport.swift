@@ -24,8 +24,8 @@ package struct FirstImport {
         for schema in schemas where !known.contains(schema.name) {
             let keepsOwn = !isView && (schema.merge != .replace || settings.adoptsOwnRows || (settings.role.publishes && !settings.replacesOwnRows))
             if keepsOwn {
-                // With the policy `replace`, every row and every deletion of the cloud is later.
-                try transaction.changeLog.adoptRows(of: schema, now: now, areEarliest: schema.merge == .replace)
+                // With edits that waited since a detach, only the other rows are earlier than the cloud.
+                try transaction.changeLog.adoptRows(of: schema, now: now, areEarliest: schema.merge == .replace && !names.contains(schema.name))
             } else if try !settings.replacesOwnRows && transaction.changeLog.hasUntrackedRows(of: schema) {
                 throw Self.undecidedRows(of: schema, at: database, step: .apply, hint: "keep a copy, then: snapsync detach, and snapsync init …")
             }

@@ -58,14 +58,21 @@ package final class ImportLedger {
     /// Writes held rows to the conflict journal in whose places the application has inserted other rows.
     func recordOverwritten(_ own: OwnEdits, of datasets: [DatasetSchema], in transaction: LocalTransaction) throws {
         for (place, row) in own.overwritten {
-            let schema = datasets[place.dataset], now = RowValues()
-            try transaction.rows.giveRow(place.key, of: schema, to: now)
-            try recordConflict(
-                Conflict(
-                    dataset: schema.name, key: place.key, reason: .sameKey, loser: ConflictSide(entity: row.entity, instant: row.at, device: device),
-                    winner: ConflictSide(entity: now.values.isEmpty ? nil : EntityCodec.json.text(schema, now.values), instant: self.now, device: device)),
-                in: transaction)
+            try recordOverwritten(place.key, row.entity, at: row.at, of: datasets[place.dataset], by: device, in: transaction)
         }
+    }
+
+    /// Writes a held row to the conflict journal in whose place the application has inserted another row.
+    func recordOverwritten(
+        _ key: EntityKey, _ entity: String, at instant: Instant, of schema: DatasetSchema, by author: String?, in transaction: LocalTransaction
+    ) throws {
+        let row = RowValues()
+        try transaction.rows.giveRow(key, of: schema, to: row)
+        try recordConflict(
+            Conflict(
+                dataset: schema.name, key: key, reason: .sameKey, loser: ConflictSide(entity: entity, instant: instant, device: author),
+                winner: ConflictSide(entity: row.values.isEmpty ? nil : EntityCodec.json.text(schema, row.values), instant: now, device: device)),
+            in: transaction)
     }
 
     /// Writes an edit that loses to the conflict journal.

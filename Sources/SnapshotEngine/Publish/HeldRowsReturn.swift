@@ -26,7 +26,14 @@ extension SyncContext {
                     for place in outcome.released { ledger.note(place.key, datasets[place.dataset], ImportLedger.isShown) }
                     try own.end()
                 }
-                for schema in datasets { try transaction.waiting.stage(schema) }
+                for schema in datasets {
+                    for row in try transaction.held.overwritten(of: schema) {
+                        let instants = try transaction.tombstonesAndInstants.instants(of: row.key, in: schema)
+                        try ledger.recordOverwritten(row.key, row.entity, at: instants.latest(own: nil), of: schema, by: nil, in: transaction)
+                        try transaction.held.remove(row.key, of: schema)
+                    }
+                    try transaction.waiting.stage(schema)
+                }
                 return transaction.triggerNotices
             }
             return ledger.sentences + notices

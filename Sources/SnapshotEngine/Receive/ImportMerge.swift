@@ -156,14 +156,14 @@ struct MergeLosses {
             let reason: ConflictReason = there?.row == nil ? .laterDeletion : edit.inserts || edit.born != there?.row?.born ? .sameKey : .laterEdit
             try conflict(columns, reason, loser: own, winner: other)
         }
-        // The publisher decides about an edit that a reader has sent, and records what does not fit.
-        let isSent =
-            try transaction.mailbox.exist()
-            && transaction.outbox.sentChanges(of: key, in: schema).contains { [.stored, .sent, .doubtful].contains($0.state) }
-        if !isSent, let columns = loud(merge.misfits) {
+        // An edit that a reader has sent is decided by the publisher, who records what loses to it and what does not fit.
+        if try !ledger.publishes && transaction.mailbox.exist() && transaction.outbox.sentChanges(of: key, in: schema).contains(where: { $0.state != .local }) {
+            return
+        }
+        if let columns = loud(merge.misfits) {
             try conflict(columns, edit.isDeletion ? .parentNeeded : .valueTaken, loser: own, winner: other)
         }
-        if ledger.publishes, let columns = loud(merge.replaced) {
+        if let columns = loud(merge.replaced) {
             try conflict(columns, edit.isDeletion ? .laterDeletion : edit.inserts ? .sameKey : .laterEdit, loser: other, winner: own)
         }
     }
