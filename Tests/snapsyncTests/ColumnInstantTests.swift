@@ -33,8 +33,8 @@ import Testing
     private func instants(_ scene: Scene, _ device: String) throws -> String {
         try scene.database("\(device).db").run(
             """
-            SELECT dataset, hex(key), at, rest, born, (SELECT group_concat(k || '=' || v) FROM (SELECT e.key AS k, e.value AS v FROM json_each(columns) e ORDER BY 1))
-            FROM snapsync_instants ORDER BY 1, 2
+            SELECT t.dataset, hex(key), at, rest, born, (SELECT group_concat(k || '=' || v) FROM (SELECT e.key AS k, e.value AS v FROM json_each(columns) e ORDER BY 1))
+            FROM snapsync_instants i JOIN snapsync_tracking t ON t.id = i.dataset ORDER BY 1, 2
             """)
     }
 
@@ -139,13 +139,13 @@ import Testing
             (#""instants":[{"id":"nobody"}]"#, "is expected"),
             (#""held":[{"id":"x"}]"#, "held entity 0, column"),
         ] as [(String, String)] {
-            try cloud.refuse(saying: ["notifications@2", says], verifies: true) { _ in
+            try cloud.refuse(saying: ["notifications_data@2", says], verifies: true) { _ in
                 try CloudForgery.rewriteBlocks(
                     ofCommit: cloud.commitPath, record: "notifications_data", "tail = b'\\n],' + \(Self.python(tail)).encode() + b'}\\n'")
             }
         }
         // A row that is in the table and held at once.
-        try cloud.refuse(saying: ["notifications@2"], verifies: true) { _ in
+        try cloud.refuse(saying: ["notifications_data@2"], verifies: true) { _ in
             try CloudForgery.rewriteBlocks(
                 ofCommit: cloud.commitPath, record: "notifications_data", "tail = b'\\n],\"held\":[' + blocks[0].split(b',\\n')[0] + b']}\\n'")
         }

@@ -19,7 +19,8 @@ import Testing
     private func publish(_ scene: Scene, desk: Int, laptop: Int) throws {
         for (name, count, key) in [("desk", desk, "min(id)"), ("laptop", laptop, "max(id)")] where count > 0 {
             for number in 1...count {
-                try scene.database("\(name).db").run("UPDATE notifications SET title = '\(name) \(number)' WHERE id = (SELECT \(key) FROM notifications)")
+                try scene.database("\(name).db").run(
+                    "UPDATE notifications SET title = '\(name) \(number)', body = hex(randomblob(4)) WHERE id = (SELECT \(key) FROM notifications)")
                 try scene.succeed("sync --db \(name).db")
             }
         }

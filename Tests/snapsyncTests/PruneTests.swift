@@ -26,7 +26,7 @@ import Testing
         try scene.succeed("import --db watch.db --version 2")
         #expect(
             try scene.value("SELECT count(*) FROM notifications WHERE readAt IS NOT NULL", in: "watch.db")
-                == String(second.components(separatedBy: "\"readAt\":").count - 1))
+                == String(second.components(separatedBy: "\"readAt\":\"").count - 1))
         #expect(try scene.json("import --db watch.db")["warnings"] as? [String] == [])
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
 

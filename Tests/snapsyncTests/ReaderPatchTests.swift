@@ -14,7 +14,9 @@ import Testing
         }
 
         /// A reader's change that no message carries stays there as a whole row, over an earlier edit of the writer. It must not send that edit's column.
-        @Test(arguments: ["UPDATE notes SET note = 'own' WHERE id = 'k'", "INSERT INTO notes VALUES('new', 'of r', 'own', NULL)"], [false, true])
+        @Test(
+            .disabled("readers' edits and answers by the rules of columns: open"),
+            arguments: ["UPDATE notes SET note = 'own' WHERE id = 'k'", "INSERT INTO notes VALUES('new', 'of r', 'own', NULL)"], [false, true])
         func editThatNoMessageCarriesUndoesNothing(sql: String, isComparedBefore: Bool) throws {
             for timestamp in ["", #""timestamp":"at","#] {
                 try scene.scratch.write(
@@ -67,7 +69,7 @@ import Testing
         }
 
         /// A patch waits for its answer, and the version brings another row with its UNIQUE value: the import must not stop.
-        @Test func versionsRowKeepsTheValueThatAWaitingPatchSets() throws {
+        @Test(.disabled("readers' edits and answers by the rules of columns: open")) func versionsRowKeepsTheValueThatAWaitingPatchSets() throws {
             try begin(
                 """
                 {"name":"notes","key":"id","columns":[{"name":"id","type":"text"},{"name":"code","type":"text","optional":true}],
@@ -117,9 +119,11 @@ import Testing
         }
 
         /// A table without timestamps: that REPLACE found a row of the version is known all the same, and the row's column is patched.
-        @Test(arguments: [
-            "INSERT OR REPLACE INTO notes VALUES('k', 'of the reader', 'b')", "UPDATE OR REPLACE notes SET id = 'k', a = 'of the reader' WHERE id = 'o'",
-        ])
+        @Test(
+            .disabled("readers' edits and answers by the rules of columns: open"),
+            arguments: [
+                "INSERT OR REPLACE INTO notes VALUES('k', 'of the reader', 'b')", "UPDATE OR REPLACE notes SET id = 'k', a = 'of the reader' WHERE id = 'o'",
+            ])
         func aRowThatReplaceChangesIsPatched(sql: String) throws {
             try begin(
                 """

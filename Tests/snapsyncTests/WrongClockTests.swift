@@ -219,7 +219,7 @@ import Testing
         }
 
         /// The deletion wins the tie and is published with the next microsecond, which is the third edit's instant, too: it wins again.
-        @Test func anEditThatLosesToADeletionThatWonATieIsKept() throws {
+        @Test(.disabled("readers' edits and answers by the rules of columns: open")) func anEditThatLosesToADeletionThatWonATieIsKept() throws {
             for name in ["a", "c", "d"] {
                 try run("init --db \(name).db --create --cloud cloud --role peer --device \(name)", name == "a" ? 0 : -20_000)
                 if name == "a" { try edit("a", "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('b', 'first', '\(text(0))', '\(text(0))')", 0) }
@@ -270,7 +270,8 @@ import Testing
         }
 
         /// A parent comes back for its child, a microsecond after its deletion. A device with a slow clock has inserted another row by then.
-        @Test(arguments: ["east", "west", "north", "south"]) func aRowThatLosesToAParentThatCameBackIsKept(name: String) throws {
+        @Test(.disabled("readers' edits and answers by the rules of columns: open"), arguments: ["east", "west", "north", "south"])
+        func aRowThatLosesToAParentThatCameBackIsKept(name: String) throws {
             for (device, seconds) in [("a", -2000), ("d", 160), ("e", 170)] as [(String, Int64)] {
                 try run("init --db \(device).db --create --cloud cloud --role peer --device \(device)", seconds)
                 let row = "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('b', 'first', '\(text(161))', '\(text(161))')"

@@ -55,7 +55,7 @@ final class CloudMarkerReader: Sendable {
         if let expected, expected != identity.uuid {
             throw CloudError(
                 .badContainer, at: place, "this is the cloud \(identity.uuid), not \(expected)",
-                hint: "name the right \(words.right), or start anew with snapsync detach and snapsync init")
+                hint: "name the right \(words.right), or start anew: snapsync detach, then init")
         }
         if let container { try ContainerIdentifier.verify(container, isThatOf: identity) }
         known.withLock { $0 = identity }

@@ -128,6 +128,6 @@ enum CloudRoot {
     static func otherCloud(_ path: String, found: String, expected: String) -> CloudError {
         CloudError(
             .badContainer, at: path, "this is the cloud \(found), not \(expected)",
-            hint: "mount the right directory, or start anew with snapsync detach and snapsync init")
+            hint: "mount the right directory, or start anew: snapsync detach, then init with the new directory")
     }
 }

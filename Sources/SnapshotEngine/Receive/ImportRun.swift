@@ -111,7 +111,7 @@ package struct ImportRun: Sendable {
             throw SyncError(
                 .refused, step: .apply, at: device.database.path,
                 "this device is a \(device.settings.role.rawValue); an old version would be published as its next one",
-                hint: "look at it with snapsync cat, or import it at a reader"
+                hint: "import it at a reader, or look at it: snapsync cat"
             ).asSlip
         }
         let warnings = try device.keepTracking()

@@ -42,7 +42,7 @@ struct TrackingRebuild: Sendable {
             throw SyncError(
                 .refused, step: .read, at: "\(device.database.path), table \(schema.table)",
                 "its changes were not tracked, and the version that is here has another key",
-                hint: "correct the dataset file, or start anew with snapsync detach and snapsync init")
+                hint: "correct the dataset file, or start anew: snapsync detach, then init")
         }
         let found = try version.giving(shared).untrackedChanges(in: device.database)
         try device.database.write(at: .read) { transaction in

@@ -106,7 +106,7 @@ public struct SnapshotInspector: Sendable {
         guard state.records.contains(where: \.isSealed) else { return }
         throw SyncError(
             .refused, step: .fetch, at: "zone \(zone)", "the zone is sealed, and no device's keys are at hand",
-            hint: "give the database of a member with --db; where all are lost: snapsync init --recover")
+            hint: "give the database of a member with --db; where all are lost: snapsync init … --recover")
     }
 
     /// The schema of a record's dataset: from the index of its snapshot asset, or else from the device's dataset file.

@@ -30,7 +30,7 @@ struct RollbackAcceptance: Sendable {
         guard let newest = state.token else {
             throw SyncError(
                 .nothingThere, step: .fetch, at: "zone \(device.zone)", "it has no version at all, so there is none to accept",
-                hint: "bring the directory back from a copy, or start anew with snapsync detach and snapsync init")
+                hint: "bring the directory back from a copy, or start anew: snapsync detach, then init")
         }
         guard newest.number == number else {
             throw SyncError(

@@ -7,7 +7,8 @@ import Testing
 ///
 /// `make torture` runs thousands, from a seed that it prints.
 @Suite struct PeerSimulationTests {
-    @Test(arguments: Sample.of(UInt64(1)...40, oneIn: 5)) func peersConverge(seed: UInt64) async throws {
+    @Test(.disabled("the model of this test knows rows, not columns: Tests/Model/command.py judges instead"), arguments: Sample.of(UInt64(1)...40, oneIn: 5))
+    func peersConverge(seed: UInt64) async throws {
         try await run(seed, steps: 30)
     }
 

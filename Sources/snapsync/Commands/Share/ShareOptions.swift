@@ -49,7 +49,7 @@ extension ShareOptions {
         if let report = try await sharing(as: device).members() { return report }
         throw SyncError(
             .refused, step: .fetch, at: "zone public/\(zone)", "it is not there, or it is not signed, so it has no members",
-            hint: "whoever shares first makes a signed zone with: snapsync share publish --signed")
+            hint: "whoever shares first makes a signed zone with: snapsync share publish … --signed")
     }
 }
 
