@@ -47,7 +47,7 @@ import Testing
         let script = CommandPage.root.appendingPathComponent("Tests/IndependentReader/read_asset.py").path
         let run = try ProgramRun("python3", [script, "--quiet", asset, index])
         #expect(
-            run.text.contains("\(Self.rowCount - 1) entities") && run.text.contains("0 held, 1 deletions, \(Self.rowCount + 1) instants"),
+            run.text.contains("\(Self.rowCount - 1) entities") && run.text.contains("0 held, 1 deletions, \(2 * (Self.rowCount - 1)) instants"),
             "\(run.text)\(run.errorText)")
 
         try scene.succeed("sync --db b.db")
