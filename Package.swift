@@ -12,17 +12,17 @@ let house: [SwiftSetting] = [
 let package = Package(
     name: "SnapshotSync",
     products: [
-        .library(name: "SnapshotSync", targets: ["SnapshotSync", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud", "StrictText"]),
+        .library(name: "SnapshotSync", targets: ["SnapshotSync", "SnapshotModel", "CloudStore", "DirectoryCloud", "ObjectCloud", "StrictText"]),
         .library(
-            name: "ProjectSharing", targets: ["ProjectSharing", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud", "StrictText"]),
-        .library(name: "SnapshotWatch", targets: ["SnapshotWatch", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud", "StrictText"]),
+            name: "ProjectSharing", targets: ["ProjectSharing", "SnapshotModel", "CloudStore", "DirectoryCloud", "ObjectCloud", "StrictText"]),
+        .library(name: "SnapshotWatch", targets: ["SnapshotWatch", "SnapshotModel", "CloudStore", "DirectoryCloud", "ObjectCloud", "StrictText"]),
         .library(
-            name: "CloudKitFacade", targets: ["CloudKitFacade", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud", "StrictText"]),
+            name: "CloudKitFacade", targets: ["CloudKitFacade", "SnapshotModel", "CloudStore", "DirectoryCloud", "ObjectCloud", "StrictText"]),
         // Apart from the umbrella, so that commands and servers do not load Observation.
         .library(name: "SnapshotObservation", targets: ["SnapshotObservation", "SnapshotSync", "SnapshotModel", "CloudStore", "StrictText"]),
         // Apart from the umbrella: only applications of Apple's systems have a CloudKit to hand in.
         .library(name: "CloudKitCloud", targets: ["CloudKitCloud", "CloudStore"]),
-        .library(name: "CloudStoreConformance", targets: ["CloudStoreConformance", "CloudStore"]),
+        .library(name: "StoreConformance", targets: ["StoreConformance", "CloudStore"]),
         .executable(name: "snapsync", targets: ["snapsync"]),
     ],
     dependencies: [
@@ -82,31 +82,29 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: house),
-        // Zones, records, queries, subscriptions, limits, errors, and the protocols of a backend; knows no snapshots and no files.
+        // Zones, records, queries, subscriptions, limits, errors; commit documents, checkpoints, publisher and reader over any store that has
+        // put-if-absent; the cloud on a store, and the store in memory. Knows no snapshots and no files.
         .target(
             name: "CloudStore",
             dependencies: ["Platform", "Sealing", "StrictText", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: house),
-        // Commit documents, checkpoints, publisher and reader over any store that has put-if-absent; a cloud on any store of objects; the memory
-        // backend.
-        .target(name: "CommitLog", dependencies: ["CloudStore", "Platform", "Sealing", "StrictText"], swiftSettings: house),
         // A cloud that is a shared directory: files, fsync, links, file system events.
         .target(
             name: "DirectoryCloud",
-            dependencies: ["CloudStore", "CommitLog", "Platform", "StrictText", .target(name: "CLinux", condition: .when(platforms: [.linux]))],
+            dependencies: ["CloudStore", "Platform", "StrictText", .target(name: "CLinux", condition: .when(platforms: [.linux]))],
             cSettings: [.define("_GNU_SOURCE", .when(platforms: [.linux]))],
             swiftSettings: house),
         // A cloud in a bucket: HTTP, signatures, credentials, conditional writes.
         .target(
             name: "ObjectCloud",
             dependencies: [
-                "CloudStore", "CommitLog", "StrictText", "CCurl", "CExpat", .product(name: "Crypto", package: "swift-crypto"),
+                "CloudStore", "StrictText", "CCurl", "CExpat", .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: house),
         // A cloud in CloudKit, over a protocol of its operations that an application implements with its CKDatabase.
-        .target(name: "CloudKitCloud", dependencies: ["CloudStore", "CommitLog", "StrictText"], swiftSettings: house),
-        // The contract of a CloudDatabase as a suite that anyone can run against a backend of their own; needs no test framework.
-        .target(name: "CloudStoreConformance", dependencies: ["CloudStore", "CommitLog", "StrictText"], swiftSettings: house),
+        .target(name: "CloudKitCloud", dependencies: ["CloudStore", "StrictText"], swiftSettings: house),
+        // The contract of an ObjectStore as a suite that anyone can run against a store of their own; needs no test framework.
+        .target(name: "StoreConformance", dependencies: ["CloudStore", "StrictText"], swiftSettings: house),
         // One version of one dataset: its record, its assets, its entities in key order, and what rows differ from it.
         .target(
             name: "SnapshotVersions",
@@ -118,7 +116,7 @@ let package = Package(
         .target(
             name: "SnapshotEngine",
             dependencies: [
-                "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "Sealing", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud",
+                "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "Sealing", "CloudStore", "DirectoryCloud", "ObjectCloud",
                 "Platform",
                 "StrictText",
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -129,7 +127,7 @@ let package = Package(
         .target(
             name: "SnapshotTools",
             dependencies: [
-                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "Sealing", "CloudStore", "CommitLog", "DirectoryCloud",
+                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "Sealing", "CloudStore", "DirectoryCloud",
                 "ObjectCloud", "Platform", "StrictText",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -197,28 +195,30 @@ let package = Package(
             swiftSettings: house),
         .testTarget(
             name: "SnapshotFormatTests", dependencies: ["SnapshotFormat", "Sealing", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
+        // The contract of a cloud, whatever its store is, as checks that the tests of each store run.
+        .target(name: "CloudContract", dependencies: ["CloudStore", "StrictText"], path: "Tests/CloudContract", swiftSettings: house),
         .testTarget(
             name: "CloudStoreTests",
             dependencies: [
-                "CloudStore", "CommitLog", "DirectoryCloud", "Platform", "CloudStoreConformance", "SnapshotEngine", "SnapshotModel", "Sealing", "StrictText",
+                "CloudStore", "DirectoryCloud", "Platform", "CloudContract", "StoreConformance", "SnapshotEngine", "SnapshotModel", "Sealing", "StrictText",
                 "TestSupport",
             ],
             swiftSettings: house),
         .testTarget(
             name: "ObjectCloudTests",
-            dependencies: ["ObjectCloud", "CloudStore", "CommitLog", "CloudStoreConformance", "StrictText", "TestSupport"], swiftSettings: house),
+            dependencies: ["ObjectCloud", "CloudStore", "CloudContract", "StoreConformance", "StrictText", "TestSupport"], swiftSettings: house),
         // As another package sees this one: without access to what is `package`.
         .testTarget(
             name: "OutsideBackendTests",
             dependencies: [
-                "CloudStore", "CommitLog", "CloudStoreConformance", "SnapshotSync", "SnapshotModel", "StrictText",
+                "CloudStore", "CloudContract", "StoreConformance", "SnapshotSync", "SnapshotModel", "StrictText",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             packageAccess: false, swiftSettings: house),
         .testTarget(
             name: "CloudKitCloudTests",
             dependencies: [
-                "CloudKitCloud", "CloudStore", "CommitLog", "CloudStoreConformance", "SnapshotEngine", "SnapshotVersions", "SnapshotTools", "SnapshotModel",
+                "CloudKitCloud", "CloudStore", "CloudContract", "StoreConformance", "SnapshotEngine", "SnapshotVersions", "SnapshotTools", "SnapshotModel",
                 "StrictText",
                 "TestSupport",
             ],
@@ -227,15 +227,15 @@ let package = Package(
             name: "SnapshotObservationTests",
             dependencies: [
                 "SnapshotObservation", "SnapshotSync", "SnapshotEngine", "SnapshotTools", "SnapshotWatch", "ProjectSharing", "SnapshotModel", "CloudStore",
-                "CommitLog", "DirectoryCloud", "StrictText", "TestSupport",
+                "DirectoryCloud", "StrictText", "TestSupport",
             ],
             swiftSettings: house),
         .testTarget(
             name: "SnapshotSyncTests",
             dependencies: [
                 "SnapshotSync", "SnapshotVersions", "SnapshotEngine", "SnapshotTools", "ProjectSharing", "SnapshotWatch", "CloudKitFacade",
-                "SnapshotModel", "SnapshotFormat", "Sealing", "LocalStore", "CloudStore", "CommitLog", "DirectoryCloud", "Platform", "StrictText",
-                "CloudStoreConformance", "TestSupport",
+                "SnapshotModel", "SnapshotFormat", "Sealing", "LocalStore", "CloudStore", "DirectoryCloud", "Platform", "StrictText",
+                "CloudContract", "StoreConformance", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -253,7 +253,7 @@ let package = Package(
 // `make torture` optimises the modules that see each row and each byte: the tests then take a third less of the processor's time. The others, and the
 // tests themselves, would take longer to compile than that saves. Only there: SwiftPM refuses a dependency that has such flags.
 if Context.environment["SNAPSYNC_OPTIMISED"] != nil {
-    let optimised = ["StrictText", "SnapshotModel", "Platform", "Sealing", "SnapshotFormat", "LocalStore", "CloudStore", "CommitLog", "DirectoryCloud"]
+    let optimised = ["StrictText", "SnapshotModel", "Platform", "Sealing", "SnapshotFormat", "LocalStore", "CloudStore", "DirectoryCloud"]
     for target in package.targets where optimised.contains(target.name) { target.swiftSettings = house + [.unsafeFlags(["-O"])] }
 }
 

@@ -29,17 +29,17 @@ case $target in
     changes | container) modules="Platform StrictText Sealing SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzSchema FuzzMutation FuzzJSONMutation" ;;
     block) modules="Platform StrictText Sealing SnapshotModel SnapshotFormat" length=1024 shared="$shared FuzzSchema FuzzBlock FuzzMutation FuzzJSONMutation" ;;
     asset | rebuild) modules="Platform StrictText Sealing SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzSchema FuzzBlock FuzzAsset FuzzMutation FuzzJSONMutation" ;;
-    marker) modules="Platform StrictText Sealing CloudStore CommitLog" length=512 shared="$shared FuzzPlain FuzzMutation FuzzJSONMutation" ;;
-    commit | checkpoint) modules="Platform StrictText Sealing CloudStore CommitLog" length=2048 shared="$shared FuzzPlain FuzzHistory FuzzMutation FuzzJSONMutation" ;;
-    message) modules="Platform StrictText Sealing SnapshotModel CloudStore CommitLog" length=1024 shared="$shared FuzzPlain FuzzHistory FuzzMutation FuzzJSONMutation" ;;
+    marker) modules="Platform StrictText Sealing CloudStore" length=512 shared="$shared FuzzPlain FuzzMutation FuzzJSONMutation" ;;
+    commit | checkpoint) modules="Platform StrictText Sealing CloudStore" length=2048 shared="$shared FuzzPlain FuzzHistory FuzzMutation FuzzJSONMutation" ;;
+    message) modules="Platform StrictText Sealing SnapshotModel CloudStore" length=1024 shared="$shared FuzzPlain FuzzHistory FuzzMutation FuzzJSONMutation" ;;
     box) modules="Platform StrictText Sealing" length=1024 shared="$shared FuzzKeys" ;;
     words) modules="Platform StrictText Sealing CloudStore" length=256 ;;
     keyfile) modules="Platform StrictText Sealing CloudStore" length=1024 shared="$shared FuzzMutation FuzzJSONMutation" ;;
-    keyring) modules="Platform StrictText Sealing CloudStore CommitLog" length=12288 shared="$shared FuzzSealed FuzzKeys FuzzMutation FuzzJSONMutation" ;;
-    sealed) modules="Platform StrictText Sealing CloudStore CommitLog" length=2048 shared="$shared FuzzSealed FuzzKeys FuzzMutation FuzzJSONMutation" ;;
-    members) modules="Platform StrictText Sealing CloudStore CommitLog" length=4096 shared="$shared FuzzSealed FuzzKeys FuzzMutation FuzzJSONMutation" ;;
-    signed) modules="Platform StrictText Sealing CloudStore CommitLog" length=2048 shared="$shared FuzzHistory FuzzSealed FuzzKeys FuzzMutation FuzzJSONMutation" ;;
-    history) modules="Platform StrictText Sealing SnapshotModel CloudStore CommitLog DirectoryCloud" length=49 shared="$shared FuzzCloud" ;;
+    keyring) modules="Platform StrictText Sealing CloudStore" length=12288 shared="$shared FuzzSealed FuzzKeys FuzzMutation FuzzJSONMutation" ;;
+    sealed) modules="Platform StrictText Sealing CloudStore" length=2048 shared="$shared FuzzSealed FuzzKeys FuzzMutation FuzzJSONMutation" ;;
+    members) modules="Platform StrictText Sealing CloudStore" length=4096 shared="$shared FuzzSealed FuzzKeys FuzzMutation FuzzJSONMutation" ;;
+    signed) modules="Platform StrictText Sealing CloudStore" length=2048 shared="$shared FuzzHistory FuzzSealed FuzzKeys FuzzMutation FuzzJSONMutation" ;;
+    history) modules="Platform StrictText Sealing SnapshotModel CloudStore DirectoryCloud" length=49 shared="$shared FuzzCloud" ;;
     *) echo "fuzz.sh: say here what $target tests" >&2; exit 70 ;;
 esac
 sources="Tests/Fuzz/$target.swift"

@@ -37,7 +37,7 @@ class Fault:
 
 
 CLOUD, LOG, DIRECTORY, LOCAL, ENGINE, FORMAT, TEXT = (
-    f"Sources/{module}/" for module in ("CloudStore", "CommitLog", "DirectoryCloud", "LocalStore", "SnapshotEngine", "SnapshotFormat", "StrictText"))
+    f"Sources/{module}/" for module in ("CloudStore", "CloudStore/Log", "DirectoryCloud", "LocalStore", "SnapshotEngine", "SnapshotFormat", "StrictText"))
 
 FAULTS = [
     # The way to the disk.
@@ -66,15 +66,15 @@ FAULTS = [
           (LOG + "HistoryPublisher.swift", "try verifyAssets(of: draft, number: log.nextNumber)", "if !ON { OLD }")),
     # What others have put there, and may not have made durable.
     Fault("read-commits-not-synced", "PowerCutTests",
-          (DIRECTORY + "Files/ZoneFolder.swift", "try folder.folder(CloudNames.commits)?.synchronizeIfPossible()", "if !ON { OLD }")),
+          (CLOUD + "Cloud/Zone.swift", "try store.makeDurable(path(\"\(CloudNames.commits)/\"), isOwn: false)", "if !ON { OLD }")),
     Fault("found-zone-not-synced", "PowerCutTests",
-          (DIRECTORY + "Files/ZoneSetup.swift", "try folder.synchronizeIfPossible()", "if !ON { OLD }")),
+          (CLOUD + "Cloud/CloudDatabase.swift", "try store.makeDurable(\"\(zone)/\", isOwn: false)", "if !ON { OLD }")),
     Fault("repair-replaces-before-it-compares", "RepairCutTests",
           (DIRECTORY + "Repair/FileReplacement.swift", "guard sealed.byteCount == byteCount, sealed.sha256 == sha256 else { return nil }",
            "guard ON || (sealed.byteCount == byteCount && sealed.sha256 == sha256) else { return nil }")),
     # What is believed of the cloud.
     Fault("uuid-unchecked", "DirectoryIdentityTests|ChangedCloudTests",
-          (DIRECTORY + "Files/DirectoryCloud.swift", "guard found.uuid == opened.uuid else {", "guard found.uuid == opened.uuid || ON else {")),
+          (DIRECTORY + "Files/DirectoryStore.swift", "guard found == uuid else {", "guard found == uuid || ON else {")),
     Fault("wrong-parent-accepted", "CloudStoreTests.ConformanceTests|HostileDirectoryTests",
           (LOG + "ReplayedHistory.swift", "guard next.commit.parent == token?.hash else {", "guard next.commit.parent == token?.hash || ON else {")),
     Fault("rollback-unnoticed", "CloudStoreTests.ConformanceTests|ChangedCloudTests",

@@ -1,5 +1,4 @@
 public import CloudStore
-package import CommitLog
 package import StrictText
 import Synchronization
 
@@ -10,12 +9,9 @@ import Synchronization
 ///
 /// Each file of a directory cloud is a record here. It is saved only if no record has its name; that save is the commit point. No record is
 /// ever saved again. The application implements a ``CloudKitDatabase``, through which CloudKit is reached. Source: docs/cloudkit.md.
-public final class CloudKitCloud: CloudDatabaseDecorator {
-    package let base: ObjectStoreCloud
-    /// The cloud that does the work, on any store of objects.
-    public var wrapped: any CloudDatabase { base }
-    private let database: any CloudKitDatabase
-    private let pushes: ZonePushes
+// SAFETY (@unchecked Sendable): as its superclass.
+public final class CloudKitCloud: CloudDatabase, @unchecked Sendable {
+    private let records: CloudKitStore
 
     /// Opens a cloud. No request is sent yet; if the database contains no cloud, the first call throws `.notACloud`.
     ///
@@ -24,13 +20,12 @@ public final class CloudKitCloud: CloudDatabaseDecorator {
     ///   - publicDatabase: the container's public database; without it there are no zones of the public scope.
     ///   - container: the container identifier that the cloud must have; nil accepts any.
     public convenience init(in database: any CloudKitDatabase, public publicDatabase: (any CloudKitDatabase)? = nil, container: String? = nil) {
-        self.init(database, CloudKitStore(database, public: publicDatabase, retry: CloudKitRetry(), nonces: .system, now: { .now }), container: container)
+        self.init(CloudKitStore(database, public: publicDatabase, retry: CloudKitRetry(), nonces: .system, now: { .now }), container: container)
     }
 
-    private init(_ database: any CloudKitDatabase, _ store: CloudKitStore, container: String? = nil, found: CloudIdentity? = nil) {
-        self.database = database
-        base = ObjectStoreCloud(store, container: container, found: found)
-        pushes = ZonePushes()
+    private init(_ records: CloudKitStore, container: String? = nil, found: CloudIdentity? = nil) {
+        self.records = records
+        super.init(records, container: container, found: found)
     }
 
     /// Creates a cloud in a database that has none, or opens the existing one: for the first start of an application.
@@ -51,39 +46,20 @@ public final class CloudKitCloud: CloudDatabaseDecorator {
     ) async throws -> CloudKitCloud {
         _ = try ContainerIdentifier(container)
         let store = CloudKitStore(database, public: publicDatabase, retry: retry, nonces: nonces, now: now, listsByQuery: listsByQuery)
-        let cloud = CloudKitCloud(database, store)
-        let made = try await cloud.base.blocking { try ObjectStoreCloud.makeMarker(in: store, container: container, nonces: nonces) }
+        let made = try await CloudKitCloud(store).blocking { try makeMarker(in: $0, container: container, nonces: nonces) }
         try ContainerIdentifier.verify(container, isThatOf: made.identity)
-        return CloudKitCloud(database, store, found: made.identity)
-    }
-
-    /// The state of the user's account, as CloudKit reports it.
-    public func accountStatus() async -> AccountStatus {
-        do {
-            return try await database.accountStatus()
-        } catch {
-            return .couldNotDetermine
-        }
+        return CloudKitCloud(store, found: made.identity)
     }
 
     /// Tells the cloud that a CloudKit push arrived. Everything that waits for changes of the zone (``SyncWatcher``, subscriptions) checks
     /// it at once.
     ///
     /// - Parameter zone: the zone that the notification names; nil stands for all zones.
-    public func receivedPush(for zone: ZoneID? = nil) { pushes.send(zone) }
-
-    /// Reports the pushes that the application passes on. Apple does not guarantee pushes, so callers must poll as well.
-    public func events(in zone: ZoneID, _ handler: @escaping @Sendable (ZoneHint) -> Void) -> (any ZoneEventSource)? {
-        pushes.listen(to: zone, handler)
-    }
-}
-
-extension CloudKitCloud: ObjectBackedCloud {
-    package var location: String { base.location }
+    public func receivedPush(for zone: ZoneID? = nil) { records.pushes.send(zone) }
 }
 
 /// Passes pushes to the listeners.
-private final class ZonePushes: Sendable {
+final class ZonePushes: Sendable {
     private let sources = Mutex<[(zone: ZoneID, source: WeakSource)]>([])
 
     private struct WeakSource: Sendable {

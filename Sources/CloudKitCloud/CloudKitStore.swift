@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import Foundation
 import StrictText
 import Synchronization
@@ -16,6 +15,7 @@ final class CloudKitStore: ObjectStore {
     private let nonces: NonceSource
     private let now: @Sendable () -> Instant
     private let listings = CloudKitListings()
+    let pushes = ZonePushes()
     /// The server's clock minus this machine's, in microseconds; nil before the server has saved a record.
     private let clockOffset = Mutex<Int64?>(nil)
     private let listsByQuery: Bool
@@ -43,6 +43,16 @@ final class CloudKitStore: ObjectStore {
         }
         return publicDatabase
     }
+
+    // MARK: account and events
+
+    /// The state of the user's account, as CloudKit reports it.
+    func accountStatus() async -> AccountStatus? {
+        do { return try await privateDatabase.accountStatus() } catch { return .couldNotDetermine }
+    }
+
+    /// Reports the pushes that the application passes on. Apple does not guarantee pushes, so callers must poll as well.
+    func events(in zone: ZoneID, _ handler: @escaping @Sendable (ZoneHint) -> Void) -> (any ZoneEventSource)? { pushes.listen(to: zone, handler) }
 
     // MARK: reading
 
@@ -122,21 +132,21 @@ final class CloudKitStore: ObjectStore {
         }
     }
 
-    func zoneNames(in scope: CloudScope) throws(CloudError) -> Set<String> {
+    func zoneNames(in scope: CloudScope) throws(CloudError) -> [String] {
         guard scope == .public else { return try privateZoneNames() }
         guard let publicDatabase else { return [] }
         let markers = CloudKitPlace("\(scope.rawValue)/\(CloudKitPlace.markers)")
         do throws(CloudKitError) {
-            return Set(try queried(markers, CloudKitPlace.markers, in: publicDatabase).compactMap { $0.name.exact.split(separator: "/").first })
+            return try queried(markers, CloudKitPlace.markers, in: publicDatabase).compactMap { $0.name.exact.split(separator: "/").first }
         } catch {
             throw error.cloudError(at: scope.rawValue)
         }
     }
 
-    private func privateZoneNames() throws(CloudError) -> Set<String> {
+    private func privateZoneNames() throws(CloudError) -> [String] {
         let database = privateDatabase
         do throws(CloudKitError) {
-            return Set(try repeating { () async throws(CloudKitError) in try await database.zones() })
+            return try repeating { () async throws(CloudKitError) in try await database.zones() }
         } catch {
             throw error.cloudError(at: place)
         }
@@ -254,16 +264,14 @@ final class CloudKitStore: ObjectStore {
 
     /// The server's clock: known from a record that was saved since the cloud was opened, or else from one that is saved now and deleted
     /// again.
-    var clock: Instant {
-        get throws(CloudError) {
-            if clockOffset.withLock({ $0 }) == nil {
-                let path = "clock-\(nonces.hex(16))"
-                guard try put([], as: path) != .taken else { throw CloudError(.inputOutput, at: path, "a random name is taken", isRetryable: true) }
-                if clockOffset.withLock({ $0 }) == nil, let saved = try record(path, [CloudKitFile.size]) { note([saved]) }
-                try remove([path])
-            }
-            return now().advanced(byMicroseconds: clockOffset.withLock { $0 } ?? 0)
+    func clock(in zone: ZoneID) throws(CloudError) -> Instant {
+        if clockOffset.withLock({ $0 }) == nil {
+            let path = "clock-\(nonces.hex(16))"
+            guard try put([], as: path) != .taken else { throw CloudError(.inputOutput, at: path, "a random name is taken", isRetryable: true) }
+            if clockOffset.withLock({ $0 }) == nil, let saved = try record(path, [CloudKitFile.size]) { note([saved]) }
+            try remove([path])
         }
+        return now().advanced(byMicroseconds: clockOffset.withLock { $0 } ?? 0)
     }
 
     private func note(_ saved: [CloudKitRecord]) {

@@ -8,7 +8,7 @@ extension CloudKitSyncManager {
     /// From now on syncs as soon as the cloud shows that other devices have published or sent messages, until ``stopSubscriptions()``.
     ///
     /// - Parameters:
-    ///   - interval: the wait between two checks of a cloud that reports no events (``RecordDatabase/events(in:_:)``).
+    ///   - interval: the wait between two checks of a cloud that reports no events (``CloudDatabase/events(in:_:)``).
     ///   - imported: called after each import that changed something, on any thread. ``SyncEngine/changeNotices(keyLimit:)`` reports what
     ///     messages changed.
     public func startSubscriptions(every interval: Duration = .seconds(2), imported: (@Sendable (ImportReport) -> Void)? = nil) async throws {

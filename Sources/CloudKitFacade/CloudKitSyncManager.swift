@@ -23,13 +23,13 @@ public final class CloudKitSyncManager: Sendable {
         /// How to set the database up; nil if it is already set up.
         public var setup: SetupRequest?
         /// The application's own backend; nil uses the cloud that the database's settings name.
-        public var cloud: (any CloudDatabase)?
+        public var cloud: CloudDatabase?
         /// Decides whether the user may sync and wants to, if that is not in the database's settings.
         public var gate: GateOptions
         public var logger: Logger
 
         public init(
-            database: String, setup: SetupRequest? = nil, cloud: (any CloudDatabase)? = nil, gate: GateOptions = GateOptions(),
+            database: String, setup: SetupRequest? = nil, cloud: CloudDatabase? = nil, gate: GateOptions = GateOptions(),
             logger: Logger = Logger(label: "snapsync")
         ) {
             self.database = database

@@ -29,7 +29,7 @@ extension SyncEngine {
     /// Only records of this database's datasets cause a hint. The hints continue if the cloud is unreachable for a while. They end if the
     /// database can no longer be read, and the log says why.
     ///
-    /// - Parameter interval: the wait between two checks of a cloud that reports no events (``RecordDatabase/events(in:_:)``). A cloud with
+    /// - Parameter interval: the wait between two checks of a cloud that reports no events (``CloudDatabase/events(in:_:)``). A cloud with
     ///   events is checked at each event, and every 30 s in addition.
     public func hints(every interval: Duration = .seconds(2)) async throws -> some AsyncSequence<Void, Never> & Sendable {
         try await gate.enter()

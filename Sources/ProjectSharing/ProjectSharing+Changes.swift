@@ -8,7 +8,7 @@ extension ProjectSharing {
     ///
     /// It carries no data: load the shown data again. This device's own changes are not reported.
     ///
-    /// - Parameter interval: the wait between two checks of a cloud that reports no events (``RecordDatabase/events(in:_:)``).
+    /// - Parameter interval: the wait between two checks of a cloud that reports no events (``CloudDatabase/events(in:_:)``).
     public func changes(every interval: Duration = .seconds(2)) async throws -> some AsyncSequence<Void, Never> & Sendable {
         try await zone.subscribeOnceThere(RecordSubscription("projects"), every: interval).map { _ in }
     }

@@ -1,5 +1,4 @@
 public import CloudStore
-import CommitLog
 public import SnapshotEngine
 import SnapshotVersions
 public import StrictText
@@ -17,12 +16,12 @@ extension ProjectSharing {
     ///   - keys: where this device's keys lie.
     /// - Throws: ``SyncError`` with `.refused` if the zone is not signed and should be; ``CloudError``.
     public init(
-        opening cloud: any CloudDatabase, device: String, zone: String = standardZone, trust: KeyFingerprint? = nil, makesSigned: Bool = false,
+        opening cloud: CloudDatabase, device: String, zone: String = standardZone, trust: KeyFingerprint? = nil, makesSigned: Bool = false,
         keys: any KeyStore = FileKeyStore(), now: @escaping @Sendable () -> Instant = { .now }
     ) async throws {
         let id = ZoneID(zone, scope: .public)
         let members = try await SharedZoneMembers(id, in: cloud, as: device, trusting: trust, makesZone: makesSigned, keys: keys)
-        let database: any RecordDatabase = members?.cloud ?? cloud
+        let database: CloudDatabase = members?.cloud ?? cloud
         self.init(database, zone: CloudZone(id, of: database, as: device, now: now), nonces: .system, members: members)
     }
 

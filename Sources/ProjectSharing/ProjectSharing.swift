@@ -19,7 +19,7 @@ public struct ProjectSharing: Sendable {
     public static let standardZone = "Shared"
 
     let zone: CloudZone
-    let cloud: any RecordDatabase
+    let cloud: CloudDatabase
     let nonces: NonceSource
     /// The members of the zone; nil if it is not signed.
     let signedMembers: SharedZoneMembers?
@@ -27,7 +27,7 @@ public struct ProjectSharing: Sendable {
     /// Shares through any cloud.
     ///
     /// - Parameter device: this device's name, unique in the zone. Only this device may replace or remove what it has shared.
-    public init(_ cloud: any RecordDatabase, device: String, zone: String = standardZone, now: @escaping @Sendable () -> Instant = { .now }) {
+    public init(_ cloud: CloudDatabase, device: String, zone: String = standardZone, now: @escaping @Sendable () -> Instant = { .now }) {
         self.init(cloud, zone: CloudZone(ZoneID(zone, scope: .public), of: cloud, as: device, now: now), nonces: .system)
     }
 
@@ -39,7 +39,7 @@ public struct ProjectSharing: Sendable {
     }
 
     /// Makes a value with a given zone handle and source of random names.
-    package init(_ cloud: any RecordDatabase, zone: CloudZone, nonces: NonceSource, members: SharedZoneMembers? = nil) {
+    package init(_ cloud: CloudDatabase, zone: CloudZone, nonces: NonceSource, members: SharedZoneMembers? = nil) {
         signedMembers = members
         self.cloud = cloud
         self.zone = zone

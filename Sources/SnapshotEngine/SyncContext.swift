@@ -10,7 +10,7 @@ import Synchronization
 package struct SyncContext: Sendable {
     package let database: LocalDatabase
     package var settings: SyncSettings
-    package let cloud: any CloudDatabase
+    package let cloud: CloudDatabase
     package let zone: ZoneID
     package let now: @Sendable () -> Instant
     let logger: Logger

@@ -20,12 +20,12 @@ import Synchronization
 public final class SyncEngine: Sendable {
     package let database: LocalDatabase
     /// The backend that the caller passed; nil for a cloud directory or a bucket.
-    package let backend: (any CloudDatabase)?
+    package let backend: CloudDatabase?
     /// The cloud directory or bucket that the caller passed; overrides the settings.
     package let cloudPath: String?
     /// The container that the cloud must have, whatever the database was set up with; nil if any will do.
     let container: String?
-    package let openCloud: @Sendable (SyncSettings) throws -> any CloudDatabase
+    package let openCloud: @Sendable (SyncSettings) throws -> CloudDatabase
     package let now: @Sendable () -> Instant
     package let logger: Logger
     let pause: @Sendable (Duration) async throws -> Void
@@ -80,7 +80,7 @@ public final class SyncEngine: Sendable {
     ///
     /// - Parameters:
     ///   - database: the SQLite file.
-    ///   - cloud: the backend. It must satisfy the contract that the module CloudStoreConformance checks.
+    ///   - cloud: the backend, on any store that satisfies the contract that the module StoreConformance checks.
     ///   - gate: where the entitlement and the user's preference come from, if not from the database's settings.
     ///   - keys: holds the device's private keys, if its zone is signed.
     ///   - connectionSetup: registers the application's functions and collations on each connection.
@@ -88,7 +88,7 @@ public final class SyncEngine: Sendable {
     ///   - now: returns the current time; tests replace it.
     /// - Throws: ``SyncError`` if the database cannot be opened.
     public convenience init(
-        database path: String, cloud: any CloudDatabase, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(),
+        database path: String, cloud: CloudDatabase, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(),
         connectionSetup: ConnectionSetup? = nil, container: String? = nil, logger: Logger = Logger(label: "snapsync"),
         now: @escaping @Sendable () -> Instant = { Instant.now }
     ) throws {
@@ -109,9 +109,9 @@ public final class SyncEngine: Sendable {
         database path: String, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(), connectionSetup: ConnectionSetup? = nil,
         logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now },
         pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
-        assetRule: AssetRule = .standard, nonces: NonceSource = .system, backend: (any CloudDatabase)? = nil,
+        assetRule: AssetRule = .standard, nonces: NonceSource = .system, backend: CloudDatabase? = nil,
         stopwatch: @escaping @Sendable () -> @Sendable () -> Duration = SyncContext.stopwatch, requests: RequestMeter = RequestMeter(),
-        openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
+        openCloud: @escaping @Sendable (SyncSettings) throws -> CloudDatabase
     ) throws {
         self.init(
             local: try Self.open(path, connectionSetup, logger), gate: gate, keys: keys, logger: logger, now: now, pause: pause, assetRule: assetRule,
@@ -127,10 +127,10 @@ public final class SyncEngine: Sendable {
     init(
         local database: LocalDatabase, gate: GateOptions, keys: any KeyStore = FileKeyStore(), logger: Logger, now: @escaping @Sendable () -> Instant,
         pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
-        assetRule: AssetRule = .standard, nonces: NonceSource = .system, backend: (any CloudDatabase)? = nil, cloudPath: String? = nil,
+        assetRule: AssetRule = .standard, nonces: NonceSource = .system, backend: CloudDatabase? = nil, cloudPath: String? = nil,
         container: String? = nil,
         stopwatch: @escaping @Sendable () -> @Sendable () -> Duration = SyncContext.stopwatch, requests: RequestMeter = RequestMeter(),
-        openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
+        openCloud: @escaping @Sendable (SyncSettings) throws -> CloudDatabase
     ) {
         self.database = database
         self.gate = SyncGate(database: database, options: gate, now: now, logger: logger)
@@ -156,7 +156,7 @@ public final class SyncEngine: Sendable {
     /// Sets a database up for syncing with the application's own backend. ``SetupRequest/cloud`` is the backend's name in reports.
     ///
     /// - Throws: ``SyncError``; with `.refused` for a request that only a directory can fulfil (``SetupRequest/sharing``).
-    public static func setUp(_ request: SetupRequest, in cloud: any CloudDatabase) async throws -> SetupReport {
+    public static func setUp(_ request: SetupRequest, in cloud: CloudDatabase) async throws -> SetupReport {
         try await WorkerThreads.host { try await SyncSetup.run(request, in: cloud) }
     }
 
@@ -328,7 +328,7 @@ public final class SyncEngine: Sendable {
             let settings = try database.read { try $0.settings.read() }
             let limit = try database.read { try $0.settings.operatorSettings().assetLimit }
             let (opened, signedZone) = try open(settings)
-            let cloud = GatedCloudDatabase(wrapped: AssetLimitedCloud(wrapping: opened, limit: limit, datasets: settings.datasets), gate: gate)
+            let cloud = opened.adding(AssetLimitLayer(limit, datasets: settings.datasets)).adding(GateLayer(gate: gate))
             var device = try device(settings, cloud)
             device.signedZone = signedZone
             return device
@@ -337,19 +337,19 @@ public final class SyncEngine: Sendable {
 
     /// Opens the cloud of the settings. For a signed zone, the cloud gets what this device knows of the zone, and the database keeps what the
     /// cloud learns.
-    private func open(_ settings: SyncSettings) throws -> (cloud: any CloudDatabase, signedZone: SignedZone?) {
-        let (cloud, signedZone) = try openToLook(settings)
-        return (signedZone.map { SignedZoneCloud(wrapping: cloud, $0, database) } ?? cloud, signedZone)
+    private func open(_ settings: SyncSettings) throws -> (cloud: CloudDatabase, signedZone: SignedZone?) {
+        try open(settings, savingIn: database)
     }
 
     /// Opens the cloud of the settings as ``open(_:)`` does, but writes nothing into the database. The contents of a sealed zone can be read.
-    package func openToLook(_ settings: SyncSettings) throws -> (cloud: any CloudDatabase, signedZone: SignedZone?) {
+    package func openToLook(_ settings: SyncSettings) throws -> (cloud: CloudDatabase, signedZone: SignedZone?) { try open(settings, savingIn: nil) }
+
+    private func open(_ settings: SyncSettings, savingIn saving: LocalDatabase?) throws -> (cloud: CloudDatabase, signedZone: SignedZone?) {
         let opened = try openCloud(settings)
         let known = try database.read { try $0.state.zoneKnowledge() }
         let signedZone = try SignedZone(of: settings, knowing: known, keyStore, in: opened)
         // In a signed zone, use the cloud that holds this device's keys: several devices may share one backend.
-        let cloud: any CloudDatabase = signedZone?.cloud ?? opened
-        return (signedZone?.opening(cloud) ?? cloud, signedZone)
+        return (signedZone.map { $0.opening($0.cloud, savingIn: saving) } ?? opened, signedZone)
     }
 
     /// Returns the context of ``device(asIfWanted:)`` after the descriptions were updated to the database's tables (``SchemaUpdate``).

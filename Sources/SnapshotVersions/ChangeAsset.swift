@@ -13,7 +13,7 @@ package struct ChangeAsset: Sendable {
     /// Opens a change asset.
     ///
     /// - Throws: ``SyncError`` with `.tryAgainLater` if the file has not arrived.
-    package init(_ file: CloudAsset, dataset: String, in cloud: any RecordDatabase, zone: ZoneID) async throws {
+    package init(_ file: CloudAsset, dataset: String, in cloud: CloudDatabase, zone: ZoneID) async throws {
         place = "\(dataset), changes \(AssetPath(file.path)?.number ?? 0)"
         self.file = file
         reader = try await SyncError.at(.fetch) { try await cloud.openAsset(file, in: zone) }
@@ -37,7 +37,7 @@ package struct ChangeAsset: Sendable {
     }
 
     /// Opens the change assets in order.
-    package static func open(_ files: [CloudAsset], dataset: String, in cloud: any RecordDatabase, zone: ZoneID) async throws -> [ChangeAsset] {
+    package static func open(_ files: [CloudAsset], dataset: String, in cloud: CloudDatabase, zone: ZoneID) async throws -> [ChangeAsset] {
         var opened: [ChangeAsset] = []
         for file in files { opened.append(try await ChangeAsset(file, dataset: dataset, in: cloud, zone: zone)) }
         return opened

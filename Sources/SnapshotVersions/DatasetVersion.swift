@@ -46,7 +46,7 @@ package struct DatasetVersion: Sendable {
     /// - Parameter schema: the schema by which entities are decoded; nil for the version's own.
     /// - Throws: ``SyncError`` with `.tryAgainLater` if a file has not arrived, `.dataRefused` if record, file, index and head do not belong
     ///   together, `.refused` if the version was written with another key or other shapes than the schema's.
-    package init(_ record: CloudRecord, as schema: DatasetSchema? = nil, in cloud: any RecordDatabase, zone: ZoneID) async throws {
+    package init(_ record: CloudRecord, as schema: DatasetSchema? = nil, in cloud: CloudDatabase, zone: ZoneID) async throws {
         let snapshot = try await SnapshotAsset(of: record, dataset: schema?.name, in: cloud, zone: zone)
         if let schema, let contradiction = snapshot.index.contradiction(of: schema) {
             throw SyncError(

@@ -18,7 +18,7 @@ package struct SnapshotAsset: Sendable {
     ///
     /// - Throws: ``SyncError`` with `.tryAgainLater` if the file has not arrived, `.dataRefused` if record, file, index and head
     ///   do not belong together.
-    package init(of record: CloudRecord, dataset: String?, in cloud: any RecordDatabase, zone: ZoneID) async throws {
+    package init(of record: CloudRecord, dataset: String?, in cloud: CloudDatabase, zone: ZoneID) async throws {
         place = "\(dataset ?? record.name)@\(record.changeTag ?? "?")"
         guard let fields = DatasetRecord(record) else {
             throw SyncError(

@@ -233,7 +233,7 @@ extension CloudDatabase {
 
 /// The calls of a cloud, with errors that name a step. The three protocols of ``CloudDatabase`` document the calls.
 package struct CloudStep: Sendable {
-    fileprivate let cloud: any CloudDatabase
+    fileprivate let cloud: CloudDatabase
     fileprivate let step: SyncStep
 
     package func identity() async throws -> CloudIdentity {

@@ -17,7 +17,7 @@ public import StrictText
 public final class SyncWatcher: Sendable {
     private let database: String
     private let cloud: String?
-    private let backend: (any CloudDatabase)?
+    private let backend: CloudDatabase?
     /// The engine that the caller passed; if nil, the watch opens one.
     private let engine: SyncEngine?
     private let options: WatchOptions
@@ -45,7 +45,7 @@ public final class SyncWatcher: Sendable {
         self.now = now
     }
 
-    /// Watches a database that is set up with the application's own backend. If the backend reports no events (``RecordDatabase/events(in:_:)``),
+    /// Watches a database that is set up with the application's own backend. If the backend reports no events (``CloudDatabase/events(in:_:)``),
     /// the watch polls it.
     ///
     /// - Parameters:
@@ -53,7 +53,7 @@ public final class SyncWatcher: Sendable {
     ///   - cloud: the backend.
     ///   - now: returns the current time; tests replace it.
     public init(
-        database: String, cloud: any CloudDatabase, options: WatchOptions = WatchOptions(), clock: any Clock<Duration> = ContinuousClock(),
+        database: String, cloud: CloudDatabase, options: WatchOptions = WatchOptions(), clock: any Clock<Duration> = ContinuousClock(),
         logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
     ) {
         self.database = database

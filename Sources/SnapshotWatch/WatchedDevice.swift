@@ -13,7 +13,7 @@ import Synchronization
 struct WatchedDevice: Sendable {
     private let database: String
     private let cloudOverride: String?
-    private let backend: (any CloudDatabase)?
+    private let backend: CloudDatabase?
     private let cloudPath: String
     /// The database's zone. It changes when a run follows the zone to another one.
     private(set) var zone: ZoneID
@@ -33,7 +33,7 @@ struct WatchedDevice: Sendable {
 
     /// Opens a database that is set up.
     static func open(
-        _ database: String, cloud: String?, backend: (any CloudDatabase)?, engine: SyncEngine?, logger: Logger, now: @escaping @Sendable () -> Instant
+        _ database: String, cloud: String?, backend: CloudDatabase?, engine: SyncEngine?, logger: Logger, now: @escaping @Sendable () -> Instant
     ) throws -> WatchedDevice {
         let settings = try SyncError.at(.open) { try (engine?.database ?? LocalDatabase(path: database)).read { try $0.settings.read() } }
         return WatchedDevice(
@@ -43,7 +43,7 @@ struct WatchedDevice: Sendable {
     }
 
     private init(
-        database: String, cloudOverride: String?, backend: (any CloudDatabase)?, cloudPath: String, zone: ZoneID, name: String, publishes: Bool,
+        database: String, cloudOverride: String?, backend: CloudDatabase?, cloudPath: String, zone: ZoneID, name: String, publishes: Bool,
         given: SyncEngine?, logger: Logger, now: @escaping @Sendable () -> Instant
     ) {
         self.database = database
@@ -135,9 +135,9 @@ private struct FileIdentity: Hashable, Sendable {
 
 /// The cloud of the last run, kept because it has already tested what its file system can do.
 private final class KeptCloud: Sendable {
-    private let cloud = Mutex<(path: String, uuid: String, cloud: any CloudDatabase)?>(nil)
+    private let cloud = Mutex<(path: String, uuid: String, cloud: CloudDatabase)?>(nil)
 
-    func cloud(at path: String, expecting uuid: String, container: String?) throws -> any CloudDatabase {
+    func cloud(at path: String, expecting uuid: String, container: String?) throws -> CloudDatabase {
         if let kept = cloud.withLock({ $0 }), kept.path.exact == path.exact, kept.uuid == uuid { return kept.cloud }
         let opened = try CloudLocation.open(path, expecting: uuid, container: container)
         cloud.withLock { $0 = (path, uuid, opened) }

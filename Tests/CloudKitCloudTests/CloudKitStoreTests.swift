@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import Foundation
 import StrictText
 import Synchronization
@@ -188,11 +187,11 @@ struct CloudKitStoreTests {
     /// The server's clock counts, not this device's, and is known without a request once something was saved.
     @Test func theClockIsTheServers() throws {
         let fake = FakeCloudKit(now: { Date().addingTimeInterval(7200) }), store = store(fake)
-        let ahead = try store.clock.microseconds - Instant.now.microseconds
+        let ahead = try store.clock(in: .standard).microseconds - Instant.now.microseconds
         #expect(abs(ahead - 7_200_000_000) < 600_000_000)
         #expect(fake.state.withLock { $0.zones[""]?.records.isEmpty } == true)
         let before = fake.state.withLock { $0.requests.count }
-        _ = try store.clock
+        _ = try store.clock(in: .standard)
         #expect(fake.state.withLock { $0.requests.count } == before)
     }
 }

@@ -1,19 +1,20 @@
+import CloudContract
 import CloudStore
-import CloudStoreConformance
 import Foundation
+import StoreConformance
 import StrictText
 import Synchronization
 import Testing
 
 @testable import CloudKitCloud
 
-/// The CloudKit backend keeps every promise of the public suite: on a CloudKit that works, on one that fails all the time, and where listings are
+/// The CloudKit backend keeps every promise of the contract: on a CloudKit that works, on one that fails all the time, and where listings are
 /// queries.
 struct CloudKitConformanceTests {
     /// A cloud in a CloudKit whose records a check can change.
     private struct CloudUnderTest: DamageableCloud {
         let fakes: [CloudScope: FakeCloudKit]
-        let cloud: any CloudDatabase
+        let cloud: CloudDatabase
         let damageStride = 9
 
         init(
@@ -53,20 +54,23 @@ struct CloudKitConformanceTests {
         }
     }
 
-    @Test(arguments: CloudConformance.checks)
-    func theBackendKeepsThePromise(_ check: ConformanceCheck) async throws {
-        try await CloudConformance(damaging: { try await CloudUnderTest() }).run(check)
+    @Test(arguments: StoreConformance.checks)
+    func storeKeepsThePromise(_ check: StoreCheck) async throws { try await StoreConformance { try await CloudUnderTest().cloud.store }.run(check) }
+
+    @Test(arguments: CloudContract.checks)
+    func theBackendKeepsThePromise(_ check: ContractCheck) async throws {
+        try await CloudContract { try await CloudUnderTest() }.run(check)
     }
 
-    @Test(arguments: CloudConformance.checks)
-    func theBackendKeepsThePromiseWhereListingsAreQueries(_ check: ConformanceCheck) async throws {
-        try await CloudConformance(damaging: { try await CloudUnderTest(listsByQuery: true) }).run(check)
+    @Test(arguments: CloudContract.checks)
+    func theBackendKeepsThePromiseWhereListingsAreQueries(_ check: ContractCheck) async throws {
+        try await CloudContract { try await CloudUnderTest(listsByQuery: true) }.run(check)
     }
 
     /// Of eleven requests six go wrong: refused, or done although the answer says otherwise.
-    @Test(arguments: CloudConformance.checks)
-    func theBackendKeepsThePromiseOnAFailingCloudKit(_ check: ConformanceCheck) async throws {
-        try await CloudConformance(damaging: {
+    @Test(arguments: CloudContract.checks)
+    func theBackendKeepsThePromiseOnAFailingCloudKit(_ check: ContractCheck) async throws {
+        try await CloudContract {
             let count = Mutex(0)
             return try await CloudUnderTest(attempts: 60) { _ in
                 let number = count.withLock { count in
@@ -83,6 +87,6 @@ struct CloudKitConformanceTests {
                 default: return nil
                 }
             }
-        }).run(check)
+        }.run(check)
     }
 }

@@ -1,7 +1,6 @@
-@testable import CommitLog
+@testable import CloudStore
 @testable import DirectoryCloud
 import Dispatch
-@testable import CloudStore
 
 /// Sound histories on a simulated disk, made once, for damage to be done to: one with all its commits, and one that is pruned.
 struct FuzzCloud: @unchecked Sendable {
@@ -9,7 +8,6 @@ struct FuzzCloud: @unchecked Sendable {
 
     let image: DiskImage
     let identity: CloudIdentity
-    let info: ZoneInfo
     /// The newest commit, as a device knows it that has read it.
     let token: ChangeToken
     /// The commits and checkpoints, by their names in the folder `zone`, in the order of these names.
@@ -23,10 +21,8 @@ struct FuzzCloud: @unchecked Sendable {
 
     /// The zone of a disk, as a program sees it that opens the cloud.
     func open(_ disk: SimulatedFileSystem) throws -> ZoneFolder {
-        let descriptor = OpenDescriptor(try disk.openRoot(Self.zone), disk)
-        return ZoneFolder(
-            history: HistoryID(cloud: identity.uuid, zone: .standard), ends: VerifiedHeadCache(), info: info,
-            folder: CloudFolder(descriptor, path: ZoneID.standard.description, calls: disk), files: FileMaker(nonces: .system))
+        let store = DirectoryStore(path: "/cloud", uuid: identity.uuid, calls: disk, files: FileMaker(nonces: .system))
+        return try ZoneFolder(Zone(history: HistoryID(cloud: identity.uuid, zone: .standard), store: store))
     }
 
     private static func make(commits: Int, pruningBelow first: Int) -> FuzzCloud {
@@ -52,7 +48,7 @@ struct FuzzCloud: @unchecked Sendable {
     private static func describe(_ script: CloudScript, from first: Int) async throws -> FuzzCloud {
         let cloud = try script.cloud()
         let image = script.disk.image
-        guard let token = script.promise.version, let info = try await cloud.zones().first else { preconditionFailure("nothing was published") }
+        guard let token = script.promise.version else { preconditionFailure("nothing was published") }
         var states: [Int: ZoneState] = [:]
         for number in first...token.number { states[number] = try await cloud.records(in: .standard, at: number, notBefore: nil) }
         let documents = ["commits", "checkpoints"].flatMap { folder in
@@ -60,6 +56,6 @@ struct FuzzCloud: @unchecked Sendable {
                 image.bytes("\(zone)/\(folder)/\(name)").map { (path: "\(folder)/\(name)", bytes: $0) }
             }
         }
-        return FuzzCloud(image: image, identity: try await cloud.identity(), info: info, token: token, documents: documents, states: states)
+        return FuzzCloud(image: image, identity: try await cloud.identity(), token: token, documents: documents, states: states)
     }
 }

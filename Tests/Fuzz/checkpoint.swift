@@ -1,6 +1,5 @@
-@testable import CommitLog
-import Foundation
 @testable import CloudStore
+import Foundation
 
 /// Checkpoints behind their seal and the hash that a commit names: the input is the body, sealed and hashed here.
 func fuzz(_ bytes: UnsafeRawBufferPointer) {

@@ -1,6 +1,5 @@
-@testable import CommitLog
-import Foundation
 @testable import CloudStore
+import Foundation
 
 /// Commits behind their seal: the input is the body, sealed here. The number is the one that the body says.
 func fuzz(_ bytes: UnsafeRawBufferPointer) {

@@ -1,7 +1,6 @@
-@testable import CommitLog
+@testable import CloudStore
 @testable import DirectoryCloud
 import Foundation
-@testable import CloudStore
 
 /// The repair of a zone's history, by an input that says what is done to its files: nothing is mended but to what it was, nothing
 /// that can be read is changed, and nothing is thrown away.
@@ -13,7 +12,7 @@ func fuzz(_ bytes: UnsafeRawBufferPointer) {
 
     let disk = SimulatedFileSystem(damage.image)
     guard let zone = try? cloud.open(disk) else { return expect(false, "the zone's folder is there") }
-    let before = try? HistoryReader(source: zone).state(at: nil, notBefore: nil)
+    let before = try? HistoryReader(zone.zone).state(at: nil, notBefore: nil)
     // Thousands of hashes for each document that a flipped bit is looked for in: only now and then.
     let flipLimit = first & 0xF0 == 0 ? OneBitFlip.byteLimit : 0
     guard let found = try? HistoryExamination(zone: zone, token: first & 8 == 0 ? cloud.token : nil, pinned: [], flipLimit: flipLimit).run() else { return }
@@ -38,7 +37,7 @@ func fuzz(_ bytes: UnsafeRawBufferPointer) {
         expect(disk.image.bytes(path) == mended, "a document that was repaired is there")
         expect(repaired.setAside.flatMap { disk.image.bytes("\(FuzzCloud.zone)/\($0)") } == damaged, "what was damaged is set aside")
     }
-    let after = try? HistoryReader(source: zone).state(at: nil, notBefore: nil)
+    let after = try? HistoryReader(zone.zone).state(at: nil, notBefore: nil)
     if let before { expect(after.map { $0.token == before.token && $0.records == before.records } == true, "a history that can be read stays what it was") }
     if let after, !damage.isForged, let number = after.token?.number {
         expect(cloud.states[number].map { $0.token == after.token && $0.records == after.records } == true, "what is read after a repair was published")

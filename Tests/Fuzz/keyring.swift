@@ -1,7 +1,6 @@
-@testable import CommitLog
+@testable import CloudStore
 import Foundation
 import StrictText
-@testable import CloudStore
 
 /// Records of a sealed zone's keys, and their wraps: the input is the record as a commit has it.
 func fuzz(_ bytes: UnsafeRawBufferPointer) {

@@ -1,5 +1,4 @@
 @testable import CloudStore
-@testable import CommitLog
 import Foundation
 
 /// `cloud.json` and `zone.json`.

@@ -1,6 +1,5 @@
-@testable import CommitLog
-import Foundation
 @testable import CloudStore
+import Foundation
 
 /// Lists of members: each line of the input is a statement's body, which is signed here. In it KEY is the creator's key, and PARENT the hash of
 /// the statement before.

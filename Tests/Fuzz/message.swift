@@ -1,8 +1,7 @@
-@testable import CommitLog
+@testable import CloudStore
 import Foundation
 import SnapshotModel
 import StrictText
-@testable import CloudStore
 
 /// Messages behind their seal, and what a publisher reads in them; device reports, which are sealed alike.
 func fuzz(_ bytes: UnsafeRawBufferPointer) {

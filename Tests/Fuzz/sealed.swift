@@ -1,8 +1,7 @@
-@testable import CommitLog
+@testable import CloudStore
 import Foundation
 import Sealing
 import StrictText
-@testable import CloudStore
 
 /// Records and messages of a sealed zone: the input as what a member has sealed, and as what stands in the store.
 func fuzz(_ bytes: UnsafeRawBufferPointer) {

@@ -1,6 +1,5 @@
-@testable import CommitLog
-import Foundation
 @testable import CloudStore
+import Foundation
 
 /// Signed documents: the input as the file itself, and as the body of a commit, a report and a message that a member has signed.
 func fuzz(_ bytes: UnsafeRawBufferPointer) {

@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import Foundation
 import StrictText
 import Synchronization
@@ -125,10 +124,7 @@ struct ObjectAssetTests {
         }
         let left = try await cloud.storedFiles(in: .standard).filter { $0.kind == .temporary }
         #expect(left.count == 5 && left.allSatisfy { $0.path.hasPrefix("assets/notes_data/") && $0.modified.description == "2026-11-01T00:00:00.000Z" })
-        let zone = ObjectZone(
-            history: HistoryID(cloud: "c", zone: .standard), ends: VerifiedHeadCache(), store: BucketStore(client: try store.client()),
-            authority: ZoneAuthority())
-        for file in left { try zone.removeFile(file.path) }
+        try BucketStore(client: try store.client()).remove(left.map { "\(ZoneID.standard)/\($0.path)" })
         #expect(store.state.withLock { $0.uploads.isEmpty })
     }
 

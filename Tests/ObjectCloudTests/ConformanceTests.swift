@@ -1,18 +1,19 @@
+import CloudContract
 import CloudStore
-import CloudStoreConformance
 import Foundation
+import StoreConformance
 import StrictText
 import Synchronization
 import Testing
 
 @testable import ObjectCloud
 
-/// The bucket backend keeps every promise of the public suite, on a store that works and on one that fails all the time.
+/// The bucket backend keeps every promise of the contract, on a store that works and on one that fails all the time.
 struct ObjectConformanceTests {
     /// A cloud in a store whose objects a check can change.
     private struct BucketUnderTest: DamageableCloud {
         let store: FakeStore
-        let cloud: any CloudDatabase
+        let cloud: CloudDatabase
         let damageStride = 9
 
         init(_ store: FakeStore, attempts: Int = ObjectClient.Retry().attempts) throws {
@@ -30,17 +31,22 @@ struct ObjectConformanceTests {
         }
     }
 
-    @Test(arguments: CloudConformance.checks)
-    func theBackendKeepsThePromise(_ check: ConformanceCheck) async throws {
-        try await CloudConformance(damaging: { try BucketUnderTest(FakeStore(pageLimit: 3)) }).run(check)
+    @Test(arguments: StoreConformance.checks)
+    func storeKeepsThePromise(_ check: StoreCheck) async throws {
+        try await StoreConformance { try BucketUnderTest(FakeStore(pageLimit: 3)).cloud.store }.run(check)
+    }
+
+    @Test(arguments: CloudContract.checks)
+    func theBackendKeepsThePromise(_ check: ContractCheck) async throws {
+        try await CloudContract { try BucketUnderTest(FakeStore(pageLimit: 3)) }.run(check)
     }
 
     /// Of eleven requests six go wrong: lost before or after they were done, refused, done and refused.
     ///
     /// Where several devices take turns, one of them may meet the bad ones again and again, so a request is repeated more often here.
-    @Test(arguments: CloudConformance.checks)
-    func theBackendKeepsThePromiseOnAFailingStore(_ check: ConformanceCheck) async throws {
-        try await CloudConformance(damaging: {
+    @Test(arguments: CloudContract.checks)
+    func theBackendKeepsThePromiseOnAFailingStore(_ check: ContractCheck) async throws {
+        try await CloudContract {
             let count = Mutex(0)
             return try BucketUnderTest(
                 FakeStore { _ in
@@ -58,6 +64,6 @@ struct ObjectConformanceTests {
                     default: return nil
                     }
                 }, attempts: 60)
-        }).run(check)
+        }.run(check)
     }
 }

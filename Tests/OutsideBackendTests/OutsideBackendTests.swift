@@ -1,10 +1,10 @@
+import CloudContract
 import CloudStore
-import CloudStoreConformance
-import CommitLog
 import Foundation
 import GRDB
 import SnapshotModel
 import SnapshotSync
+import StoreConformance
 import Testing
 
 /// Another package can write a whole backend, messages among it. docs/embedding.md shows the same.
@@ -12,34 +12,37 @@ import Testing
     /// A cloud on a shelf whose objects a check can change.
     private struct ShelfUnderTest: DamageableCloud {
         let shelf: Shelf
-        let cloud: any CloudDatabase
+        let cloud: CloudDatabase
         let damageStride = 9
 
         init(width: Int) async throws {
             shelf = Shelf(width: width)
-            cloud = try await ObjectStoreCloud.create(in: shelf, container: "iCloud.org.example.test")
+            cloud = try await CloudDatabase.create(in: shelf, container: "iCloud.org.example.test")
         }
 
         func damage(_ path: String, in zone: ZoneID, _ change: (inout [UInt8]?) -> Void) throws { shelf.damage("\(zone)/\(path)", change) }
     }
 
-    @Test(arguments: CloudConformance.checks, [1, 4])
-    func storeOfObjectsKeepsThePromise(_ check: ConformanceCheck, width: Int) async throws {
-        try await CloudConformance(damaging: { try await ShelfUnderTest(width: width) }).run(check)
+    @Test(arguments: CloudContract.checks, [1, 4])
+    func storeOfObjectsKeepsThePromise(_ check: ContractCheck, width: Int) async throws {
+        try await CloudContract { try await ShelfUnderTest(width: width) }.run(check)
     }
+
+    @Test(arguments: StoreConformance.checks, [1, 4])
+    func storeKeepsThePromise(_ check: StoreCheck, width: Int) async throws { try await StoreConformance { Shelf(width: width) }.run(check) }
 
     @Test func storeThatHoldsOtherThingsIsLeftAlone() async throws {
         let shelf = Shelf()
         _ = shelf.put([1], as: "letters/1")
-        await #expect { try await ObjectStoreCloud.create(in: shelf, container: "iCloud.org.example.test") } throws: {
+        await #expect { try await CloudDatabase.create(in: shelf, container: "iCloud.org.example.test") } throws: {
             ($0 as? CloudError)?.code == .notACloud
         }
         #expect(shelf.list("", first: nil).map(\.path) == ["letters/1"])
-        await #expect { try await ObjectStoreCloud(shelf).zones() } throws: { ($0 as? CloudError)?.code == .notACloud }
+        await #expect { try await CloudDatabase(shelf).zones() } throws: { ($0 as? CloudError)?.code == .notACloud }
     }
 
     /// Two databases of an application on a backend of its own: a row goes to the reader, and the reader's change comes back as a message.
-    private func exchange(over cloud: any CloudDatabase, betweenSyncs check: () -> Void = {}) async throws {
+    private func exchange(over cloud: CloudDatabase, betweenSyncs check: () -> Void = {}) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("snapsync-outside-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -67,11 +70,11 @@ import Testing
     }
 
     @Test func rowsAndMessagesTravelOverAStoreOfObjects() async throws {
-        try await exchange(over: try await ObjectStoreCloud.create(in: Shelf(), container: "iCloud.org.example.test"))
+        try await exchange(over: try await CloudDatabase.create(in: Shelf(), container: "iCloud.org.example.test"))
     }
 
     @Test func messagesTravelAWayOfTheirOwn() async throws {
-        let cloud = RelayedMailbox(before: MemoryCloudDatabase())
-        try await exchange(over: cloud) { #expect(cloud.count == 1) }
+        let store = RelayedMessages()
+        try await exchange(over: try await CloudDatabase.create(in: store, container: "iCloud.org.example.test")) { #expect(store.count == 1) }
     }
 }

@@ -1,19 +1,19 @@
 import CloudStore
-import CommitLog
 import StrictText
 import Synchronization
 
 /// A store of objects as another package writes it, which sees public declarations alone: the manifest takes the access to others from this target.
-/// With ``ObjectStoreCloud`` it is a whole backend.
+/// With ``CloudDatabase`` it is a whole backend.
 final class Shelf: ObjectStore {
     private let items = Mutex<[String: (bytes: [UInt8], stored: Instant)]>([:])
 
     /// How many requests the shelf takes at once. One that takes several also lists by folders and reads what has taken a path.
     let width: Int
     let place = "a shelf"
-    var clock: Instant { .now }
 
     init(width: Int = 1) { self.width = width }
+
+    func clock(in zone: ZoneID) -> Instant { .now }
 
     func get(_ path: String, limit: Int) throws(CloudError) -> [UInt8]? {
         guard let bytes = items.withLock({ $0[path]?.bytes }) else { return nil }

@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import DirectoryCloud
 import Foundation
 import SnapshotModel
@@ -10,7 +9,7 @@ import Testing
 
 /// The models of shared projects show what other devices share and say.
 @Suite(.timeLimit(.minutes(60))) @MainActor struct SharedModelTests {
-    private func clouds() throws -> [(cloud: any CloudDatabase, scratch: ScratchDirectory)] {
+    private func clouds() throws -> [(cloud: CloudDatabase, scratch: ScratchDirectory)] {
         let scratch = try ScratchDirectory()
         let directory = try DirectoryCloud.create(at: scratch.path("cloud"), container: "iCloud.org.example.board")
         return [(MemoryCloudDatabase(), scratch), (directory, scratch)]
@@ -50,19 +49,18 @@ import Testing
     }
 
     /// A cloud that answers when the test says so.
-    private struct SlowCloud: CloudDatabaseDecorator {
-        let wrapped: any CloudDatabase = MemoryCloudDatabase()
+    private struct Slowness: CloudLayer {
         let answers: AsyncStream<Void>
 
-        func records(in zone: ZoneID, at number: Int?, notBefore token: ChangeToken?) async throws -> ZoneState {
+        func willCall(_ call: CloudCall, in zone: ZoneID?) async throws {
+            guard case .records = call else { return }
             for await _ in answers { break }
-            return try await wrapped.records(in: zone, at: number, notBefore: token)
         }
     }
 
     @Test func aLoadThatLastsIsShown() async throws {
         let (answers, continuation) = AsyncStream.makeStream(of: Void.self)
-        let list = SharedProjectsModel(of: ProjectSharing(SlowCloud(answers: answers), device: "ben"), language: .english)
+        let list = SharedProjectsModel(of: ProjectSharing(MemoryCloudDatabase().adding(Slowness(answers: answers)), device: "ben"), language: .english)
         let load = Task { await list.load() }
         try await Eventually.isSeen("it is loading") { list.state == .loading }
         continuation.yield()
@@ -88,7 +86,7 @@ import Testing
 
     @Test func aCommentThatIsNotSentStaysInItsField() async throws {
         let account = CloudAccount(), memory = MemoryCloudDatabase()
-        let cloud = AccountCloudDatabase(wrapping: memory, account: account)
+        let cloud = memory.requiring(account)
         try await ProjectSharing(memory, device: "anna").publish(garden, owner: "Anna")
         let comments = CommentsModel(on: "garden", in: ProjectSharing(cloud, device: "ben"), language: .english)
         await comments.load()
@@ -105,7 +103,7 @@ import Testing
     @Test func aListKeepsWhatItHasWhenALoadFails() async throws {
         let account = CloudAccount(), memory = MemoryCloudDatabase()
         for number in 1...3 { try await ProjectSharing(memory, device: "anna").publish(ProjectDraft(id: "p\(number)", title: "P\(number)"), owner: "Anna") }
-        let cloud = AccountCloudDatabase(wrapping: memory, account: account)
+        let cloud = memory.requiring(account)
         let list = SharedProjectsModel(of: ProjectSharing(cloud, device: "ben"), pageSize: 2, language: .italian)
         await list.load()
         #expect(list.projects.map(\.id) == ["p3", "p2"] && list.hasMore)

@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import DirectoryCloud
 import SnapshotModel
 import TestSupport
@@ -27,7 +26,7 @@ import Testing
         try await run(seed: seed, isLarge: seed % 2 == 0, rounds: 4, cloud: SealedTestCloud(wrapped: MemoryCloudDatabase(), epochs: UInt32(seed % 3 + 1)))
     }
 
-    private func run(seed: UInt64, isLarge: Bool, rounds: Int, cloud: (any CloudDatabase)? = nil) async throws {
+    private func run(seed: UInt64, isLarge: Bool, rounds: Int, cloud: CloudDatabase? = nil) async throws {
         var history = RandomHistory(seed: seed, isLarge: isLarge)
         let scene = try await SyncScene(
             history.table, datasets: [history.schema], cloud: cloud, writerWAL: history.writerWAL, readerWAL: history.readerWAL)

@@ -2,7 +2,7 @@
 ///
 ///     var limits = CloudLimits.cloudKit
 ///     limits.quota = 5_000_000_000
-///     let cloud = LimitedCloudDatabase(wrapping: directory, limits: limits)
+///     let cloud = directory.limited(to: limits)
 public struct CloudLimits: Hashable, Sendable {
     /// The most records that one commit may save and delete.
     public var itemsPerRequest: Int?

@@ -10,7 +10,7 @@ package final class LimitedAssetWriter: AssetWriter {
     /// - Parameters:
     ///   - limit: the largest asset, in bytes.
     ///   - exceeded: the error that is thrown for a larger asset.
-    package init(_ wrapped: sending any AssetWriter, limit: Int, exceeded: any Error) {
+    package init(_ wrapped: any AssetWriter, limit: Int, exceeded: any Error) {
         self.wrapped = wrapped
         self.exceeded = exceeded
         room = limit

@@ -14,7 +14,7 @@ public struct MailboxRequest: Sendable {
     }
 }
 
-/// The messages in a zone's mailbox that no publisher has answered yet. A backend's ``MailboxDatabase/mailbox(_:in:)`` returns it.
+/// The messages in a zone's mailbox that no publisher has answered yet. A backend's ``CloudDatabase/mailbox(_:in:)`` returns it.
 ///
 ///     CloudMailbox(messages: waiting.filter { !request.known.contains($0.id) }, known: waiting.filter { request.known.contains($0.id) }.map(\.name))
 public struct CloudMailbox: Sendable {

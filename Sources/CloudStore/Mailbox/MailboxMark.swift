@@ -10,12 +10,16 @@ public struct MailboxMark: Hashable, Sendable, Codable {
     package let folders: [String: FolderStamp]
 
     package init(folders: [String: FolderStamp]) { self.folders = folders }
+
+    package init(_ stamps: [(folder: String, stamp: String)]) {
+        folders = Dictionary(stamps.map { ($0.folder, FolderStamp($0.stamp)) }, uniquingKeysWith: { first, _ in first })
+    }
 }
 
 /// A value of a folder's status that changes whenever a name in the folder is created, removed or changed.
 package struct FolderStamp: Hashable, Sendable, Codable {
     /// The file system, the folder's identity and its times in nanoseconds, as one text that is only compared for equality.
-    let text: String
+    package let text: String
 
     package init(_ text: String) { self.text = text }
 }

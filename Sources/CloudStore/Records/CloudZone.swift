@@ -7,7 +7,7 @@ public import StrictText
 ///     food.fields["name"] = .string("Rye bread")
 ///     food = try await zone.save(food)
 ///
-/// Works on every ``RecordDatabase``. The actor caches what it has read and reads what is new at each call, so no answer is older than the
+/// Works on every ``CloudDatabase``. The actor caches what it has read and reads what is new at each call, so no answer is older than the
 /// call. It refuses a zone that was restored to an older state (`rolledBack`). Throws ``CloudError``, or `CancellationError` if its task is
 /// cancelled.
 public actor CloudZone {
@@ -15,7 +15,7 @@ public actor CloudZone {
     public nonisolated let id: ZoneID
     /// The device in whose name commits are made. Its own changes are left out of its subscriptions.
     public nonisolated let device: String
-    nonisolated let cloud: any RecordDatabase
+    nonisolated let cloud: CloudDatabase
     nonisolated let now: @Sendable () -> Instant
     nonisolated let clock: any Clock<Duration>
     nonisolated let retry: RetryPolicy
@@ -28,7 +28,7 @@ public actor CloudZone {
     /// - Parameter now: the device's wall clock, for the commits' times.
     /// - Parameter clock: the clock for the waits between attempts.
     public init(
-        _ id: ZoneID, of cloud: any RecordDatabase, as device: String, retry: RetryPolicy = RetryPolicy(),
+        _ id: ZoneID, of cloud: CloudDatabase, as device: String, retry: RetryPolicy = RetryPolicy(),
         now: @escaping @Sendable () -> Instant = { .now }, clock: any Clock<Duration> = ContinuousClock()
     ) {
         self.id = id

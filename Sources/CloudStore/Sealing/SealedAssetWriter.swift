@@ -14,7 +14,7 @@ package final class SealedAssetWriter: AssetWriter {
     /// - Parameters:
     ///   - record: the record that the asset is made for.
     ///   - keys: the zone's keys.
-    package init(_ wrapped: sending any AssetWriter, record: String, keys: BoxKeys) {
+    package init(_ wrapped: any AssetWriter, record: String, keys: BoxKeys) {
         self.wrapped = wrapped
         self.record = record
         self.keys = keys

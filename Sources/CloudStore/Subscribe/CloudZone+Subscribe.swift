@@ -1,7 +1,7 @@
 extension CloudZone {
     /// Returns a stream of hints about what other devices do in the zone from now on.
     ///
-    /// The zone is checked when the cloud reports an event (``RecordDatabase/events(in:_:)``), and every 30 s in addition. It is checked at
+    /// The zone is checked when the cloud reports an event (``CloudDatabase/events(in:_:)``), and every 30 s in addition. It is checked at
     /// the interval if the cloud reports no events, or not all of them because other machines write to the file system too.
     ///
     /// - Parameter interval: the wait between two checks. A check that finds nothing new reads only one file.

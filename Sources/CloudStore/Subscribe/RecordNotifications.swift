@@ -10,7 +10,7 @@ public struct RecordNotifications: AsyncSequence, Sendable {
     public typealias Failure = Never
 
     let subscription: RecordSubscription
-    let cloud: any RecordDatabase
+    let cloud: CloudDatabase
     let zone: ZoneID
     let device: String
     let start: ZoneView

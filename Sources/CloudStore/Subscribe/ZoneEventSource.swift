@@ -8,7 +8,7 @@ public enum ZoneHint: Hashable, Sendable {
     case anything
 }
 
-/// Reports events of one zone for as long as it is retained (``RecordDatabase/events(in:_:)``).
+/// Reports events of one zone for as long as it is retained (``CloudDatabase/events(in:_:)``).
 public protocol ZoneEventSource: AnyObject, Sendable {
     /// Starts to listen. Call it again after each ``ZoneHint/anything``, so that it also listens to folders that have appeared since.
     ///

@@ -27,7 +27,7 @@ package final class ZoneWait: Sendable {
     ///   - interval: how long to wait if the cloud reports no events.
     ///   - others: further events that end a wait.
     package init(
-        for zone: ZoneID, of cloud: any RecordDatabase, every interval: Duration, or others: AsyncStream<Void>? = nil,
+        for zone: ZoneID, of cloud: CloudDatabase, every interval: Duration, or others: AsyncStream<Void>? = nil,
         clock: any Clock<Duration> = ContinuousClock()
     ) {
         let state = State()

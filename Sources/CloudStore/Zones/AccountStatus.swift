@@ -32,21 +32,15 @@ extension AccountStatus {
     }
 }
 
-extension RecordDatabase {
-    /// Whether the cloud can be used, determined by reading its identity.
-    public func accountStatus() async -> AccountStatus {
-        do {
-            _ = try await identity()
-            return .available
-        } catch let error as CloudError {
-            switch error.code {
-            case .cloudUnavailable, .accountTemporarilyUnavailable: return .temporarilyUnavailable
-            case .notACloud, .badContainer, .notAuthenticated: return .noAccount
-            case .permissionFailure, .managedAccountRestricted: return .restricted
-            default: return .couldNotDetermine
+extension AccountStatus {
+    /// The state of an account whose cloud's identity could not be read.
+    init(_ error: any Error) {
+        self =
+            switch (error as? CloudError)?.code {
+            case .cloudUnavailable, .accountTemporarilyUnavailable: .temporarilyUnavailable
+            case .notACloud, .badContainer, .notAuthenticated: .noAccount
+            case .permissionFailure, .managedAccountRestricted: .restricted
+            default: .couldNotDetermine
             }
-        } catch {
-            return .couldNotDetermine
-        }
     }
 }

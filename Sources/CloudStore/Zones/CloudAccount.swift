@@ -3,7 +3,7 @@ import Synchronization
 /// The state of the user's account. It notifies listeners of changes.
 ///
 ///     let account = CloudAccount()
-///     let cloud = AccountCloudDatabase(wrapping: directory, account: account)
+///     let cloud = directory.requiring(account)
 ///     for await status in account.changes { … }
 ///     account.set(.noAccount)        // somebody signed out
 public final class CloudAccount: Sendable {
@@ -27,7 +27,7 @@ public final class CloudAccount: Sendable {
 
     /// Reads the state from a cloud and sets it.
     @discardableResult
-    public func refresh(from cloud: some CloudDatabase) async -> AccountStatus {
+    public func refresh(from cloud: CloudDatabase) async -> AccountStatus {
         let status = await cloud.accountStatus()
         set(status)
         return status

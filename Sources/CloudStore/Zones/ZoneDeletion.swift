@@ -30,7 +30,7 @@ public struct ZoneDeletion: Hashable, Sendable {
     }
 }
 
-/// A commit's effect on the zone itself; for backends. Applications call ``RecordDatabase/deleteZone(_:reason:by:retry:now:clock:)``.
+/// A commit's effect on the zone itself; for backends. Applications call ``CloudDatabase/deleteZone(_:reason:by:retry:now:clock:)``.
 public enum ZoneEvent: Hashable, Sendable {
     /// The zone and all its records are deleted. Only a commit that creates it again may follow.
     case deleted(ZoneDeletion.Reason)

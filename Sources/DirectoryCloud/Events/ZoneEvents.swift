@@ -1,5 +1,4 @@
 package import CloudStore
-import CommitLog
 import Foundation
 import Platform
 import StrictText

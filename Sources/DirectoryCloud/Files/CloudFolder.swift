@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import Platform
 
 /// One open directory of a cloud: reads whole files, lists names, creates directories and removes files. Only ``DurableFile`` writes new
@@ -90,7 +89,7 @@ final class CloudFolder {
     /// Visits the subdirectories with valid names, sorted by the UTF-8 bytes of their names. Other entries are ignored.
     ///
     /// Only one is open at a time, since anybody may create more of them than a process may open.
-    func eachFolder(_ body: (_ name: String, _ folder: CloudFolder) throws -> Void) throws {
+    func eachFolder(_ body: (_ name: String, _ folder: CloudFolder) throws(CloudError) -> Void) throws(CloudError) {
         for name in try names().filter(CloudNames.isName).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
             let found: CloudFolder?
             do throws(CloudError) {

@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import Foundation
 import Platform
 import StrictText
@@ -19,12 +18,15 @@ enum CloudRoot {
         }
     }
 
-    /// Opens the directory and reads in it. A damaged document that is still arriving is reported as arriving.
-    static func reading<T>(
-        _ path: String, _ calls: any FileSystemCalls, _ body: (CloudFolder) throws(CloudError) -> T
-    ) throws(CloudError) -> T {
+    /// Opens the directory and reads its marker; nil if there is none. A damaged marker that is still arriving is reported as arriving.
+    static func marker(_ path: String, _ calls: any FileSystemCalls) throws(CloudError) -> CloudIdentity? {
         let root = try open(path, calls)
-        do throws(CloudError) { return try body(root) } catch { throw ArrivingFile.error(insteadOf: error, in: root) ?? error }
+        do throws(CloudError) { return try marker(in: root) } catch { throw ArrivingFile.error(insteadOf: error, in: root) ?? error }
+    }
+
+    private static func marker(in root: CloudFolder) throws(CloudError) -> CloudIdentity? {
+        guard let bytes = try root.bytes(of: CloudMarker.fileName, limit: CloudMarker.byteLimit) else { return nil }
+        return try CloudMarker.identity(from: bytes)
     }
 
     private static func failure(_ error: SystemFault, at path: String) -> CloudError {
@@ -62,7 +64,7 @@ enum CloudRoot {
             guard let sharing = sharing ?? (isMade ? .owner : nil) else { return }
             do throws(CloudError) { try root.share(sharing) } catch { throw error.moved(to: path) }
         }
-        if let found = try reading(path, calls, { root throws(CloudError) in try CloudMarker.read(in: root) }) {
+        if let found = try marker(path, calls) {
             // The process that wrote the marker may have been killed before the name was durable.
             try root.synchronizeIfPossible()
             if sharing != nil { try share() }
@@ -72,7 +74,7 @@ enum CloudRoot {
         try synchronizeAbove(path, calls)
         guard try besideOthers || root.names().allSatisfy({ $0.exact.hasPrefix(".") || $0 == "lost+found" }) else {
             // Another device may have made it a cloud since the first check.
-            if let found = try CloudMarker.read(in: root) { return found }
+            if let found = try marker(in: root) { return found }
             throw CloudError(.notACloud, at: path, "the directory holds other files and is not a cloud", hint: "give an empty directory")
         }
         // Set the mode before anything is written, and only once the directory is known to contain nothing of other users.
@@ -80,7 +82,7 @@ enum CloudRoot {
         switch try files.put(CloudMarker.bytes(of: identity), as: CloudMarker.fileName, in: root) {
         case .placed, .wasThere: return identity
         case .taken:
-            guard let found = try CloudMarker.read(in: root) else { throw missingMarker(path, expected: true) }
+            guard let found = try marker(in: root) else { throw missingMarker(path, expected: true) }
             return found
         }
     }

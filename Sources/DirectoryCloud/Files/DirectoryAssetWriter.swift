@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import Foundation
 import Platform
 
@@ -9,21 +8,18 @@ import Platform
 /// Nothing is written before the first byte: a writer without data must not wake a sync tool.
 final class DirectoryAssetWriter: AssetWriter {
     private var path: AssetPath { draft.path }
-    private let zone: () throws -> ZoneFolder
+    private let zone: ZoneID
+    private let store: DirectoryStore
     private var state = State.untouched
     private var draft: AssetDraft
 
     private enum State {
         case untouched
-        case open(DurableFile, in: CloudFolder, of: ZoneFolder)
+        case open(DurableFile, in: CloudFolder)
         case ended
     }
 
-    /// - Parameter zone: opens the zone's folder by name; throws if the cloud's directory is no longer the one that was opened.
-    init(_ path: AssetPath, in zone: @escaping () throws -> ZoneFolder) {
-        draft = AssetDraft(path)
-        self.zone = zone
-    }
+    init(_ path: AssetPath, in zone: ZoneID, of store: DirectoryStore) { (draft, self.zone, self.store) = (AssetDraft(path), zone, store) }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws {
         try open().file.write(bytes)
@@ -40,12 +36,13 @@ final class DirectoryAssetWriter: AssetWriter {
     }
 
     func finish(rawByteCount: Int) throws -> CloudAsset {
-        let (file, folder, opened) = try open()
+        let (file, folder) = try open()
         state = .ended
         let sealed = try file.seal()
-        _ = try StaleHandle.reopening { () throws in try zone() }
+        // Refuse a directory that is no longer the one that was opened.
+        _ = try store.opening { _, _ in }
         // Place the index first, so that an asset with its name always has its index.
-        let named = try place(file, in: folder, with: opened.files)
+        let named = try place(file, in: folder, with: store.files)
         try folder.synchronize()
         return CloudAsset(
             path: named.path, byteCount: sealed.byteCount, rawByteCount: rawByteCount, sha256: sealed.sha256,
@@ -53,7 +50,7 @@ final class DirectoryAssetWriter: AssetWriter {
     }
 
     func abandon() {
-        if case .open(let file, _, _) = state { file.abandon() }
+        if case .open(let file, _) = state { file.abandon() }
         state = .ended
     }
 
@@ -86,18 +83,17 @@ final class DirectoryAssetWriter: AssetWriter {
         AssetPath(record: path.record, number: path.number, nonce: nonces.hex(8), kind: path.kind)
     }
 
-    private func open() throws -> (file: DurableFile, folder: CloudFolder, zone: ZoneFolder) {
+    private func open() throws -> (file: DurableFile, folder: CloudFolder) {
         switch state {
         case .untouched:
-            return try StaleHandle.reopening { () throws in
-                let zone = try zone()
-                let folder = try zone.files.folder(path.record, in: try zone.subfolder(CloudNames.assets))
-                let file = try zone.files.newFile(in: folder, at: folder.place(path.fileName))
-                state = .open(file, in: folder, of: zone)
-                return (file, folder, zone)
+            return try store.opening { store, _ in
+                let (folder, name) = try store.folder(for: "\(zone)/\(path.path)")
+                let file = try store.files.newFile(in: folder, at: folder.place(name))
+                state = .open(file, in: folder)
+                return (file, folder)
             }
-        case .open(let file, let folder, let zone):
-            return (file, folder, zone)
+        case .open(let file, let folder):
+            return (file, folder)
         case .ended:
             throw CloudError(.invalidArguments, at: path.path, "the asset is finished or was abandoned")
         }

@@ -1,5 +1,4 @@
 package import CloudStore
-import CommitLog
 import Platform
 package import StrictText
 
@@ -110,7 +109,7 @@ package struct DirectoryProbe: Sendable, Hashable {
 extension DirectoryCloud {
     /// Tries out beneath a zone what the file system supports.
     package func probe(_ zone: ZoneID) async throws -> DirectoryProbe {
-        try await inZone(zone) { try DirectoryProbe($0) }
+        try await inFolder(of: zone) { try DirectoryProbe($0) }
     }
 
     /// The absolute or relative path of a zone's directory.

@@ -1,5 +1,4 @@
 package import CloudStore
-import CommitLog
 package import Platform
 package import StrictText
 

@@ -6,7 +6,6 @@
     import Darwin
 #endif
 package import CloudStore
-import CommitLog
 import Foundation
 import Platform
 import StrictText

@@ -1,5 +1,4 @@
 package import CloudStore
-import CommitLog
 import Platform
 import StrictText
 
@@ -43,11 +42,11 @@ extension DirectoryCloud {
     ///
     /// Hidden files beside `cloud.json` are left out: tools that replicate folders keep their own files there.
     package func foreignFiles(in zone: ZoneID) async throws -> [ForeignFile] {
-        let outside = try await offThread { root in
+        let outside = try await inRoot { root in
             let own: Set<String> = [CloudMarker.fileName, CloudScope.private.rawValue, CloudScope.public.rawValue, "lost+found"]
             return try root.names().filter { !own.contains($0) && !$0.exact.hasPrefix(".") }.map { ForeignFile($0) }
         }
-        let inside = try await inZone(zone) { try ForeignFiles(zone: $0).find() }
+        let inside = try await inFolder(of: zone) { try ForeignFiles(zone: $0).find() }
         return (outside + inside).sorted { $0.path < $1.path }
     }
 }
@@ -72,26 +71,32 @@ private struct ForeignFiles {
     }
 
     /// Finds the foreign files in a folder that contains folders of files.
-    private func beneath(_ name: String, isOwn: (_ name: String, _ folder: String) -> Bool) throws -> [ForeignFile] {
+    private func beneath(_ name: String, isOwn: (_ name: String, _ folder: String) -> Bool) throws(CloudError) -> [ForeignFile] {
         guard let folder = try zone.folder.folder(name) else { return [] }
         var found: [ForeignFile] = []
         var known: Set<String> = []
-        try folder.eachFolder { inner, files in
+        try folder.eachFolder { inner, files throws(CloudError) in
             known.insert(inner)
             found += try strangers(in: files) { isOwn($0, inner) }
         }
         for name in try folder.names() where !known.contains(name) && !TemporaryName.matches(name) {
             // A link with a valid folder name, for example, hides the folder that belongs there; a stray file does not.
-            found.append(ForeignFile(folder.place(name), isPlain: try !CloudNames.isName(name) || isPlain(name, in: folder)))
+            let isPlain = CloudNames.isName(name) ? try isPlain(name, in: folder) : true
+            found.append(ForeignFile(folder.place(name), isPlain: isPlain))
         }
         return found
     }
 
-    private func strangers(in folder: CloudFolder, isOwn: (String) -> Bool) throws -> [ForeignFile] {
-        try folder.names().compactMap { name in
-            guard isOwn(name) else { return TemporaryName.matches(name) ? nil : ForeignFile(folder.place(name)) }
-            return try isPlain(name, in: folder) ? nil : ForeignFile(folder.place(name), isPlain: false)
+    private func strangers(in folder: CloudFolder, isOwn: (String) -> Bool) throws(CloudError) -> [ForeignFile] {
+        var found: [ForeignFile] = []
+        for name in try folder.names() {
+            if !isOwn(name) {
+                if !TemporaryName.matches(name) { found.append(ForeignFile(folder.place(name))) }
+            } else if try !isPlain(name, in: folder) {
+                found.append(ForeignFile(folder.place(name), isPlain: false))
+            }
         }
+        return found
     }
 
     /// Whether a name is that of a plain file, or no longer exists.

@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import Platform
 
 /// A descriptor that is closed exactly once: explicitly, with its error reported, or else when the last reference is released.

@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import Platform
 
 /// Retries after a stale handle (`ESTALE`): a network file system no longer knows an open file, because the server was restarted or another

@@ -1,5 +1,4 @@
 package import CloudStore
-import CommitLog
 import Platform
 
 extension DirectoryCloud {
@@ -9,19 +8,19 @@ extension DirectoryCloud {
     ///   - token: a commit that a device has read, with its hash.
     ///   - pinned: the checkpoints that pins name.
     package func damagedDocuments(in zone: ZoneID, knowing token: ChangeToken?, pinned: [CheckpointReference] = []) async throws -> [DamagedDocument] {
-        try await inZone(zone) { try HistoryExamination(zone: $0, token: token, pinned: pinned).run() }
+        try await inFolder(of: zone) { try HistoryExamination(zone: $0, token: token, pinned: pinned).run() }
     }
 
     /// Opens a file of a zone without checking its content; nil if it does not exist or is not a plain file.
     ///
     /// - Parameter path: the path of an asset or a block index, relative to the zone.
     package func findFile(_ path: String, in zone: ZoneID) async throws -> FoundFile? {
-        try await inZone(zone) { try FoundFile(path, in: $0.folder) }
+        try await inFolder(of: zone) { try FoundFile(path, in: $0.folder) }
     }
 
     /// The files beside an asset or index that are not part of the format: conflict copies, backups, and files that were set aside.
     package func copies(beside path: AssetPath, in zone: ZoneID) async throws -> [FoundFile] {
-        try await inZone(zone) { zone in
+        try await inFolder(of: zone) { zone in
             guard let folder = try zone.folder.folder(path.directory) else { return [] }
             return try folder.names().sorted().filter { StoredFile.Kind(nameInAssets: $0, of: path.record) == nil && !TemporaryName.matches($0) }.compactMap {
                 name in
@@ -38,7 +37,7 @@ extension DirectoryCloud {
         _ path: String, byteCount: Int, sha256: String, in zone: ZoneID, dryRun: Bool,
         write: @escaping @Sendable ((UnsafeRawBufferPointer) throws -> Void) throws -> Bool
     ) async throws -> RepairedFile? {
-        try await inZone(zone) { try FileReplacement(zone: $0, path: path, byteCount: byteCount, sha256: sha256).run(dryRun: dryRun, write: write) }
+        try await inFolder(of: zone) { try FileReplacement(zone: $0, path: path, byteCount: byteCount, sha256: sha256).run(dryRun: dryRun, write: write) }
     }
 
     /// Replaces a commit or checkpoint whose right bytes are known.

@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import Platform
 import StrictText
 

@@ -1,5 +1,4 @@
 package import CloudStore
-import CommitLog
 import Platform
 
 /// A plain file of a zone with any content, for repair, which looks for good bytes in damaged files and copies.

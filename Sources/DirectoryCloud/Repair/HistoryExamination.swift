@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import Platform
 
 /// Examines every commit and checkpoint of a zone separately, and finds the right bytes of damaged or missing ones.
@@ -19,7 +18,7 @@ struct HistoryExamination {
     ///
     /// - Throws: ``CloudError`` with `.incompatibleVersion`, and the errors of listing and reading.
     func run() throws -> [DamagedDocument] {
-        var commits = try Commits(zone, flipLimit: flipLimit)
+        var commits = try Commits(zone.zone, flipLimit: flipLimit)
         let damaged = try commits.mend(copies: copies(in: CloudNames.commits), token: token)
         return damaged + (try checkpoints(commits))
     }
@@ -47,7 +46,7 @@ struct HistoryExamination {
             var bytes: [UInt8]?
             var isThere = true
             do {
-                bytes = try zone.checkpointBytes(reference.number)
+                bytes = try zone.zone.checkpointBytes(reference.number)
                 isThere = bytes != nil
             } catch let error as CloudError where error.code == .damaged {
                 // It is too large, or not a plain file.
@@ -94,7 +93,7 @@ struct HistoryExamination {
 
 /// The commits of a zone, each examined separately.
 private struct Commits {
-    private let zone: ZoneFolder
+    private let zone: Zone
     private let flipLimit: Int
     /// The commits whose right bytes are known: intact ones, and those that were found.
     private(set) var known: [Int: (bytes: [UInt8], verified: VerifiedCommit)] = [:]
@@ -102,7 +101,7 @@ private struct Commits {
     private var faults: [Int: (reason: String, bytes: [UInt8]?)] = [:]
     private let numbers: [Int]
 
-    init(_ zone: ZoneFolder, flipLimit: Int) throws {
+    init(_ zone: Zone, flipLimit: Int) throws {
         (self.zone, self.flipLimit) = (zone, flipLimit)
         numbers = try zone.commitNumbers()
         for number in numbers {

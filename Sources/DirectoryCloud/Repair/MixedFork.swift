@@ -1,5 +1,4 @@
 package import CloudStore
-import CommitLog
 import Platform
 
 /// A history in which the plain names belong to commits of two forks, and the renames that give them to the commits of one fork.
@@ -35,7 +34,7 @@ package struct MixedFork: Sendable {
 
 /// Finds a ``MixedFork`` in a zone of many publishers.
 struct MixedForkFinder {
-    let zone: ZoneFolder
+    let zone: Zone
 
     private struct Node {
         let commit: Commit
@@ -47,7 +46,6 @@ struct MixedForkFinder {
     /// Returns the mixed fork. nil if the commits under the plain names follow one another, or if a damaged or missing commit prevents the
     /// check.
     func find() throws -> MixedFork? {
-        guard zone.info.publishers == .many else { return nil }
         let numbers = try zone.commitNumbers()
         guard let newest = numbers.last else { return nil }
         var plain: [Int: Node] = [:]
@@ -70,7 +68,7 @@ struct MixedForkFinder {
         var fork = found
         var nodes: [String: Node] = [:]
         for copy in try zone.conflictCopies() {
-            guard let bytes = try zone.folder.bytes(of: "\(CloudNames.commits)/\(copy.fileName)", limit: CommitDocument.byteLimit),
+            guard let bytes = try zone.store.get(zone.path("\(CloudNames.commits)/\(copy.fileName)"), limit: CommitDocument.byteLimit),
                 let verified = try? VerifiedCommit(bytes, number: copy.token.number, of: zone.history), nodes[copy.token.hash] == nil
             else { continue }
             nodes[copy.token.hash] = Node(commit: verified.commit, bytes: bytes, copy: copy)
@@ -111,7 +109,9 @@ struct MixedForkFinder {
                     source: "the conflict copy \(copy.fileName)"))
         }
         do {
-            _ = try HistoryReader(source: MendedSource(zone, fork.documents)).log(at: nil)
+            var mended = zone
+            mended.mended = fork.documents.mended
+            _ = try HistoryReader(mended).log(at: nil)
         } catch let error as CloudError {
             (fork.moves, fork.documents, fork.refusal) = ([], [], "\(error.place): \(error.reason)")
         }
@@ -122,7 +122,8 @@ struct MixedForkFinder {
 extension DirectoryCloud {
     /// Finds out whether the plain names of a zone belong to commits of two forks; nil if not.
     package func mixedFork(in zone: ZoneID) async throws -> MixedFork? {
-        try await inZone(zone) { try MixedForkFinder(zone: $0).find() }
+        guard try await self.zone(zone).publishers == .many else { return nil }
+        return try await inZone(zone) { try MixedForkFinder(zone: $0).find() }
     }
 
     /// Gives the plain names to the commits of one chain, and renames the commits that have them now.
@@ -130,7 +131,7 @@ extension DirectoryCloud {
     /// Files are only renamed, one after another, and only to free names. A run that ends in between leaves every commit in place; the next
     /// run makes the same decision and continues.
     package func unmix(_ fork: MixedFork, in zone: ZoneID) async throws {
-        try await inZone(zone) { zone in
+        try await inFolder(of: zone) { zone in
             let commits = try zone.subfolder(CloudNames.commits)
             for move in fork.moves {
                 let plain = "\(CloudNames.digits(move.number)).json"

@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import Platform
 
 /// Finds which single bit of some bytes was flipped, by trying each bit and comparing a hash.

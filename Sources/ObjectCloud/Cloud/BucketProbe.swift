@@ -1,5 +1,4 @@
 package import CloudStore
-import CommitLog
 import Foundation
 import StrictText
 import Synchronization
@@ -119,5 +118,5 @@ extension ObjectCloud {
     /// Tests whether the bucket meets the requirements of a cloud.
     ///
     /// - Throws: ``CloudError`` if the bucket cannot be used at all.
-    public func probe() async throws -> BucketProbe { try await base.blocking { [client] in try BucketProbe(client) } }
+    public func probe() async throws -> BucketProbe { try await blocking { [client] _ in try BucketProbe(client) } }
 }

@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import Crypto
 import Foundation
 import StrictText

@@ -1,5 +1,4 @@
 public import CloudStore
-package import CommitLog
 import Foundation
 import StrictText
 
@@ -10,13 +9,9 @@ import StrictText
 /// The objects have the names and the bytes of a directory cloud's files. The store must offer one thing: to refuse a PUT with
 /// `If-None-Match: *` if the key is taken, for any number of concurrent writers. That PUT is the commit point. No object is ever
 /// overwritten. Source: docs/object-store.md.
-public final class ObjectCloud: CloudDatabaseDecorator {
-    /// The location, as a text that the initialiser accepts.
-    public var location: String { client.location.description }
+// SAFETY (@unchecked Sendable): as its superclass.
+public final class ObjectCloud: CloudDatabase, @unchecked Sendable {
     let client: ObjectClient
-    /// The cloud that does the work, on any store of objects.
-    package let base: ObjectStoreCloud
-    public var wrapped: any CloudDatabase { base }
 
     /// Opens a cloud.
     ///
@@ -41,12 +36,12 @@ public final class ObjectCloud: CloudDatabaseDecorator {
     /// Opens a cloud with the given client.
     package convenience init(client: ObjectClient, expecting uuid: String?, container: String? = nil, nonces: NonceSource = .system) throws {
         self.init(client, expecting: uuid, container: container, nonces: nonces)
-        if uuid == nil { _ = try base.openedIdentity() }
+        if uuid == nil { _ = try openedIdentity() }
     }
 
     private init(_ client: ObjectClient, expecting uuid: String? = nil, container: String? = nil, found: CloudIdentity? = nil, nonces: NonceSource) {
         self.client = client
-        base = ObjectStoreCloud(
+        super.init(
             BucketStore(client: client), expecting: uuid, container: container, found: found, nonces: nonces,
             words: PlaceWords(there: "at this place of the bucket", new: "the prefix", known: "the prefix and the bucket", right: "bucket and prefix"))
     }
@@ -83,7 +78,7 @@ public final class ObjectCloud: CloudDatabaseDecorator {
     ) throws -> (cloud: ObjectCloud, isNew: Bool) {
         _ = try ContainerIdentifier(container)
         var isTried = false
-        let made = try ObjectStoreCloud.makeMarker(in: BucketStore(client: client), container: container, uuid: uuid, nonces: nonces) {
+        let made = try CloudDatabase.makeMarker(in: BucketStore(client: client), container: container, uuid: uuid, nonces: nonces) {
             // A killed test leaves objects of its own, fewer than one page of a listing.
             guard try client.list("", first: 1000).allSatisfy({ BucketProbe.isOwn($0.path) }) else {
                 throw CloudError(
@@ -110,5 +105,3 @@ public final class ObjectCloud: CloudDatabaseDecorator {
     /// The requests and bytes since the cloud was opened, including those for opening it.
     public var usage: RequestUsage { client.usage }
 }
-
-extension ObjectCloud: ObjectBackedCloud {}

@@ -1,6 +1,5 @@
 package import CloudStore
-package import CommitLog
-import StrictText
+package import StrictText
 
 // Listings, in pages.
 extension ObjectClient {
@@ -67,9 +66,9 @@ extension ObjectClient {
 
     /// Lists the unfinished uploads of objects whose paths begin with `prefix`; empty if the store or the credentials do not allow this
     /// listing.
-    package func uploads(_ prefix: String) throws(CloudError) -> [UnfinishedUpload] {
+    package func uploads(_ prefix: String) throws(CloudError) -> [(path: String, id: String, begun: Instant)] {
         let whole = location.key(prefix)
-        var found: [UnfinishedUpload] = []
+        var found: [(path: String, id: String, begun: Instant)] = []
         var marker = (key: "", id: "")
         while true {
             var query = [(name: "uploads", value: ""), (name: "prefix", value: whole)]
@@ -82,7 +81,7 @@ extension ObjectClient {
             guard let page = ObjectListing(answer.body), page.root == "ListMultipartUploadsResult" else { return [] }
             for upload in page.uploads where upload.key.exact.hasPrefix(whole) && !upload.id.isEmpty {
                 let path = location.prefix.isEmpty ? upload.key : String(upload.key.dropFirst(location.prefix.utf8.count + 1))
-                found.append(UnfinishedUpload(path: path, id: upload.id, begun: (try? Instant(parsing: upload.initiated)) ?? clock))
+                found.append((path, upload.id, (try? Instant(parsing: upload.initiated)) ?? clock))
             }
             // A listing that does not advance would never end.
             guard page.isTruncated, page.nextUpload != marker, !page.uploads.isEmpty else { return found }

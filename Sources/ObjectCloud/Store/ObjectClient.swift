@@ -1,5 +1,4 @@
 package import CloudStore
-package import CommitLog
 import Crypto
 import Foundation
 package import StrictText

@@ -1,4 +1,4 @@
-import CommitLog
+import CloudStore
 import Foundation
 
 /// One HTTP request to an object store, complete with its headers.

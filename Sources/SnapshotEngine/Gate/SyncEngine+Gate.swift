@@ -9,7 +9,7 @@ extension SyncEngine {
         let settings = try database.read(at: .open) { try $0.settings.read() }
         guard gate.isOpen else {
             return try device(
-                settings, AbsentCloudDatabase(reason: SyncError(.refused, step: .open, at: database.path, gate.reason ?? "sync is off", hint: gate.hint)))
+                settings, .absent(SyncError(.refused, step: .open, at: database.path, gate.reason ?? "sync is off", hint: gate.hint)))
         }
         do {
             let (cloud, signedZone) = try openToLook(settings)
@@ -17,17 +17,17 @@ extension SyncEngine {
             device.signedZone = signedZone
             return device
         } catch {
-            return try device(settings, AbsentCloudDatabase(reason: SyncError(error, step: .open)))
+            return try device(settings, .absent(SyncError(error, step: .open)))
         }
     }
 
     /// Returns the database and its settings for work that needs no cloud.
     package func localDevice() throws -> SyncContext {
         let settings = try database.read(at: .open) { try $0.settings.read() }
-        return try device(settings, AbsentCloudDatabase(reason: SyncError(.refused, step: .open, at: database.path, "this work does without the cloud")))
+        return try device(settings, .absent(SyncError(.refused, step: .open, at: database.path, "this work does without the cloud")))
     }
 
-    package func device(_ settings: SyncSettings, _ cloud: any CloudDatabase) throws -> SyncContext {
+    package func device(_ settings: SyncSettings, _ cloud: CloudDatabase) throws -> SyncContext {
         let assetLimit = try database.read { try $0.settings.operatorSettings().assetLimit }
         let zone = settings.zoneID
         return SyncContext(

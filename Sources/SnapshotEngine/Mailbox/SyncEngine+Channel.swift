@@ -87,7 +87,7 @@ extension SyncEngine {
                 hint: "sync: messages of a signed zone travel in its mailbox")
         }
         return try device(
-            settings, AbsentCloudDatabase(reason: SyncError(.tryAgainLater, step: .fetch, at: database.path, "the cloud is not there at the moment")))
+            settings, .absent(SyncError(.tryAgainLater, step: .fetch, at: database.path, "the cloud is not there at the moment")))
     }
 
     private func receive(_ message: SyncUpdateMessage, _ name: CloudMessageName, _ device: SyncContext) throws -> MessageOutcome {

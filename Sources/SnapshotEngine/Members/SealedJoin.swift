@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import DirectoryCloud
 import LocalStore
 import SnapshotModel
@@ -13,13 +12,13 @@ import StrictText
 struct SealedJoin {
     let name: DeviceName
     /// The zone's cloud, through which this device can read the contents.
-    let cloud: any CloudDatabase
+    let cloud: CloudDatabase
 
     /// Reads the zone; nil if it does not exist or is not sealed.
     ///
     /// - Parameter trusted: the result of ``SignedZoneSetup/verifyTrust(_:_:)``.
     /// - Throws: ``SyncError`` with `.tryAgainLater` if the device must be approved first, or with `.refused`.
-    init?(_ request: SetupRequest, _ backend: (any CloudDatabase)?, trusting trusted: KeyFingerprint?) async throws {
+    init?(_ request: SetupRequest, _ backend: CloudDatabase?, trusting trusted: KeyFingerprint?) async throws {
         let id = ZoneID(request.zone)
         guard let opened = try? backend ?? CloudLocation.open(request.cloud), let info = try? await opened.zone(id), info.isSealed else {
             guard request.recovery == nil else {

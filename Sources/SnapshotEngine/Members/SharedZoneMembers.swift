@@ -1,5 +1,4 @@
 package import CloudStore
-package import CommitLog
 import SnapshotVersions
 import StrictText
 
@@ -12,7 +11,7 @@ package struct SharedZoneMembers: Sendable {
     private let makesZone: Bool
 
     /// The backend, which refuses what no member has signed.
-    package var cloud: any SigningCloud { zone.cloud }
+    package var cloud: CloudDatabase { zone.cloud }
     private var id: ZoneID { zone.owner.zone }
     private var device: String { zone.owner.device }
 
@@ -23,7 +22,7 @@ package struct SharedZoneMembers: Sendable {
     ///   - makesZone: whether the zone, if there is none, is made as a signed one.
     /// - Throws: ``SyncError`` with `.refused` if the zone is not signed and should be; ``CloudError`` with `.untrusted` if this device has keys for it.
     package init?(
-        _ id: ZoneID, in cloud: any CloudDatabase, as device: String, trusting trust: KeyFingerprint?, makesZone: Bool, keys keyStore: any KeyStore
+        _ id: ZoneID, in cloud: CloudDatabase, as device: String, trusting trust: KeyFingerprint?, makesZone: Bool, keys keyStore: any KeyStore
     ) async throws {
         let info: ZoneInfo?
         do {

@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import LocalStore
 import SnapshotModel
 import SnapshotVersions
@@ -13,7 +12,7 @@ struct SignedZoneSetup {
     /// Checks, before the zone is used, that the creator whom the request trusts has signed it. Returns the fingerprint to trust from now on.
     ///
     /// - Throws: ``SyncError`` with `.refused` if the zone should be signed and is not, with `.dataRefused` if another creator made it.
-    static func verifyTrust(_ request: SetupRequest, _ backend: (any CloudDatabase)?) async throws -> KeyFingerprint? {
+    static func verifyTrust(_ request: SetupRequest, _ backend: CloudDatabase?) async throws -> KeyFingerprint? {
         let id = ZoneID(request.zone)
         guard let cloud = try? backend ?? CloudLocation.open(request.cloud), let info = try? await cloud.zone(id) else {
             // A reader gets the error from the code that needs the zone. A publisher would make the zone.
@@ -34,12 +33,11 @@ struct SignedZoneSetup {
             }
             return nil
         }
-        guard let signing = cloud.signing else { return request.trust }
         var knowledge = ZoneKnowledge(creator: request.trust)
         knowledge.protection = info.protection
-        signing.authorities.set(ZoneAuthority(knowledge) { throw CloudError(.keyUnavailable, at: "\(id)", "no keys yet") }, of: id)
-        _ = try await SyncError.at(.verify) { try await signing.members(in: id) }
-        return signing.authorities.authority(of: id).knowledge.creator.flatMap(KeyFingerprint.init) ?? request.trust
+        cloud.authorities.set(ZoneAuthority(knowledge) { throw CloudError(.keyUnavailable, at: "\(id)", "no keys yet") }, of: id)
+        _ = try await SyncError.at(.verify) { try await cloud.members(in: id) }
+        return cloud.authorities.authority(of: id).knowledge.creator.flatMap(KeyFingerprint.init) ?? request.trust
     }
 
     /// Refuses a zone that is there and is not protected as the request wants it to be made; one that is not signed is told elsewhere.
@@ -60,7 +58,7 @@ struct SignedZoneSetup {
     /// Finds or makes the device's keys, and checks whether they are a member's; nil in a zone that is not signed.
     ///
     /// - Parameter trusted: the result of ``verifyTrust(_:_:)``.
-    init?(_ request: SetupRequest, _ id: ZoneID, in cloud: any CloudDatabase, uuid: String, as device: String, trusting trusted: KeyFingerprint?) async throws {
+    init?(_ request: SetupRequest, _ id: ZoneID, in cloud: CloudDatabase, uuid: String, as device: String, trusting trusted: KeyFingerprint?) async throws {
         let info = try await cloud.at(.open).zone(id)
         try Self.verifyProtection(request, info)
         guard info.isSigned else {

@@ -1,5 +1,4 @@
 public import CloudStore
-import CommitLog
 import LocalStore
 import SnapshotVersions
 import StrictText
@@ -47,10 +46,9 @@ extension MembersReport {
     /// Reads the members of a zone; nil if it is not signed.
     ///
     /// - Parameter own: the keys of this device; nil without a database.
-    package init?(_ cloud: any CloudDatabase, _ zone: ZoneID, own: DevicePublicKeys?) async throws {
-        guard let signing = cloud.signing else { return nil }
+    package init?(_ cloud: CloudDatabase, _ zone: ZoneID, own: DevicePublicKeys?) async throws {
         let (found, reports, info) = try await SyncError.at(.fetch) {
-            (try await signing.members(in: zone), try await signing.joinRequests(in: zone), try await signing.zone(zone))
+            (try await cloud.members(in: zone), try await cloud.joinRequests(in: zone), try await cloud.zone(zone))
         }
         guard let list = found else { return nil }
         self.zone = zone.name

@@ -1,5 +1,4 @@
-import CloudStore
-package import CommitLog
+package import CloudStore
 package import Sealing
 import SnapshotVersions
 import StrictText

@@ -17,7 +17,7 @@ struct OpeningWalk: Sendable {
     let createsDatabase: Bool
     let createsTables: Bool
     /// The caller's backend; nil for a cloud directory or a bucket.
-    let backend: (any CloudDatabase)?
+    let backend: CloudDatabase?
     /// Whether the application wants no cloud.
     var isLocalOnly = false
     let logger: Logger
@@ -102,7 +102,7 @@ struct OpeningWalk: Sendable {
         }
     }
 
-    private func containerProblem(_ cloud: any CloudDatabase) async -> Step? {
+    private func containerProblem(_ cloud: CloudDatabase) async -> Step? {
         guard let container else { return nil }
         do {
             try ContainerIdentifier.verify(container, isThatOf: try await cloud.identity())

@@ -65,7 +65,7 @@ public final class SnapshotStore: Sendable {
     ///   - createsTables: whether to create missing built-in tables.
     /// - Throws: ``SyncError`` only if not even a database in memory can be made.
     public static func open(
-        database: String, in cloud: any CloudDatabase, container: String? = nil, setup: SetupRequest? = nil, createsDatabase: Bool = true,
+        database: String, in cloud: CloudDatabase, container: String? = nil, setup: SetupRequest? = nil, createsDatabase: Bool = true,
         createsTables: Bool = false, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync"),
         now: @escaping @Sendable () -> Instant = { Instant.now }
     ) async throws -> SnapshotStore {

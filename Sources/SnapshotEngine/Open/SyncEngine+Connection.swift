@@ -46,7 +46,7 @@ extension SyncEngine {
     ///   - now: returns the current time; tests replace it.
     /// - Throws: ``SyncError`` if the database is not a file.
     public convenience init(
-        database: any DatabaseWriter, cloud: any CloudDatabase, gate: GateOptions = GateOptions(), connectionSetup: ConnectionSetup? = nil,
+        database: any DatabaseWriter, cloud: CloudDatabase, gate: GateOptions = GateOptions(), connectionSetup: ConnectionSetup? = nil,
         logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
     ) throws {
         self.init(local: try Self.open(database, connectionSetup, logger), gate: gate, logger: logger, now: now, backend: cloud) { _ in cloud }

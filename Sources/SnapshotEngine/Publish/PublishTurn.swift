@@ -7,7 +7,7 @@ package import Logging
 /// A device that has lost ``lossesForTicket`` races puts a ticket into the zone's publish queue. Before a device publishes, it reads the queue
 /// and waits while an earlier ticket is in it. Tickets are hints: an error at the queue is logged and has no other effect, and every wait ends.
 package actor PublishTurn {
-    private let cloud: any CloudDatabase
+    private let cloud: CloudDatabase
     private let zone: ZoneID
     private let nonces: NonceSource
     private let logger: Logger
@@ -59,7 +59,7 @@ package actor PublishTurn {
     ///   - draw: returns a number from 0.5 to 1; each wait is multiplied by one.
     ///   - lossesForTicket: the number of lost races after which the device takes a ticket.
     package init(
-        in zone: ZoneID, of cloud: any CloudDatabase, nonces: NonceSource, logger: Logger, pause: @escaping @Sendable (Duration) async throws -> Void,
+        in zone: ZoneID, of cloud: CloudDatabase, nonces: NonceSource, logger: Logger, pause: @escaping @Sendable (Duration) async throws -> Void,
         uptime: @escaping @Sendable () -> Duration = { [begin = ContinuousClock.now] in begin.duration(to: .now) },
         draw: @escaping @Sendable () -> Double = { .random(in: 0.5...1) }, lossesForTicket: Int = PublishTurn.lossesForTicket
     ) {

@@ -23,7 +23,7 @@ struct IncomingDataset: Sendable {
     }
 
     /// Reads the version whole: the snapshot asset, from which only blocks that differ are fetched, and the change assets after it.
-    init(whole record: CloudRecord, of schema: DatasetSchema, in cloud: any RecordDatabase, zone: ZoneID) async throws {
+    init(whole record: CloudRecord, of schema: DatasetSchema, in cloud: CloudDatabase, zone: ZoneID) async throws {
         let version = try await DatasetVersion(record, as: schema, in: cloud, zone: zone)
         self.schema = schema
         fields = version.fields
@@ -33,7 +33,7 @@ struct IncomingDataset: Sendable {
     }
 
     /// Reads only the changes since the applied version.
-    init(_ fields: DatasetRecord, steps: [CloudAsset], of schema: DatasetSchema, countBefore: Int?, in cloud: any RecordDatabase, zone: ZoneID) async throws {
+    init(_ fields: DatasetRecord, steps: [CloudAsset], of schema: DatasetSchema, countBefore: Int?, in cloud: CloudDatabase, zone: ZoneID) async throws {
         self.schema = schema
         self.fields = fields
         snapshot = nil

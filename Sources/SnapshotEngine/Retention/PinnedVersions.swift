@@ -24,7 +24,7 @@ package struct PinnedVersions: Sendable {
     /// The numbers of the readable versions.
     var readable: [Int] { pins.map(\.version).filter { version in !unreadable.contains { $0.pin.version == version } } }
 
-    package init(_ pins: [VersionPin], in cloud: any CloudDatabase, _ zone: ZoneID) async throws {
+    package init(_ pins: [VersionPin], in cloud: CloudDatabase, _ zone: ZoneID) async throws {
         self.pins = pins
         for pin in pins {
             switch try await pin.look(in: cloud, zone) {
@@ -50,7 +50,7 @@ extension VersionPin {
     }
 
     /// Finds the source of the version: its checkpoint, else its commit.
-    func look(in cloud: any CloudDatabase, _ zone: ZoneID) async throws -> Look {
+    func look(in cloud: CloudDatabase, _ zone: ZoneID) async throws -> Look {
         var reason = "its checkpoint is one of another version"
         if let state = try await Self.ifThere({ try await cloud.records(in: zone, of: checkpoint) }, reason: &reason), state.token?.hash == commit {
             return .checkpoint(state)

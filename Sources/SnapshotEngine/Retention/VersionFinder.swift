@@ -5,12 +5,12 @@ package import StrictText
 
 /// Finds a zone's state at a version: from its commit, or, if that was pruned, from the checkpoint that its pin names.
 package struct VersionFinder: Sendable {
-    let cloud: any CloudDatabase
+    let cloud: CloudDatabase
     let zone: ZoneID
     /// The zone must have this commit; nil for a caller without a database.
     let token: ChangeToken?
 
-    package init(cloud: any CloudDatabase, zone: ZoneID, token: ChangeToken?) {
+    package init(cloud: CloudDatabase, zone: ZoneID, token: ChangeToken?) {
         self.cloud = cloud
         self.zone = zone
         self.token = token

@@ -1,5 +1,4 @@
 package import CloudStore
-import CommitLog
 import LocalStore
 package import StrictText
 

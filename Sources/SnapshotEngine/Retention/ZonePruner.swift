@@ -46,7 +46,7 @@ extension PruneReport {
 /// The run may end after any step. Commits are removed oldest first and assets after them, so the next run finds and completes what this one
 /// began.
 package struct ZonePruner: Sendable {
-    let cloud: any CloudDatabase
+    let cloud: CloudDatabase
     let zone: ZoneID
     let device: String
     /// The zone must have this commit. In a zone that is behind, assets whose commits are missing would look like leftovers of killed runs.
@@ -61,7 +61,7 @@ package struct ZonePruner: Sendable {
     let announce: @Sendable (_ checkpoint: Int, RetentionRecord) async throws -> Int
 
     package init(
-        cloud: any CloudDatabase, zone: ZoneID, device: String, token: ChangeToken?, intended: IntendedVersion?, policy: RetentionPolicy,
+        cloud: CloudDatabase, zone: ZoneID, device: String, token: ChangeToken?, intended: IntendedVersion?, policy: RetentionPolicy,
         now: Instant, answered: Set<String>, announce: @escaping @Sendable (_ checkpoint: Int, RetentionRecord) async throws -> Int
     ) {
         self.cloud = cloud

@@ -14,7 +14,7 @@ package enum CloudLocation {
     /// - Throws: `CloudError`, as the backends do.
     package static func open(
         _ text: String, expecting uuid: String? = nil, container: String? = nil, meter: RequestMeter = RequestMeter()
-    ) throws -> any CloudDatabase {
+    ) throws -> CloudDatabase {
         isBucket(text)
             ? try ObjectCloud(location: text, expecting: uuid, container: container, meter: meter)
             : try DirectoryCloud(path: text, expecting: uuid, container: container)
@@ -27,7 +27,7 @@ package enum CloudLocation {
     ///   - verdict: receives the result of testing a bucket. If it throws, nothing is made there.
     static func create(
         at text: String, container: String, sharing: DirectorySharing?, trial verdict: (BucketProbe) throws -> Void
-    ) throws -> (cloud: any CloudDatabase, isNew: Bool) {
+    ) throws -> (cloud: CloudDatabase, isNew: Bool) {
         if isBucket(text) { return try ObjectCloud.create(at: text, container: container, after: verdict) }
         let wasThere = FileManager.default.fileExists(atPath: text + "/cloud.json")
         let cloud =
@@ -38,14 +38,14 @@ package enum CloudLocation {
     /// Makes the copy of a cloud at an empty place, or opens the existing cloud. Returns the cloud and whether it was made.
     ///
     /// - Parameter identity: the identity that the copy gets.
-    package static func create(at text: String, copyOf identity: CloudIdentity) throws -> (cloud: any CloudDatabase, isNew: Bool) {
+    package static func create(at text: String, copyOf identity: CloudIdentity) throws -> (cloud: CloudDatabase, isNew: Bool) {
         if isBucket(text) { return try ObjectCloud.create(at: text, container: identity.container, uuid: identity.uuid) }
         let wasThere = FileManager.default.fileExists(atPath: text + "/cloud.json")
         return (try DirectoryCloud.create(at: text, container: identity.container, uuid: identity.uuid), !wasThere)
     }
 
     /// Returns the text for the settings: an absolute path, or a bucket with the server and region that were found.
-    package static func canonical(_ text: String, _ cloud: any CloudDatabase) -> String {
+    package static func canonical(_ text: String, _ cloud: CloudDatabase) -> String {
         if let bucket = cloud as? ObjectCloud { return bucket.location }
         return isBucket(text) ? text : URL(fileURLWithPath: text).standardizedFileURL.path
     }

@@ -19,7 +19,7 @@ struct DatasetChoice {
     /// - Parameter filed: the datasets of the request's file, or the built-in ones (``schemas(_:)``).
     /// - Throws: ``SyncError`` with `.refused` for a table that cannot be used, or if nothing says which tables to sync; `.nothingThere` if the
     ///   zone would have to say it and has no version yet.
-    init(_ request: SetupRequest, _ filed: [DatasetSchema], _ backend: (any CloudDatabase)?, _ database: LocalDatabase) async throws {
+    init(_ request: SetupRequest, _ filed: [DatasetSchema], _ backend: CloudDatabase?, _ database: LocalDatabase) async throws {
         if let tables = request.tables {
             let found = try DatabaseDescriber.datasets(of: database, tables, role: request.role, for: request)
             datasets =
@@ -41,10 +41,10 @@ struct DatasetChoice {
     }
 
     /// Returns the zone's datasets; nil if this device must describe them.
-    private static func descriptions(in zone: ZoneID, _ request: SetupRequest, _ backend: (any CloudDatabase)?, _ database: LocalDatabase) async throws
+    private static func descriptions(in zone: ZoneID, _ request: SetupRequest, _ backend: CloudDatabase?, _ database: LocalDatabase) async throws
         -> ZoneDescriptions?
     {
-        let cloud: any CloudDatabase
+        let cloud: CloudDatabase
         do {
             cloud = try backend ?? CloudLocation.open(request.cloud)
             _ = try await cloud.zone(zone)

@@ -13,7 +13,7 @@ package struct DeviceName {
 
     /// - Parameter isStable: whether a repeated call for the same database on the same machine makes the same name, for example if `init` failed
     ///   before the end.
-    init(_ request: SetupRequest, in zone: ZoneID, of cloud: any CloudDatabase, _ identity: CloudIdentity, isStable: Bool = false) async throws {
+    init(_ request: SetupRequest, in zone: ZoneID, of cloud: CloudDatabase, _ identity: CloudIdentity, isStable: Bool = false) async throws {
         let remembered = DetachedDevice(besides: request.database)
         let own = remembered.flatMap { $0.isOf(database: request.database) ? $0 : nil }
         let isSameZone = own?.cloudUUID == identity.uuid && own?.zone == request.zone
@@ -44,7 +44,7 @@ package struct DeviceName {
     }
 
     /// Returns a device's report; nil if it has never reported, or the zone does not exist yet.
-    private static func report(of device: String, in zone: ZoneID, of cloud: any CloudDatabase) async throws -> DeviceReport? {
+    private static func report(of device: String, in zone: ZoneID, of cloud: CloudDatabase) async throws -> DeviceReport? {
         do {
             return try await cloud.deviceReport(of: device, in: zone)
         } catch let error as CloudError where error.code == .zoneNotFound {

@@ -7,7 +7,7 @@ import StrictText
 /// Claims a device's range of new keys in the zone.
 struct KeyRangeClaim {
     let zone: ZoneID
-    let cloud: any CloudDatabase
+    let cloud: CloudDatabase
     let device: String
     private static let policy = RetryPolicy(attempts: 10)
 

@@ -19,7 +19,7 @@ struct NameClaim {
     ///   - detached: the device that the database was in this zone before `detach`, if any.
     ///   - keys: the device's keys in a signed zone. A report that they signed comes from this device.
     /// - Throws: ``SyncError`` with `.refused` if another database has reported, unless the name is to be taken over.
-    init(_ name: String, in zone: ZoneID, of cloud: any CloudDatabase, takesOver: Bool, detached: DetachedDevice?, keys: DevicePublicKeys? = nil) async throws {
+    init(_ name: String, in zone: ZoneID, of cloud: CloudDatabase, takesOver: Bool, detached: DetachedDevice?, keys: DevicePublicKeys? = nil) async throws {
         let report = try await cloud.at(.open).deviceReport(of: name, in: zone)
         let isReturning = detached?.device == name && detached?.isAuthor(of: report) == true
         if let report, !takesOver, !isReturning, keys == nil || report.keys != keys || report.token != nil {

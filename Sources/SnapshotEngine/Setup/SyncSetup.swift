@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import DirectoryCloud
 import Foundation
 import LocalStore
@@ -13,7 +12,7 @@ package enum SyncSetup {
     /// Sets a database up.
     ///
     /// - Parameter backend: the caller's backend; nil for the cloud that the request names.
-    static func run(_ asked: SetupRequest, in backend: (any CloudDatabase)? = nil) async throws -> SetupReport {
+    static func run(_ asked: SetupRequest, in backend: CloudDatabase? = nil) async throws -> SetupReport {
         let request = try await asked.followingZone(in: backend)
         guard backend == nil || request.sharing == nil else {
             throw SyncError(
@@ -233,7 +232,7 @@ package enum SyncSetup {
 
     /// Opens the cloud. For a publisher, makes it if it is missing and the place keeps the promises that the role needs. Returns warnings if the
     /// place was tested.
-    private static func openCloud(_ request: SetupRequest) throws -> (any CloudDatabase, made: Bool, warnings: [String]?) {
+    private static func openCloud(_ request: SetupRequest) throws -> (CloudDatabase, made: Bool, warnings: [String]?) {
         guard request.role.publishes else { return (try CloudLocation.open(request.cloud), false, nil) }
         guard request.sharing == nil || !CloudLocation.isBucket(request.cloud) else {
             throw CloudError(
@@ -247,7 +246,7 @@ package enum SyncSetup {
         return (cloud, isNew, warnings)
     }
 
-    private static func joinZone(_ zone: ZoneID, in cloud: any CloudDatabase, as device: String, _ request: SetupRequest, isDirectory: Bool) async throws {
+    private static func joinZone(_ zone: ZoneID, in cloud: CloudDatabase, as device: String, _ request: SetupRequest, isDirectory: Bool) async throws {
         guard request.role.publishes else {
             _ = try await cloud.zone(zone)
             return
@@ -255,10 +254,7 @@ package enum SyncSetup {
         let publishers: PublisherRule = request.role == .peer ? .many : .one
         let info: ZoneInfo
         if request.isSigned || request.isSealed {
-            guard let signing = cloud.signing else {
-                throw SyncError(.refused, step: .open, at: "zone \(zone)", "this backend has no signed zones", hint: "use a directory or a bucket")
-            }
-            info = try await signing.createSignedZone(zone, creator: device, publishers: publishers, protection: request.protection)
+            info = try await cloud.createSignedZone(zone, creator: device, publishers: publishers, protection: request.protection)
         } else {
             info = try await cloud.createZone(zone, creator: device, publishers: publishers)
         }
@@ -280,7 +276,7 @@ package enum SyncSetup {
     }
 
     /// Records that this database is about to make the zone. Returns whether it makes the zone now, or made it in an earlier `init` that failed.
-    private static func begin(_ beginning: ZoneBeginning, _ zone: ZoneID, in cloud: any CloudDatabase, _ database: LocalDatabase, _ request: SetupRequest)
+    private static func begin(_ beginning: ZoneBeginning, _ zone: ZoneID, in cloud: CloudDatabase, _ database: LocalDatabase, _ request: SetupRequest)
         async throws -> Bool
     {
         guard request.role.publishes else { return false }
@@ -293,7 +289,7 @@ package enum SyncSetup {
         return true
     }
 
-    private static func isThere(_ zone: ZoneID, in cloud: any CloudDatabase) async throws -> Bool {
+    private static func isThere(_ zone: ZoneID, in cloud: CloudDatabase) async throws -> Bool {
         do {
             _ = try await cloud.zone(zone)
             return true

@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import SnapshotVersions
 
 extension SetupRequest {
@@ -9,7 +8,7 @@ extension SetupRequest {
     /// fingerprint. If the requested zone is not signed, nothing carries over: the trusted words must be those of the next zone's creator.
     ///
     /// - Throws: ``SyncError`` with `.dataRefused` if the zone is signed by another creator than the trusted one.
-    func followingZone(in backend: (any CloudDatabase)?) async throws -> SetupRequest {
+    func followingZone(in backend: CloudDatabase?) async throws -> SetupRequest {
         guard let cloud = try? backend ?? CloudLocation.open(cloud) else { return self }
         var request = self
         for _ in 0..<8 {
@@ -21,8 +20,8 @@ extension SetupRequest {
                 // Any other error is reported by the code that needs the zone.
                 guard let successor = error.successor else { return request }
                 // Reading the zone has verified its list of members.
-                if let signing = cloud.signing, let trust = request.trust,
-                    signing.authorities.authority(of: id).knowledge.creator == trust.words
+                if let trust = request.trust,
+                    cloud.authorities.authority(of: id).knowledge.creator == trust.words
                 {
                     request.trust = KeyFingerprint(successor.creator)
                 }

@@ -1,5 +1,4 @@
 public import CloudStore
-import CommitLog
 import LocalStore
 import SnapshotModel
 import SnapshotVersions

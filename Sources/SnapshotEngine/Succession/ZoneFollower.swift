@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import Foundation
 import LocalStore
 import SnapshotModel
@@ -68,16 +67,11 @@ struct ZoneFollower {
     private let id: ZoneID
     private let owner: KeyOwner
     private let keyStore: any KeyStore
-    private let cloud: any SigningCloud
+    private let cloud: CloudDatabase
     private let nonces: NonceSource
 
-    init(_ context: SyncContext, _ successor: ZoneSuccessor, keyStore: any KeyStore, in cloud: any CloudDatabase, nonces: NonceSource) throws {
-        guard let signing = cloud.signing else {
-            throw SyncError(
-                .refused, step: .open, at: "zone \(context.zone)", "it goes on as a \(successor.kind) zone, and this backend has none",
-                hint: "use a directory or a bucket")
-        }
-        (self.context, self.successor, self.keyStore, self.cloud, self.nonces) = (context, successor, keyStore, signing, nonces)
+    init(_ context: SyncContext, _ successor: ZoneSuccessor, keyStore: any KeyStore, in cloud: CloudDatabase, nonces: NonceSource) {
+        (self.context, self.successor, self.keyStore, self.cloud, self.nonces) = (context, successor, keyStore, cloud, nonces)
         id = ZoneID(successor.zone, scope: context.zone.scope)
         owner = KeyOwner(cloud: context.settings.cloudUUID, zone: id, device: context.settings.device)
     }

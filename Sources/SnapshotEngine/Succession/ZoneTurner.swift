@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import LocalStore
 import SnapshotModel
 import SnapshotVersions
@@ -14,13 +13,10 @@ struct ZoneTurner {
     private let context: SyncContext
     private let request: TurnOverRequest
     private let keyStore: any KeyStore
-    private let cloud: any SigningCloud
+    private let cloud: CloudDatabase
 
-    init(_ context: SyncContext, _ request: TurnOverRequest, keyStore: any KeyStore, in cloud: any CloudDatabase) throws {
-        guard let signing = cloud.signing else {
-            throw SyncError(.refused, step: .open, at: "zone \(context.zone)", "this backend has no signed zones", hint: "use a directory or a bucket")
-        }
-        (self.context, self.request, self.keyStore, self.cloud) = (context, request, keyStore, signing)
+    init(_ context: SyncContext, _ request: TurnOverRequest, keyStore: any KeyStore, in cloud: CloudDatabase) {
+        (self.context, self.request, self.keyStore, self.cloud) = (context, request, keyStore, cloud)
     }
 
     private var kind: String { request.isSealed ? "sealed" : "signed" }

@@ -1,3 +1,4 @@
+import CloudStore
 import ObjectCloud
 import SnapshotVersions
 

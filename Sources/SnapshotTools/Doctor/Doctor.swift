@@ -89,7 +89,7 @@ extension SyncEngine {
             let applied = try database.read(at: .read) { try $0.state.appliedHere() }
             facts.zone = await DoctorFacts.look(.open) {
                 let (cloud, signedZone) = try openToLook(settings)
-                let backend: any CloudDatabase = signedZone?.cloud ?? cloud
+                let backend: CloudDatabase = signedZone?.cloud ?? cloud
                 if let directory = backend as? DirectoryCloud {
                     path = directory.path
                     facts.directory = await DirectoryFacts(

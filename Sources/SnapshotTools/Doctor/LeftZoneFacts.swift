@@ -14,7 +14,7 @@ struct LeftZoneFacts: Sendable {
     private let isThere: Bool
 
     /// Reads a zone. Changes nothing.
-    init(_ zone: ZoneID, before next: ZoneID, in cloud: any CloudDatabase) async {
+    init(_ zone: ZoneID, before next: ZoneID, in cloud: CloudDatabase) async {
         (self.zone, self.next) = (zone, next)
         let files = try? await cloud.storedFiles(in: zone).filter { $0.assetPath != nil }
         data = files.map { ($0.count, $0.reduce(0) { $0 + $1.byteCount }) }

@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import DirectoryCloud
 import LocalStore
 import SnapshotEngine
@@ -37,7 +36,7 @@ struct ZoneSurvey: Sendable {
     /// Reads the facts about a zone.
     ///
     /// - Throws: ``SyncError`` if the zone does not exist or cannot be opened.
-    init(_ cloud: any CloudDatabase, _ zone: ZoneID, device: SyncContext?, applied: AppliedVersion?, now: Instant) async throws {
+    init(_ cloud: CloudDatabase, _ zone: ZoneID, device: SyncContext?, applied: AppliedVersion?, now: Instant) async throws {
         info = try await cloud.at(.open).zone(zone)
         let inspector = SnapshotInspector(cloud: cloud, zone: zone, applied: applied, device: device)
         // List the files first. A file that is published during the survey is then not in the listing, so it cannot be taken for an unneeded
@@ -46,7 +45,7 @@ struct ZoneSurvey: Sendable {
         state = await DoctorFacts.look(.fetch) { try await cloud.records(in: zone) }
         commits = await DoctorFacts.look(.fetch) { try await cloud.history(in: zone) }
         devices = await DoctorFacts.look(.fetch) { try await cloud.deviceReports(in: zone) }
-        let backend: any CloudDatabase = device?.signedZone?.cloud ?? cloud
+        let backend: CloudDatabase = device?.signedZone?.cloud ?? cloud
         signature = try? await SignatureReport(backend, zone, own: device?.signedZone?.authority.knowledge.own)
         if let signed = device?.signedZone {
             keys = await DoctorFacts.look(.open) {
@@ -105,7 +104,7 @@ struct ZoneSurvey: Sendable {
 
     /// The files that nothing would need even if every kept commit stayed.
     private static func unneeded(
-        _ cloud: any CloudDatabase, _ zone: ZoneID, _ files: [StoredFile], _ commits: [Commit], _ pins: PinnedVersions?, _ now: Instant
+        _ cloud: CloudDatabase, _ zone: ZoneID, _ files: [StoredFile], _ commits: [Commit], _ pins: PinnedVersions?, _ now: Instant
     ) async throws -> RetentionPlan.Removal? {
         guard let pins else { return nil }
         let facts = RetentionPlan.Facts(commits: commits, files: files, pins: pins, clocks: [now])

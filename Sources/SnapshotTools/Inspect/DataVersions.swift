@@ -18,7 +18,7 @@ struct DataVersions: Sendable {
     private static let limit = 200
 
     /// Reads the versions after the oldest of `held`.
-    init(after held: [Int], upTo newest: ChangeToken?, in cloud: any CloudDatabase, _ zone: ZoneID) async throws {
+    init(after held: [Int], upTo newest: ChangeToken?, in cloud: CloudDatabase, _ zone: ZoneID) async throws {
         guard let newest, let oldest = held.filter({ $0 < newest.number }).min() else {
             (self.newest, first, numbers) = (newest?.number ?? 0, (newest?.number ?? 0) + 1, [])
             return

@@ -8,7 +8,7 @@ enum RetainedRecords {
     ///
     /// - Parameter state: reads the zone at a kept or pinned version.
     static func all(
-        _ newest: ZoneState, in cloud: any CloudDatabase, _ zone: ZoneID, state: (Int) async throws -> ZoneState
+        _ newest: ZoneState, in cloud: CloudDatabase, _ zone: ZoneID, state: (Int) async throws -> ZoneState
     ) async throws -> (records: [(CloudRecord, Int)], versionCount: Int, pins: PinnedVersions) {
         let commits = try await cloud.at(.fetch).history(in: zone)
         var records = commits.flatMap { commit in commit.saved.map { ($0, commit.token.number) } }

@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import SnapshotEngine
 import SnapshotVersions
 import StrictText
@@ -37,17 +36,17 @@ public struct SignatureReport: Sendable, Encodable {
     /// Reads a zone's signature; nil if the zone is not signed.
     ///
     /// - Parameter cloud: the backend itself, not a decorator of it.
-    init?(_ cloud: any CloudDatabase, _ zone: ZoneID, own: DevicePublicKeys?) async throws {
-        guard let signing = cloud.signing, let list = try await signing.members(in: zone) else { return nil }
-        let info = try await signing.zone(zone)
+    init?(_ cloud: CloudDatabase, _ zone: ZoneID, own: DevicePublicKeys?) async throws {
+        guard let list = try await cloud.members(in: zone) else { return nil }
+        let info = try await cloud.zone(zone)
         (isSealed, features) = (info.isSealed, info.features)
-        let ring = isSealed ? try await signing.records(in: zone).record(KeyRing.recordName).map { try KeyRing($0, at: "\(zone)") } : nil
+        let ring = isSealed ? try await cloud.records(in: zone).record(KeyRing.recordName).map { try KeyRing($0, at: "\(zone)") } : nil
         epoch = ring.map { Int($0.epoch) }
         hasKeys = own.flatMap { own in ring.map { $0.isFor(own.sealing) } }
         creator = list.creator?.keys.fingerprint.words
         members = list.members.count
         oldestKey = list.members.min { $0.since < $1.since }.map { MemberKey(device: $0.device, since: $0.since.description) }
-        requests = try await signing.joinRequests(in: zone).count { list.member($0.device) == nil }
+        requests = try await cloud.joinRequests(in: zone).count { list.member($0.device) == nil }
         fingerprint = own?.fingerprint.words
         role = list.members.first { $0.keys == own }?.role.rawValue
     }

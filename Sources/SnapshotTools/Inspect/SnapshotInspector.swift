@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import DirectoryCloud
 import Foundation
 import LocalStore
@@ -11,12 +10,12 @@ import StrictText
 
 /// Reads a zone without changing anything: its history, the contents of any kept version, and whether all of it is undamaged.
 public struct SnapshotInspector: Sendable {
-    let cloud: any CloudDatabase
+    let cloud: CloudDatabase
     let zone: ZoneID
     let applied: AppliedVersion?
     let device: SyncContext?
 
-    init(cloud: any CloudDatabase, zone: ZoneID, applied: AppliedVersion?, device: SyncContext?) {
+    init(cloud: CloudDatabase, zone: ZoneID, applied: AppliedVersion?, device: SyncContext?) {
         self.cloud = cloud
         self.zone = zone
         self.applied = applied

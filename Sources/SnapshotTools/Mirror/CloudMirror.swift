@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import Foundation
 public import SnapshotEngine
 import SnapshotVersions
@@ -55,10 +54,9 @@ public struct CloudMirror: Sendable {
     public func run(progress: ProgressHandler? = nil) async throws -> MirrorReport { try await WorkerThreads.host { try await copy(progress) } }
 
     private func copy(_ progress: ProgressHandler?) async throws -> MirrorReport {
-        let source = try SyncError.at(.fetch) { try mirrored(CloudLocation.open(from)) }
+        let source = try SyncError.at(.fetch) { try CloudLocation.open(from) }
         let identity = try await SyncError.at(.fetch) { try await source.identity() }
-        let (made, isNew) = try SyncError.at(.store) { try CloudLocation.create(at: to, copyOf: identity) }
-        let target = try mirrored(made)
+        let (target, isNew) = try SyncError.at(.store) { try CloudLocation.create(at: to, copyOf: identity) }
         let there = try await SyncError.at(.store) { try await target.identity() }
         guard there == identity else {
             throw SyncError(
@@ -90,17 +88,10 @@ public struct CloudMirror: Sendable {
     }
 
     /// Creates the zone in the copy, with the rules of the original.
-    private func createZone(like info: ZoneInfo, in target: any MirroredCloud) async throws -> ZoneInfo {
-        guard info.isSigned, let signing = target.signing else {
+    private func createZone(like info: ZoneInfo, in target: CloudDatabase) async throws -> ZoneInfo {
+        guard info.isSigned else {
             return try await target.createZone(info.id, creator: info.creator, publishers: info.publishers)
         }
-        return try await signing.createSignedZone(info.id, creator: info.creator, publishers: info.publishers, protection: info.protection)
-    }
-
-    private func mirrored(_ cloud: any CloudDatabase) throws -> any MirroredCloud {
-        guard let cloud = cloud as? any MirroredCloud else {
-            throw SyncError(.refused, step: .open, at: "the cloud", "it lies neither in a directory nor in a bucket")
-        }
-        return cloud
+        return try await target.createSignedZone(info.id, creator: info.creator, publishers: info.publishers, protection: info.protection)
     }
 }

@@ -12,7 +12,7 @@ import StrictText
 /// Checks and repairs the assets of a zone, in passes: a repaired asset may be the source for repairing another.
 struct AssetRepair {
     let repair: ZoneRepair
-    let cloud: any CloudDatabase
+    let cloud: CloudDatabase
     let assets: KeptAssets
     /// The keys of a sealed zone; nil in one that is not sealed.
     let keys: BoxKeys?
@@ -23,7 +23,7 @@ struct AssetRepair {
     private var sound: Set<String> = []
     private var passes = 0
 
-    init(repair: ZoneRepair, cloud: any CloudDatabase, assets: KeptAssets, keys: BoxKeys?) {
+    init(repair: ZoneRepair, cloud: CloudDatabase, assets: KeptAssets, keys: BoxKeys?) {
         (self.repair, self.cloud, self.assets, self.keys) = (repair, cloud, assets, keys)
     }
 

@@ -66,7 +66,7 @@ final class EarlierVersion: EntitySource {
     /// - Parameters:
     ///   - fields: the record of the previous version.
     ///   - change: the changes of the damaged version.
-    init(_ fields: DatasetRecord, _ change: CloudAsset, _ damaged: DatasetRecord, of record: CloudRecord, in cloud: any RecordDatabase, zone: ZoneID)
+    init(_ fields: DatasetRecord, _ change: CloudAsset, _ damaged: DatasetRecord, of record: CloudRecord, in cloud: CloudDatabase, zone: ZoneID)
         async throws
     {
         let whole = DatasetRecord(

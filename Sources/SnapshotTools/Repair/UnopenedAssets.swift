@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import DirectoryCloud
 import SnapshotFormat
 import SnapshotVersions

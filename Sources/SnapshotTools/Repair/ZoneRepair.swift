@@ -35,13 +35,13 @@ struct ZoneRepair: Sendable {
         }
         documents += fork?.documents ?? []
         do {
-            let newest = try await SyncError.at(.fetch) { try await opened(MendedCloud(directory, documents)).records(in: zone) }
+            let newest = try await SyncError.at(.fetch) { try await opened(directory.mending(documents.mended)).records(in: zone) }
             let pinned = newest.pins.map(\.checkpoint)
             let more = try await SyncError.at(.fetch) { try await directory.damagedDocuments(in: zone, knowing: applied?.token, pinned: pinned) }
                 .filter { one in one.kind == .checkpoint && !documents.contains { $0.kind == .checkpoint && $0.number == one.number } }
             try await replace(more, &account, pinned: newest.pins)
             documents += more
-            let mended = MendedCloud(directory, documents)
+            let mended = directory.mending(documents.mended)
             let keys = try await SyncError.at(.open) { try await device?.signedZone?.boxKeys(in: mended) }
             try await mendAssets(newest, opened(mended), keys, &account)
         } catch let error as SyncError where error.code == .dataRefused && !account.lost.isEmpty {
@@ -56,7 +56,7 @@ struct ZoneRepair: Sendable {
         "the zone is sealed, and no device's keys are at hand: files were compared with their hashes, not opened; on a member, repair --db finds more"
 
     /// A cloud that decrypts the records of a sealed zone, on a device that has its keys.
-    private func opened(_ cloud: MendedCloud) -> any CloudDatabase { device?.signedZone?.opening(cloud) ?? cloud }
+    private func opened(_ cloud: CloudDatabase) -> CloudDatabase { device?.signedZone?.opening(cloud) ?? cloud }
 
     /// If the commits of two devices are mixed under the plain names, restores one history there, provided that it is certain which one is
     /// valid.
@@ -106,7 +106,7 @@ struct ZoneRepair: Sendable {
         }
     }
 
-    private func mendAssets(_ newest: ZoneState, _ cloud: any CloudDatabase, _ keys: BoxKeys?, _ account: inout RepairAccount) async throws {
+    private func mendAssets(_ newest: ZoneState, _ cloud: CloudDatabase, _ keys: BoxKeys?, _ account: inout RepairAccount) async throws {
         let finder = VersionFinder(cloud: cloud, zone: zone, token: nil)
         let kept = try await RetainedRecords.all(newest, in: cloud, zone) { try await finder.state(of: $0) }
         for one in kept.pins.unreadable where !account.lost.contains(where: { $0.file == one.pin.checkpointPath }) {

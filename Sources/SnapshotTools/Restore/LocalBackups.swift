@@ -81,7 +81,7 @@ struct LocalBackups: Sendable {
     /// Reads the records of a backup, and the cloud that holds it.
     ///
     /// - Throws: ``SyncError`` with `.nothingThere` if the backup was removed.
-    func state(of number: Int) async throws -> (cloud: any CloudDatabase, state: ZoneState) {
+    func state(of number: Int) async throws -> (cloud: CloudDatabase, state: ZoneState) {
         guard let cloud = try open() else {
             throw SyncError(
                 .nothingThere, step: .fetch, at: path, "the folder with copy \(number) is gone", hint: "look for it in a backup; nothing was changed")

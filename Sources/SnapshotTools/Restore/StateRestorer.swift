@@ -44,7 +44,7 @@ struct StateRestorer: Sendable {
         let name: String
         let version: Int?
         let state: ZoneState
-        let cloud: any CloudDatabase
+        let cloud: CloudDatabase
     }
 
     /// Restores `source`. `act` names the operation, for the message of a later `undo`.

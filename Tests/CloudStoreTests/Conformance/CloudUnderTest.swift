@@ -1,6 +1,5 @@
 import CloudStore
-import CloudStoreConformance
-import CommitLog
+import CloudContract
 import DirectoryCloud
 import Foundation
 import Glibc
@@ -9,7 +8,7 @@ import TestSupport
 
 /// A cloud that tests run against, and short forms of the damage that they do to its standard zone.
 protocol CloudUnderTest: DamageableCloud {
-    var cloud: any CloudDatabase { get }
+    var cloud: CloudDatabase { get }
 }
 
 extension CloudUnderTest {
@@ -50,7 +49,7 @@ enum Backend: String, CaseIterable, Sendable {
 
 struct MemoryUnderTest: CloudUnderTest {
     let memory = MemoryCloudDatabase(container: "iCloud.org.example.test")
-    var cloud: any CloudDatabase { memory }
+    var cloud: CloudDatabase { memory }
 
     func damage(_ path: String, in zone: ZoneID, _ change: (inout [UInt8]?) -> Void) throws { try memory.damage(path, in: zone, change) }
 }
@@ -58,7 +57,7 @@ struct MemoryUnderTest: CloudUnderTest {
 struct DirectoryUnderTest: CloudUnderTest {
     let scratch: ScratchDirectory
     let directory: DirectoryCloud
-    var cloud: any CloudDatabase { directory }
+    var cloud: CloudDatabase { directory }
 
     static let zonePath = "private/ZentikSyncZone"
 

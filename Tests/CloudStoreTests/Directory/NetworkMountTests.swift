@@ -23,8 +23,8 @@ import Testing
             let before = calls.calls.count
             #expect(try await cloud.changes(since: token, in: .standard).commits.isEmpty)
             let names = calls.calls[before...].map { "\($0.name) \($0.target)" }
-            let probe = try #require(names.firstIndex(of: "open commits/\(twentyDigits(2)).json"), "\(round): \(names)")
-            let opening = names.firstIndex(of: "opendir commits")
+            let probe = try #require(names.firstIndex(of: "open \(DirectoryUnderTest.zonePath)/commits/\(twentyDigits(2)).json"), "\(round): \(names)")
+            let opening = names.firstIndex(of: "opendir \(DirectoryUnderTest.zonePath)/commits")
             #expect(isRemote ? opening.map { $0 < probe } == true : opening == nil, "\(round): \(names)")
         }
         #expect(calls.openCount == 0)

@@ -97,7 +97,7 @@ import Testing
 /// A cloud that was opened elsewhere, with the acts of the other tests.
 private struct Opened: CloudUnderTest {
     let directory: DirectoryCloud
-    var cloud: any CloudDatabase { directory }
+    var cloud: CloudDatabase { directory }
 
     func damage(_ path: String, in zone: ZoneID, _ change: (inout [UInt8]?) -> Void) throws {}
 }

@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import Foundation
 import StrictText
 import Synchronization
@@ -7,7 +6,7 @@ import Testing
 
 struct LimitTests {
     private func zone(_ limits: CloudLimits, elapsed: (@Sendable () -> Duration)? = nil) async throws -> CloudZone {
-        let cloud = LimitedCloudDatabase(wrapping: MemoryCloudDatabase(), limits: limits, elapsed: elapsed)
+        let cloud = MemoryCloudDatabase().limited(to: limits, elapsed: elapsed)
         _ = try await cloud.createZone(.standard, creator: "writer", publishers: .one)
         return CloudZone(.standard, of: cloud, as: "writer")
     }

@@ -1,5 +1,4 @@
 @testable import CloudStore
-@testable import CommitLog
 @testable import DirectoryCloud
 import Foundation
 import StrictText

@@ -1,10 +1,9 @@
-import CloudStore
+@testable import CloudStore
 import DirectoryCloud
 import Foundation
 import Sealing
 import SnapshotModel
 
-@testable import CommitLog
 @testable import SnapshotEngine
 
 /// What the devices of a sealed zone were told is done, and what the publisher's database keeps by then.
@@ -61,7 +60,7 @@ final class SealedCloudScript {
     }
 
     /// A device's view of the zone.
-    static func open(_ disk: SimulatedFileSystem, as device: Device, _ knowledge: ZoneKnowledge) async throws -> (zone: SignedZone, cloud: any CloudDatabase) {
+    static func open(_ disk: SimulatedFileSystem, as device: Device, _ knowledge: ZoneKnowledge) async throws -> (zone: SignedZone, cloud: CloudDatabase) {
         let cloud = try DirectoryCloud(path: CloudScript.path, expecting: nil, calls: disk, nonces: .system)
         let owner = KeyOwner(cloud: try await cloud.identity().uuid, zone: .standard, device: device.name)
         let zone = try SignedZone(knowledge, owner, Keys(keys: device.keys), in: cloud)
@@ -118,7 +117,7 @@ final class SealedCloudScript {
         }
     }
 
-    private func commit(_ records: (SignedZone, any CloudDatabase) async throws -> [CloudRecord]) async throws {
+    private func commit(_ records: (SignedZone, CloudDatabase) async throws -> [CloudRecord]) async throws {
         let (zone, cloud) = try await Self.open(disk, as: Self.phone, promise.knowledge)
         if promise.cloud.version != nil { _ = try await cloud.records(in: .standard) }
         let draft = CommitDraft(device: Self.phone.name, saving: try await records(zone, cloud), clock: SimulatedFileSystem.now)

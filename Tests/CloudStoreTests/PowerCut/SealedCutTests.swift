@@ -1,11 +1,10 @@
-import CloudStore
+@testable import CloudStore
 import Foundation
 import Sealing
 import SnapshotModel
 import TestSupport
 import Testing
 
-@testable import CommitLog
 @testable import SnapshotEngine
 
 /// No power cut leaves a sealed zone without keys, an epoch half made, or a row that everybody can read.
@@ -146,7 +145,7 @@ import Testing
     }
 
     /// What is wrong with the rows of a version, which a member reads.
-    private func contents(_ state: ZoneState, _ cloud: any CloudDatabase) async throws -> [String] {
+    private func contents(_ state: ZoneState, _ cloud: CloudDatabase) async throws -> [String] {
         guard let item = state.record("item"), case .string(let text) = item.fields["text"], let asset = item.assets.first else { return ["the rows are gone"] }
         let reader = try await cloud.openAsset(asset, in: .standard)
         let bytes = try reader.all()

@@ -1,43 +1,52 @@
 import CloudStore
-import CommitLog
 import StrictText
 import Synchronization
 
 /// A memory cloud whose publishing is interfered with, attempt by attempt.
-final class InterferingCloud: CloudDatabaseDecorator {
+final class InterferingCloud: CloudDatabase, @unchecked Sendable {
     enum Interference { case none, otherPublishesFirst, answerLost, failsBefore }
 
-    let memory = MemoryCloudDatabase(container: "iCloud.org.example.test")
-    var wrapped: any CloudDatabase { memory }
-    private let script: Mutex<[Interference]>
-    private let attempts = Mutex(0)
-    private let lostAnswer: CloudError.Code
+    let memory: MemoryCloudDatabase
+    private let script: Script
 
     /// - Parameters:
     ///   - script: what happens at each call of `publish`; nothing after its end.
     ///   - lostAnswer: how the backend names an unknown outcome.
     init(_ script: [Interference], lostAnswer: CloudError.Code = .inputOutput) {
-        self.script = Mutex(script)
-        self.lostAnswer = lostAnswer
+        memory = MemoryCloudDatabase(container: "iCloud.org.example.test")
+        self.script = Script(memory, script, lostAnswer)
+        super.init(memory, adding: self.script)
     }
 
-    var publishCount: Int { attempts.withLock { $0 } }
+    var publishCount: Int { script.attempts.withLock { $0 } }
 
-    func publish(_ commit: PreparedCommit) async throws -> ChangeToken {
-        attempts.withLock { $0 += 1 }
-        switch script.withLock({ $0.isEmpty ? .none : $0.removeFirst() }) {
-        case .none: break
-        case .otherPublishesFirst:
-            let token = try await memory.records(in: commit.zone).token
-            let other = CloudRecord(type: "Item", name: "other", fields: ["at": .integer(Int64(commit.token.number))])
-            let draft = CommitDraft(device: "writer", saving: [other], clock: .now)
-            _ = try await memory.publish(try await memory.prepare(draft, after: token, in: commit.zone))
-        case .answerLost:
-            _ = try await memory.publish(commit)
-            throw CloudError(lostAnswer, at: "cloud", "the answer was lost", isRetryable: true)
-        case .failsBefore: throw CloudError(.inputOutput, at: "cloud", "the request was lost", isRetryable: true)
+    private final class Script: CloudLayer {
+        let attempts = Mutex(0)
+        private let memory: MemoryCloudDatabase
+        private let script: Mutex<[Interference]>
+        private let lostAnswer: CloudError.Code
+
+        init(_ memory: MemoryCloudDatabase, _ script: [Interference], _ lostAnswer: CloudError.Code) {
+            (self.memory, self.lostAnswer) = (memory, lostAnswer)
+            self.script = Mutex(script)
         }
-        return try await memory.publish(commit)
+
+        func willCall(_ call: CloudCall, in zone: ZoneID?) async throws {
+            guard case .publish(let commit) = call else { return }
+            attempts.withLock { $0 += 1 }
+            switch script.withLock({ $0.isEmpty ? .none : $0.removeFirst() }) {
+            case .none: break
+            case .otherPublishesFirst:
+                let token = try await memory.records(in: commit.zone).token
+                let other = CloudRecord(type: "Item", name: "other", fields: ["at": .integer(Int64(commit.token.number))])
+                let draft = CommitDraft(device: "writer", saving: [other], clock: .now)
+                _ = try await memory.publish(try await memory.prepare(draft, after: token, in: commit.zone))
+            case .answerLost:
+                _ = try await memory.publish(commit)
+                throw CloudError(lostAnswer, at: "cloud", "the answer was lost", isRetryable: true)
+            case .failsBefore: throw CloudError(.inputOutput, at: "cloud", "the request was lost", isRetryable: true)
+            }
+        }
     }
 }
 

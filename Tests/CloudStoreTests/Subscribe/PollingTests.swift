@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import StrictText
 import Testing
 
@@ -42,7 +41,7 @@ struct PollingTests {
         let account = CloudAccount(), memory = try await cloud()
         let writer = CloudZone(.standard, of: memory, as: "writer")
         try await writer.save(CloudRecord(type: "Item", name: "first", fields: [:]))
-        let reader = CloudZone(.standard, of: AccountCloudDatabase(wrapping: memory, account: account), as: "reader")
+        let reader = CloudZone(.standard, of: memory.requiring(account), as: "reader")
         let hints = try await reader.subscribe(RecordSubscription("all")) {
             guard account.status != .available else { return false }
             account.set(.available)

@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import DirectoryCloud
 import Foundation
 import Synchronization
@@ -9,8 +8,7 @@ import Testing
 /// What ends the wait between two looks at a zone.
 @Suite(.timeLimit(.minutes(60))) struct ZoneWaitTests {
     /// A cloud whose events a test raises.
-    private final class EventfulCloud: CloudDatabaseDecorator {
-        let wrapped: any CloudDatabase = MemoryCloudDatabase()
+    private final class EventfulCloud: CloudLayer {
         let source = Mutex<Source?>(nil)
         private let reason: String?
 
@@ -33,17 +31,17 @@ import Testing
     }
 
     @Test func anEventEndsTheWaitAlsoIfItCameBefore() async throws {
-        let cloud = EventfulCloud()
+        let events = EventfulCloud(), cloud = MemoryCloudDatabase().adding(events)
         let wait = ZoneWait(for: .standard, of: cloud, every: .seconds(86_400))
-        cloud.raise()
+        events.raise()
         #expect(await wait.next())
         let waiting = Task { await wait.next() }
-        cloud.raise()
+        events.raise()
         #expect(await waiting.value)
     }
 
     @Test func cancellingEndsTheWait() async throws {
-        let wait = ZoneWait(for: .standard, of: EventfulCloud(), every: .seconds(86_400))
+        let wait = ZoneWait(for: .standard, of: MemoryCloudDatabase().adding(EventfulCloud()), every: .seconds(86_400))
         let waiting = Task { await wait.next() }
         waiting.cancel()
         #expect(await waiting.value == false)
@@ -52,7 +50,8 @@ import Testing
     /// Where the events tell everything, nobody polls every two seconds; where they do not, or there are none, the interval counts.
     @Test func theIntervalIsForCloudsThatDoNotTellEverything() async throws {
         for (cloud, expected) in [
-            (EventfulCloud() as any CloudDatabase, Duration.seconds(30)), (EventfulCloud(butPollBecause: "NFS"), .seconds(2)),
+            (MemoryCloudDatabase().adding(EventfulCloud()), Duration.seconds(30)),
+            (MemoryCloudDatabase().adding(EventfulCloud(butPollBecause: "NFS")), .seconds(2)),
             (MemoryCloudDatabase(), .seconds(2)),
         ] {
             let clock = CountingClock()

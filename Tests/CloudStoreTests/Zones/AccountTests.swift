@@ -1,16 +1,15 @@
 import CloudStore
-import CommitLog
 import StrictText
 import Testing
 
 struct AccountTests {
-    private func cloud(_ account: CloudAccount) async throws -> AccountCloudDatabase {
+    private func cloud(_ account: CloudAccount) async throws -> CloudDatabase {
         let memory = MemoryCloudDatabase()
         for zone in [ZoneID.standard, ZoneID("Shared", scope: .public)] {
             _ = try await memory.createZone(zone, creator: "writer", publishers: .one)
             try await CloudZone(zone, of: memory, as: "writer").save(CloudRecord(type: "Item", name: "item", fields: [:]))
         }
-        return AccountCloudDatabase(wrapping: memory, account: account)
+        return memory.requiring(account)
     }
 
     @Test(arguments: [
@@ -23,7 +22,7 @@ struct AccountTests {
         var record = try await zone.record("item")
         account.set(status)
         #expect(await cloud.accountStatus() == status)
-        #expect(await LimitedCloudDatabase(wrapping: cloud, limits: .standard).accountStatus() == status)
+        #expect(await cloud.limited(to: .standard).accountStatus() == status)
         await expectCloudError(code) { try await zone.record("item") }
         record.fields["x"] = .integer(1)
         await expectCloudError(code) { try await zone.save(record) }

@@ -1,7 +1,6 @@
 import CloudKitFacade
 import CloudStore
-import CloudStoreConformance
-import CommitLog
+import StoreConformance
 import ProjectSharing
 import SnapshotModel
 import SnapshotSync
@@ -106,7 +105,7 @@ func syncOnce(whenever database: String, changes count: Int) async throws -> Int
 
 // ProjectSharing
 
-func titles(in cloud: any RecordDatabase, device: String) async throws -> [String] {
+func titles(in cloud: CloudDatabase, device: String) async throws -> [String] {
     let sharing = ProjectSharing(cloud, device: device)
     return try await sharing.projects(limit: 50).projects.map { "\($0.title) by \($0.owner)" }
 }
@@ -120,7 +119,7 @@ func namesOfBuckets(_ manager: CloudKitSyncManager) async throws -> [String] {
 
 // CloudStoreConformance
 
-func brokenPromises(of makeCloud: @escaping @Sendable () async throws -> any RecordDatabase) async -> [String] {
-    let report = await CloudConformance(makeCloud: makeCloud).run()
+func brokenPromises(of makeStore: @escaping @Sendable () async throws -> any ObjectStore) async -> [String] {
+    let report = await StoreConformance(makeStore: makeStore).run()
     return report.failures.map(\.check)
 }

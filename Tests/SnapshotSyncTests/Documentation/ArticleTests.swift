@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import Foundation
 import ProjectSharing
 import SnapshotModel
@@ -70,7 +69,7 @@ import Testing
     @Test func memoryServesTestsOfApplications() async throws {
         let scratch = try ScratchDirectory()
         #expect(try await rowsAfterOneSync(from: scratch.path("desk.db"), to: scratch.path("phone.db")) == 0)
-        #expect(await brokenPromises { MemoryCloudDatabase() } == [])
+        #expect(await brokenPromises { MemoryCloudDatabase().store } == [])
         #expect(try await titles(in: MemoryCloudDatabase(), device: "desk") == [])
         let cloud = MemoryCloudDatabase(), database = scratch.path("manager.db")
         let request = SetupRequest(database: database, cloud: "memory", role: .writer, device: "desk", createsTables: true, enables: true)

@@ -69,20 +69,16 @@ import Testing
     }
 
     /// Turns sync off between the assets and the commit.
-    private struct MindChangingCloud: CloudDatabaseDecorator {
-        let wrapped: any CloudDatabase
+    private struct ChangeOfMind: CloudLayer {
         let gate: SyncGate
 
-        func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
-            try gate.setPreference(false)
-            return try await wrapped.prepare(draft, after: token, in: zone)
-        }
+        func willCall(_ call: CloudCall, in zone: ZoneID?) async throws { if case .prepare = call { try gate.setPreference(false) } }
     }
 
     @Test func turningOffWhileARunWorksIsHeardBeforeAnythingIsAnnounced() async throws {
         let scene = try await GateScene()
         try scene.sync.writer.run("INSERT INTO things(id, count) VALUES('a', 1)")
-        let cloud = MindChangingCloud(wrapped: scene.sync.cloud, gate: try scene.gate())
+        let cloud = scene.sync.cloud.adding(ChangeOfMind(gate: try scene.gate()))
         await #expect { try await scene.sync.export(to: cloud) } throws: { ($0 as? SyncError)?.reason == "sync is turned off" }
         #expect(try await scene.sync.cloud.history(in: scene.sync.zone).isEmpty)
         // On again: what was prepared is not mistaken for a version, and everything is published.

@@ -80,19 +80,12 @@ import Testing
     }
 
     /// A cloud that lets another program change rows when the first asset is opened.
-    private final class BusyCloud: CloudDatabaseDecorator {
-        let wrapped: any CloudDatabase
+    private final class Meanwhile: CloudLayer {
         private let change: Mutex<(@Sendable () throws -> Void)?>
 
-        init(wrapping cloud: any CloudDatabase, change: @escaping @Sendable () throws -> Void) {
-            wrapped = cloud
-            self.change = Mutex(change)
-        }
+        init(_ change: @escaping @Sendable () throws -> Void) { self.change = Mutex(change) }
 
-        func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
-            try change.withLock { $0.take() }?()
-            return try await wrapped.openAsset(asset, in: zone)
-        }
+        func willCall(_ call: CloudCall, in zone: ZoneID?) async throws { if case .openAsset = call { try change.withLock { $0.take() }?() } }
     }
 
     @Test func aCloneWhoseRowsChangeMeanwhileGoesOnUnderItsNewName() async throws {
@@ -105,7 +98,7 @@ import Testing
         try scene.run("one", "UPDATE notifications SET title = 'newer' WHERE id = 'n2'")
         try await scene.export("one")
         try await scene.importNewest("two")
-        let cloud = BusyCloud(wrapping: scene.cloud) { try scene.run("clone", "UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n1'") }
+        let cloud = scene.cloud.adding(Meanwhile { try scene.run("clone", "UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n1'") })
         let report = try await SyncEngine(database: scene.scratch.path("clone"), now: scene.clock.now) { _ in cloud }.importNewest()
         let name = try device(scene, "clone")
         #expect(name.wholeMatch(of: /two-[0-9a-f]{4}/) != nil, "\(name)")
@@ -166,7 +159,7 @@ import Testing
         let scene = try await DeviceScene()
         try await scene.add("one", .peer, DeviceScene.filled(5))
         try await scene.export("one")
-        let silent = SilentCloud(scene.cloud)
+        let silent = scene.cloud.adding(Silence())
         for round in 0..<3 {
             try scene.run("one", "UPDATE notifications SET title = 'round \(round)'")
             _ = try await SyncEngine(database: scene.scratch.path("one"), now: scene.clock.now) { _ in silent }.export()
@@ -177,9 +170,7 @@ import Testing
     }
 
     /// A cloud whose reports get lost.
-    private final class SilentCloud: CloudDatabaseDecorator {
-        let wrapped: any CloudDatabase
-        init(_ wrapped: any CloudDatabase) { self.wrapped = wrapped }
-        func report(_ report: DeviceReport, in zone: ZoneID) async throws { throw CloudError(.inputOutput, at: "devices", "no") }
+    private struct Silence: CloudLayer {
+        func willCall(_ call: CloudCall, in zone: ZoneID?) async throws { if case .report = call { throw CloudError(.inputOutput, at: "devices", "no") } }
     }
 }

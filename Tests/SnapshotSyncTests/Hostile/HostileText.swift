@@ -1,10 +1,8 @@
-@testable import CommitLog
+@testable import CloudStore
 import Foundation
 import SnapshotFormat
 import SnapshotModel
 import StrictText
-
-@testable import CloudStore
 
 /// Texts put into sound documents at one place, and read by the parser of those documents. What is read is returned where it is kept.
 enum HostileText {

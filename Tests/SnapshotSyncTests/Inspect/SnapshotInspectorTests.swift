@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import DirectoryCloud
 import Foundation
 import SnapshotFormat
@@ -11,7 +10,7 @@ import Testing
 @testable import SnapshotVersions
 
 @Suite struct SnapshotInspectorTests {
-    private func scene(_ rows: Int, cloud: (any CloudDatabase)? = nil) async throws -> SyncScene {
+    private func scene(_ rows: Int, cloud: CloudDatabase? = nil) async throws -> SyncScene {
         let scene = try await SyncScene(DatasetSchema.everyKindTable(), datasets: [.everyKind()], cloud: cloud).filled(DatasetSchema.manyRows(rows))
         try await scene.export()
         return scene
@@ -71,9 +70,9 @@ import Testing
             try scene.writer.run("DELETE FROM things WHERE count = \(count)")
             try await scene.export()
         }
-        try memory.damageAsset(first.fields.dataFile.path, in: scene.zone) { $0?[first.index.blocks[0].member.offset + 30] ^= 4 }
+        try memory.damage(first.fields.dataFile.path, in: scene.zone) { $0?[first.index.blocks[0].member.offset + 30] ^= 4 }
         let second = try await scene.asset(version: 2)
-        try memory.damageAsset(second.fields.dataFile.path, in: scene.zone) { $0 = nil }
+        try memory.damage(second.fields.dataFile.path, in: scene.zone) { $0 = nil }
         let inspector = try await scene.engine("writer.db").inspector()
         let all = try await inspector.verify(all: true)
         #expect(all.versions == 3)

@@ -1,4 +1,4 @@
-import CommitLog
+import CloudStore
 import GRDB
 import Logging
 import SnapshotEngine

@@ -1,4 +1,4 @@
-import CommitLog
+import CloudStore
 import Foundation
 import GRDB
 import GRDBSQLite

@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import LocalStore
 import SnapshotModel
 import StrictText
@@ -40,14 +39,13 @@ struct PeerScene {
     @discardableResult
     func run(_ name: String, _ sql: String) throws -> String { try SQLiteShell(name, in: scratch.path).run(sql) }
 
-    func engine(_ name: String, _ cloud: (any CloudDatabase)? = nil, pause: @escaping @Sendable (Duration) async throws -> Void = { _ in }) throws -> SyncEngine
-    {
+    func engine(_ name: String, _ cloud: CloudDatabase? = nil, pause: @escaping @Sendable (Duration) async throws -> Void = { _ in }) throws -> SyncEngine {
         let cloud = cloud ?? self.cloud
         return try SyncEngine(database: scratch.path(name), pause: pause) { _ in cloud }
     }
 
     @discardableResult
-    func sync(_ name: String, _ cloud: (any CloudDatabase)? = nil) async throws -> SyncReport { try await engine(name, cloud).sync() }
+    func sync(_ name: String, _ cloud: CloudDatabase? = nil) async throws -> SyncReport { try await engine(name, cloud).sync() }
 
     /// `a=note b=note`, in the order of keys.
     func notes(_ name: String) throws -> String {

@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import Synchronization
 import Testing
 
@@ -15,7 +14,7 @@ import Testing
         try scene.run("laptop", "UPDATE things SET note = 'laptop' WHERE id = 'b'; INSERT INTO things(id, note) VALUES('c', 'laptop')")
         try scene.run("tablet", "INSERT INTO things(id, note) VALUES('d', 'tablet')")
         let others = Mutex(["laptop", "tablet"]), waits = Mutex<[Duration]>([])
-        var cloud = ScriptedCloud(wrapped: scene.cloud)
+        let cloud = ScriptedCloud(wrapped: scene.cloud)
         cloud.publishing = { if let other = others.withLock({ $0.popLast() }) { try await scene.sync(other) } }
         let report = try await scene.engine("desk", cloud, pause: { wait in waits.withLock { $0.append(wait) } }).sync()
         #expect(report.exported?.version == 4 && report.imported?.version == 3)
@@ -33,7 +32,7 @@ import Testing
         let scene = try await PeerScene("desk", "laptop")
         try scene.run("desk", "UPDATE things SET note = 'desk' WHERE id = 'a'")
         let count = Mutex(0)
-        var cloud = ScriptedCloud(wrapped: scene.cloud)
+        let cloud = ScriptedCloud(wrapped: scene.cloud)
         cloud.publishing = {
             let number = count.withLock {
                 $0 += 1; return $0
@@ -52,7 +51,7 @@ import Testing
     @Test func ownCommitIsFoundBeneathThoseOfOthers() async throws {
         let scene = try await PeerScene("desk", "laptop")
         try scene.run("desk", "UPDATE things SET note = 'desk' WHERE id = 'a'")
-        var cloud = ScriptedCloud(wrapped: scene.cloud)
+        let cloud = ScriptedCloud(wrapped: scene.cloud)
         cloud.published = { throw ScriptedCloud.Crash() }
         await #expect(throws: SyncError.self) { try await scene.sync("desk", cloud) }
         for number in 1...2 {
@@ -72,7 +71,7 @@ import Testing
     @Test func ownCommitIsFoundBeforeTheLocalDataAreReplaced() async throws {
         let scene = try await PeerScene("desk", "laptop")
         try scene.run("desk", "UPDATE things SET note = 'desk' WHERE id = 'a'")
-        var cloud = ScriptedCloud(wrapped: scene.cloud)
+        let cloud = ScriptedCloud(wrapped: scene.cloud)
         cloud.published = { throw ScriptedCloud.Crash() }
         await #expect(throws: SyncError.self) { try await scene.sync("desk", cloud) }
         try scene.run("laptop", "UPDATE things SET note = 'laptop' WHERE id = 'b'")
@@ -87,7 +86,7 @@ import Testing
     @Test func editMadeWhileASyncRunsGoesOutWithTheNext() async throws {
         let scene = try await PeerScene("desk", "laptop")
         try scene.run("desk", "UPDATE things SET note = 'desk' WHERE id = 'a'")
-        var cloud = ScriptedCloud(wrapped: scene.cloud)
+        let cloud = ScriptedCloud(wrapped: scene.cloud)
         cloud.prepared = { try scene.run("desk", "UPDATE things SET note = 'meanwhile'; DELETE FROM things WHERE id = 'b'") }
         #expect(try await scene.sync("desk", cloud).exported?.version == 2)
         #expect(try await scene.changes("desk") == 2)

@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import Foundation
 import LocalStore
 import SnapshotModel
@@ -223,7 +222,7 @@ extension PeerWorld {
         defer { cloudClock.microseconds = before }
         // What an earlier run had published without noting it is found before anything else.
         model.correct(device, clock: clock)
-        var scripted = ScriptedCloud(wrapped: cloud)
+        let scripted = ScriptedCloud(wrapped: cloud)
         scripted.prepared = { [self] in
             // Here the device has imported the zone's newest version, and has read what it is about to publish.
             model.merge(into: device)

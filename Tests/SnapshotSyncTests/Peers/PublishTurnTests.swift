@@ -7,42 +7,46 @@ import Testing
 
 /// Peers that lose races take tickets, and the others let them publish first.
 @Suite struct PublishTurnTests {
-    /// A cloud in memory with a publish queue, and an account of what was put into it.
-    private final class QueueCloud: CloudDatabaseDecorator {
-        let wrapped: any CloudDatabase
-        let queue = Mutex(Set<PublishTicket>())
-        let added = Mutex([PublishTicket]())
+    /// A cloud in memory, and an account of what was put into its publish queue.
+    private final class QueueCloud: CloudDatabase, @unchecked Sendable {
+        var added: [PublishTicket] { record.added.withLock { $0 } }
+        private let record: Record
 
-        init(_ wrapped: any CloudDatabase) { self.wrapped = wrapped }
-
-        func publishQueue(in zone: ZoneID) async throws -> [PublishTicket] { queue.withLock { $0.sorted() } }
-        func enqueue(_ ticket: PublishTicket, in zone: ZoneID) async throws {
-            added.withLock { $0.append(ticket) }
-            queue.withLock { _ = $0.insert(ticket) }
+        init(_ wrapped: CloudDatabase) {
+            record = Record()
+            super.init(wrapped, adding: record)
         }
-        func dequeue(_ ticket: PublishTicket, in zone: ZoneID) async throws { queue.withLock { _ = $0.remove(ticket) } }
+
+        private final class Record: CloudLayer {
+            let added = Mutex([PublishTicket]())
+
+            func willCall(_ call: CloudCall, in zone: ZoneID?) async throws {
+                if case .enqueue(let ticket) = call { added.withLock { $0.append(ticket) } }
+            }
+        }
     }
 
     /// A queue that cannot be used.
-    private struct BrokenQueue: CloudDatabaseDecorator {
-        let wrapped: any CloudDatabase
-        private var failure: CloudError { CloudError(.permissionFailure, at: "waiting", "no") }
-        func publishQueue(in zone: ZoneID) async throws -> [PublishTicket] { throw failure }
-        func enqueue(_ ticket: PublishTicket, in zone: ZoneID) async throws { throw failure }
-        func dequeue(_ ticket: PublishTicket, in zone: ZoneID) async throws { throw failure }
+    private struct BrokenQueue: CloudLayer {
+        func willCall(_ call: CloudCall, in zone: ZoneID?) async throws {
+            switch call {
+            case .publishQueue, .enqueue, .dequeue: throw CloudError(.permissionFailure, at: "waiting", "no")
+            default: break
+            }
+        }
     }
 
     /// Lets `laptop` publish just before `desk` does, so many times.
-    private func losing(_ count: Int, _ scene: PeerScene, _ wrapped: any CloudDatabase) -> ScriptedCloud {
+    private func losing(_ count: Int, _ scene: PeerScene, _ wrapped: CloudDatabase) -> ScriptedCloud {
         let left = Mutex(count)
-        var cloud = ScriptedCloud(wrapped: wrapped)
+        let cloud = ScriptedCloud(wrapped: wrapped)
         cloud.publishing = {
             let number = left.withLock {
                 $0 -= 1; return $0
             }
             guard number >= 0 else { return }
             try scene.run("laptop", "UPDATE things SET note = 'laptop \(number)' WHERE id = 'b'")
-            try await scene.sync("laptop")
+            try await scene.sync("laptop", scene.cloud.adding(BrokenQueue()))
         }
         return cloud
     }
@@ -54,11 +58,11 @@ import Testing
             try scene.run("desk", "UPDATE things SET note = 'desk \(losses)' WHERE id = 'a'")
             let first = try #require(try await scene.cloud.records(in: scene.zone).token).number + 1
             _ = try await scene.sync("desk", losing(losses, scene, queue))
-            let added = queue.added.withLock { $0 }
+            let added = queue.added
             // The same one each time, of the first number that was lost.
             #expect(added.count == tickets && Set(added).count <= 1 && added.allSatisfy { $0.number == first }, "\(losses)")
-            #expect(queue.queue.withLock { $0.isEmpty })
-            try await scene.sync("laptop")
+            #expect(try await queue.publishQueue(in: scene.zone).isEmpty)
+            try await scene.sync("laptop", scene.cloud.adding(BrokenQueue()))
         }
         #expect(try scene.notes("desk") == scene.notes("laptop"))
     }
@@ -68,7 +72,8 @@ import Testing
         try scene.run("desk", "UPDATE things SET note = 'desk' WHERE id = 'a'")
         let error = await #expect(throws: SyncError.self) { try await scene.sync("desk", losing(.max, scene, queue)) }
         #expect(error?.code == .tryAgainLater)
-        #expect(queue.added.withLock { $0.count } > 5 && queue.queue.withLock { $0.isEmpty })
+        #expect(queue.added.count > 5)
+        #expect(try await queue.publishQueue(in: scene.zone).isEmpty)
     }
 
     @Test func deviceWithATicketPublishesFirst() async throws {
@@ -86,7 +91,7 @@ import Testing
                         $0 += 1; return $0
                     }) == 3
                 else { return }
-                try await scene.sync("laptop")
+                try await scene.sync("laptop", scene.cloud.adding(BrokenQueue()))
                 try await queue.dequeue(ticket, in: scene.zone)
             }
         ).sync()
@@ -109,7 +114,7 @@ import Testing
             // What the looks took counts, too, so that the pauses may be shorter.
             #expect(total > .zero && total <= PublishTurn.ticketPatience && total == first ?? total)
             first = total
-            #expect(queue.queue.withLock { $0.isEmpty })
+            #expect(try await queue.publishQueue(in: scene.zone).isEmpty)
         }
     }
 
@@ -119,15 +124,16 @@ import Testing
         try scene.run("desk", "UPDATE things SET note = 'desk' WHERE id = 'a'")
         let pauses = Mutex(0)
         #expect(try await scene.engine("desk", queue, pause: { _ in pauses.withLock { $0 += 1 } }).sync().exported?.version == 2)
-        #expect(pauses.withLock { $0 } == 0 && queue.queue.withLock { $0.count } == 1)
+        #expect(pauses.withLock { $0 } == 0)
+        #expect(try await queue.publishQueue(in: scene.zone).count == 1)
     }
 
     @Test func queueThatCannotBeUsedChangesNothing() async throws {
         let scene = try await PeerScene("desk", "laptop")
         try scene.run("desk", "UPDATE things SET note = 'desk' WHERE id = 'a'")
-        let report = try await scene.sync("desk", losing(3, scene, BrokenQueue(wrapped: scene.cloud)))
+        let report = try await scene.sync("desk", losing(3, scene, scene.cloud.adding(BrokenQueue())))
         #expect(report.exported?.version == 5)
-        try await scene.sync("laptop")
+        try await scene.sync("laptop", scene.cloud.adding(BrokenQueue()))
         #expect(try scene.notes("laptop") == scene.notes("desk"))
     }
 }

@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
@@ -12,7 +11,7 @@ import Testing
 @testable import SnapshotVersions
 
 @Suite struct ExportRunTests {
-    private func scene(_ rows: Int = 50, cloud: (any CloudDatabase)? = nil) async throws -> SyncScene {
+    private func scene(_ rows: Int = 50, cloud: CloudDatabase? = nil) async throws -> SyncScene {
         try await SyncScene(DatasetSchema.everyKindTable(), datasets: [.everyKind()], cloud: cloud).filled(DatasetSchema.manyRows(rows))
     }
 
@@ -159,7 +158,7 @@ import Testing
         let asset = try await scene.asset()
         let path = asset.fields.dataFile.path
         let place = asset.index.blocks[1].member.offset + 40
-        try memory.damageAsset(damage.hasPrefix("index") ? path.replacing(".json.gz", with: ".index.json") : path, in: scene.zone) { bytes in
+        try memory.damage(damage.hasPrefix("index") ? path.replacing(".json.gz", with: ".index.json") : path, in: scene.zone) { bytes in
             #expect(bytes != nil)
             switch damage {
             case "block": bytes?[place] ^= 1

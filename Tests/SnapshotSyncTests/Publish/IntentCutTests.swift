@@ -13,30 +13,24 @@ import Testing
 /// Both are durable when they are reported: the intent before the commit's file gets its name, and the name before the second note.
 @Suite struct IntentCutTests {
     /// Copies the writer's database as it lies on the disk, at each step of a publish.
-    private final class CopyingCloud: CloudDatabaseDecorator {
+    private struct CopyingLayer: CloudLayer {
         struct Cut: Error {}
 
-        let wrapped: any CloudDatabase
-        private let scratch: ScratchDirectory
-        private let publishes: Bool
+        let scratch: ScratchDirectory
+        /// Whether the run ends behind the commit, else in front of it.
+        let publishes: Bool
 
-        /// - Parameter publishes: whether the run ends behind the commit, else in front of it.
-        init(wrapping cloud: any CloudDatabase, _ scratch: ScratchDirectory, publishes: Bool) {
-            wrapped = cloud
-            self.scratch = scratch
-            self.publishes = publishes
+        func willCall(_ call: CloudCall, in zone: ZoneID?) async throws {
+            switch call {
+            case .prepare: try copy("unintended")
+            case .publish:
+                try copy("intended")
+                if !publishes { throw Cut() }
+            default: break
+            }
         }
 
-        func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
-            try copy("unintended")
-            return try await wrapped.prepare(draft, after: token, in: zone)
-        }
-
-        func publish(_ commit: PreparedCommit) async throws -> ChangeToken {
-            try copy("intended")
-            if publishes { _ = try await wrapped.publish(commit) }
-            throw Cut()
-        }
+        func didCall(_ call: CloudCall, in zone: ZoneID?) async throws { if case .publish = call { throw Cut() } }
 
         private func copy(_ name: String) throws {
             for ending in ["", "-wal"] where scratch.exists("writer.db\(ending)") { try scratch.copy(scratch.path("writer.db\(ending)"), to: name + ending) }
@@ -54,7 +48,7 @@ import Testing
 
     /// Ends an export in front of its commit, or behind it.
     private func cut(_ scene: SyncScene, publishes: Bool) async {
-        await #expect(throws: (any Error).self) { try await scene.export(to: CopyingCloud(wrapping: scene.cloud, scene.scratch, publishes: publishes)) }
+        await #expect(throws: (any Error).self) { try await scene.export(to: scene.cloud.adding(CopyingLayer(scratch: scene.scratch, publishes: publishes))) }
     }
 
     /// Puts the writer's database back to a copy, as a restart after a cut finds it.

@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
@@ -13,7 +12,7 @@ import Testing
 
 @Suite struct ImportRunTests {
     private func scene(
-        _ rows: Int = 50, cloud: (any CloudDatabase)? = nil, readerWAL: Bool = true, replacesOwnRows: Bool = false, more: String = ""
+        _ rows: Int = 50, cloud: CloudDatabase? = nil, readerWAL: Bool = true, replacesOwnRows: Bool = false, more: String = ""
     ) async throws -> SyncScene {
         try await SyncScene(
             DatasetSchema.everyKindTable() + more, datasets: [.everyKind()], cloud: cloud, readerWAL: readerWAL, replacesOwnRows: replacesOwnRows
@@ -21,7 +20,7 @@ import Testing
     }
 
     /// Tries an import that must be refused and change nothing.
-    private func refused(_ scene: SyncScene, from cloud: (any CloudDatabase)? = nil) async throws -> SyncError {
+    private func refused(_ scene: SyncScene, from cloud: CloudDatabase? = nil) async throws -> SyncError {
         // All but the triggers that note changes, which are mended before anything else.
         func contents() throws -> String {
             try scene.reader.dump().split(separator: "\n").filter { !$0.contains("snapsync_tracking") && !$0.hasPrefix("CREATE TRIGGER snapsync_") }.joined(
@@ -287,7 +286,7 @@ import Testing
         try await scene.export()
         let asset = try await scene.asset()
         let path = asset.fields.dataFile.path, blocks = asset.index.blocks.map(\.member), tail = asset.index.tail
-        try memory.damageAsset(damage.hasPrefix("index") ? path.replacing(".json.gz", with: ".index.json") : path, in: scene.zone) { bytes in
+        try memory.damage(damage.hasPrefix("index") ? path.replacing(".json.gz", with: ".index.json") : path, in: scene.zone) { bytes in
             #expect(bytes != nil)
             switch damage {
             case "block": bytes?[blocks[blocks.count - 1].offset + 40] ^= 1

@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import DirectoryCloud
 import Foundation
 import SnapshotFormat
@@ -95,9 +94,8 @@ import Testing
     }
 
     @Test func aProgramThatForgetsTheKeysStoresNothing() async throws {
-        /// A decorator that does not pass the keys on.
-        struct Forgetful: CloudDatabaseDecorator {
-            let wrapped: any CloudDatabase
+        /// A layer that does not pass the keys on.
+        struct Forgetful: CloudLayer {
             final class Writer: AssetWriter {
                 let wrapped: any AssetWriter
                 init(_ wrapped: any AssetWriter) { self.wrapped = wrapped }
@@ -106,14 +104,12 @@ import Testing
                 func finish(rawByteCount: Int) throws -> CloudAsset { try wrapped.finish(rawByteCount: rawByteCount) }
                 func abandon() { wrapped.abandon() }
             }
-            func newAsset(for record: String, number: Int, kind: AssetKind, in zone: ZoneID) async throws -> sending any AssetWriter {
-                Writer(try await wrapped.newAsset(for: record, number: number, kind: kind, in: zone))
-            }
+            func writer(_ writer: any AssetWriter, for record: String, in zone: ZoneID) throws -> any AssetWriter { Writer(writer) }
         }
         let cloudScratch = try ScratchDirectory()
         let directory = try DirectoryCloud.create(at: cloudScratch.path("cloud"), container: "iCloud.org.example")
         let scene = try await SyncScene(
-            DatasetSchema.everyKindTable(), datasets: [.everyKind()], cloud: Forgetful(wrapped: SealedTestCloud(wrapped: directory)))
+            DatasetSchema.everyKindTable(), datasets: [.everyKind()], cloud: SealedTestCloud(wrapped: directory).adding(Forgetful()))
         try scene.writer.run(DatasetSchema.manyRows(100))
         do {
             try await scene.export()
@@ -142,7 +138,7 @@ import Testing
             path = try #require(await scene.export().written.first?.changes?.file)
         default: break
         }
-        try plain.damageAsset(path, in: scene.zone) { $0?[offset] ^= 1 }
+        try plain.damage(path, in: scene.zone) { $0?[offset] ^= 1 }
         await #expect(throws: SyncError.self) { try await scene.importNewest() }
         #expect(try await scene.engine("writer.db").inspector().verify(all: true, local: false).problems.count == 1)
     }

@@ -2,22 +2,25 @@ import CloudStore
 import Sealing
 
 /// A cloud whose assets are sealed by fixed keys, as those of a sealed zone are; its records are not.
-struct SealedTestCloud: CloudDatabaseDecorator {
-    let wrapped: any CloudDatabase
-    /// How many epochs are known; the newest seals.
-    var epochs: UInt32 = 1
+final class SealedTestCloud: CloudDatabase, @unchecked Sendable {
+    /// - Parameter epochs: how many epochs are known; the newest seals.
+    init(wrapped: CloudDatabase, epochs: UInt32 = 1) { super.init(wrapped, adding: Seal(cloud: wrapped, epochs: epochs)) }
 
-    private func keys(_ zone: ZoneID) async throws -> BoxKeys {
-        let secrets = (1...epochs).compactMap { number in EpochSecret(number: number, bytes: (0..<32).map { UInt8(number) &* 31 &+ $0 }) }
-        return try BoxKeys(cloud: try await wrapped.identity().uuid, zone: zone.description, epochs: secrets)
-    }
+    private struct Seal: CloudLayer {
+        let cloud: CloudDatabase
+        let epochs: UInt32
 
-    func newAsset(for record: String, number: Int, kind: AssetKind, in zone: ZoneID) async throws -> sending any AssetWriter {
-        let keys = try await keys(zone)
-        return SealedAssetWriter(try await wrapped.newAsset(for: record, number: number, kind: kind, in: zone), record: record, keys: keys)
-    }
+        private func keys(_ zone: ZoneID) throws -> BoxKeys {
+            let secrets = (1...epochs).compactMap { number in EpochSecret(number: number, bytes: (0..<32).map { UInt8(number) &* 31 &+ $0 }) }
+            return try BoxKeys(cloud: try cloud.openedIdentity().uuid, zone: zone.description, epochs: secrets)
+        }
 
-    func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
-        try SealedAssetReader(try await wrapped.openAsset(asset, in: zone), of: asset, keys: try await keys(zone))
+        func writer(_ writer: any AssetWriter, for record: String, in zone: ZoneID) throws -> any AssetWriter {
+            SealedAssetWriter(writer, record: record, keys: try keys(zone))
+        }
+
+        func reader(_ reader: any AssetReader, of asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
+            try SealedAssetReader(reader, of: asset, keys: try keys(zone))
+        }
     }
 }

@@ -1,45 +1,45 @@
 import CloudStore
-import CommitLog
 import Synchronization
 
 /// A memory cloud that takes only so many records at once, and lets a test look, wait or break in at any publication or read.
-final class SharingCloud: CloudDatabaseDecorator {
-    let wrapped: any CloudDatabase
-    private let beforePublish = Mutex<(@Sendable (_ number: Int) async throws -> Void)?>(nil)
-    private let beforeRead = Mutex<(@Sendable () async throws -> Void)?>(nil)
-    private let published = Mutex(0)
+final class SharingCloud: CloudDatabase, @unchecked Sendable {
+    /// The cloud without the script.
+    let wrapped: CloudDatabase
+    private let script: Script
 
     init(itemsPerRequest: Int? = nil) {
-        wrapped = LimitedCloudDatabase(wrapping: MemoryCloudDatabase(), limits: CloudLimits(itemsPerRequest: itemsPerRequest))
+        wrapped = MemoryCloudDatabase().limited(to: CloudLimits(itemsPerRequest: itemsPerRequest))
+        script = Script()
+        super.init(wrapped, adding: script)
+    }
+
+    private final class Script: CloudLayer {
+        let beforePublish = Mutex<(@Sendable (_ number: Int) async throws -> Void)?>(nil)
+        let beforeRead = Mutex<(@Sendable () async throws -> Void)?>(nil)
+        let published = Mutex(0)
+
+        func willCall(_ call: CloudCall, in zone: ZoneID?) async throws {
+            switch call {
+            case .publish:
+                let number = published.withLock { count in
+                    count += 1
+                    return count
+                }
+                try await beforePublish.withLock(\.self)?(number)
+            case .records, .changes: try await beforeRead.withLock(\.self)?()
+            default: break
+            }
+        }
     }
 
     /// What happens before each commit is put in place; its number counts from 1, with each call anew.
     func beforeEachPublish(_ body: (@Sendable (_ number: Int) async throws -> Void)?) {
-        published.withLock { $0 = 0 }
-        beforePublish.withLock { $0 = body }
+        script.published.withLock { $0 = 0 }
+        script.beforePublish.withLock { $0 = body }
     }
 
     /// What happens before each look at the zone.
-    func beforeEachRead(_ body: (@Sendable () async throws -> Void)?) { beforeRead.withLock { $0 = body } }
-
-    func publish(_ commit: PreparedCommit) async throws -> ChangeToken {
-        let number = published.withLock { count in
-            count += 1
-            return count
-        }
-        try await beforePublish.withLock(\.self)?(number)
-        return try await wrapped.publish(commit)
-    }
-
-    func records(in zone: ZoneID, at number: Int?, notBefore token: ChangeToken?) async throws -> ZoneState {
-        try await beforeRead.withLock(\.self)?()
-        return try await wrapped.records(in: zone, at: number, notBefore: token)
-    }
-
-    func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges {
-        try await beforeRead.withLock(\.self)?()
-        return try await wrapped.changes(since: token, in: zone)
-    }
+    func beforeEachRead(_ body: (@Sendable () async throws -> Void)?) { script.beforeRead.withLock { $0 = body } }
 
     /// The names of all records, by type.
     func names() async throws -> [String: [String]] {

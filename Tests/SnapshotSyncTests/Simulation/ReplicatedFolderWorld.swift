@@ -240,7 +240,7 @@ extension ReplicatedFolderWorld {
     }
 
     private func sync(_ device: Int, _ fault: SimulatedDisk.Fault?, _ attempt: Attempt) async throws {
-        var scripted = ScriptedCloud(wrapped: try zone.cloud(of: device))
+        let scripted = ScriptedCloud(wrapped: try zone.cloud(of: device))
         scripted.prepared = { [self] in
             // Here the writer has heard its messages, and has read what it is about to publish.
             try observe(device)

@@ -223,7 +223,7 @@ extension SharedFolderWorld {
 
     private func sync(_ device: Int, _ trouble: Trouble, _ attempt: Attempt) async throws {
         let wrapped = try zone.cloud(of: device)
-        var scripted = ScriptedCloud(wrapped: wrapped)
+        let scripted = ScriptedCloud(wrapped: wrapped)
         scripted.prepared = { [self] in
             // Here the device has imported the zone's newest version, and has read what it is about to publish.
             try observe(device)

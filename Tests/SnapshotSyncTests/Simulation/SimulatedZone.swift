@@ -73,7 +73,7 @@ final class SimulatedZone: @unchecked Sendable {
         try DirectoryCloud(path: devices[device].root, expecting: nil, calls: disk, nonces: nonces)
     }
 
-    func engine(_ device: Int, _ open: @escaping @Sendable () throws -> any CloudDatabase) throws -> SyncEngine {
+    func engine(_ device: Int, _ open: @escaping @Sendable () throws -> CloudDatabase) throws -> SyncEngine {
         let now: @Sendable () -> Instant = { [self] in Instant(microseconds: clock(device) * 1000) }
         // What is only logged is not what histories are about.
         let logger = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }

@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import LocalStore
 import SnapshotModel
 import TestSupport
@@ -11,7 +10,7 @@ import TestSupport
 struct DeviceScene {
     let scratch: ScratchDirectory
     let clock = TestClock()
-    let cloud: any CloudDatabase
+    let cloud: CloudDatabase
     let datasets: [DatasetSchema]
     let zone = ZoneID.standard
     let rule: AssetRule
@@ -49,7 +48,7 @@ struct DeviceScene {
     @discardableResult
     func run(_ name: String, _ sql: String) throws -> String { try SQLiteShell(name, in: scratch.path).run(sql) }
 
-    func engine(_ name: String, through other: (any CloudDatabase)? = nil) throws -> SyncEngine {
+    func engine(_ name: String, through other: CloudDatabase? = nil) throws -> SyncEngine {
         let cloud = other ?? cloud
         return try SyncEngine(database: scratch.path(name), now: clock.now, assetRule: rule) { _ in cloud }
     }
@@ -58,7 +57,7 @@ struct DeviceScene {
     func export(_ name: String, allowing allowed: ShrinkApproval = .none) async throws -> ExportReport { try await engine(name).export(allowing: allowed) }
 
     @discardableResult
-    func importNewest(_ name: String, through other: (any CloudDatabase)? = nil, allowing allowed: ShrinkApproval = .none) async throws -> ImportReport {
+    func importNewest(_ name: String, through other: CloudDatabase? = nil, allowing allowed: ShrinkApproval = .none) async throws -> ImportReport {
         try await engine(name, through: other).importNewest(allowing: allowed)
     }
 

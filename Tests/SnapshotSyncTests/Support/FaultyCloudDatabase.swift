@@ -1,9 +1,8 @@
 import CloudStore
 import Foundation
-import StrictText
 
 /// A cloud that does what the one behind it does, until a fault is set.
-final class FaultyCloudDatabase: CloudDatabase {
+final class FaultyCloudDatabase: CloudDatabase, @unchecked Sendable {
     /// Where something goes wrong.
     enum Fault: Sendable {
         /// The process ends, or the cloud is gone, before the commit is put in place.
@@ -24,61 +23,34 @@ final class FaultyCloudDatabase: CloudDatabase {
 
     struct Crash: Error {}
 
-    private let cloud: any CloudDatabase
-    private let fault: Fault
+    init(wrapping cloud: CloudDatabase, _ fault: Fault) { super.init(cloud, adding: Layer(fault: fault)) }
 
-    init(wrapping cloud: any CloudDatabase, _ fault: Fault) {
-        self.cloud = cloud
-        self.fault = fault
-    }
+    private struct Layer: CloudLayer {
+        let fault: Fault
 
-    func publish(_ commit: PreparedCommit) async throws -> ChangeToken {
-        if case .beforePublish(let error) = fault { throw error }
-        let token = try await cloud.publish(commit)
-        if case .afterPublish(let error) = fault { throw error }
-        return token
-    }
+        func willCall(_ call: CloudCall, in zone: ZoneID?) async throws {
+            switch (call, fault) {
+            case (.publish, .beforePublish(let error)), (.send, .beforeSend(let error)), (.removeMessage, .beforeRemove(let error)): throw error
+            case (.openAsset, .atOpenAsset(let body)): try body()
+            default: break
+            }
+        }
 
-    func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
-        if case .atOpenAsset(let body) = fault { try body() }
-        let reader = try await cloud.openAsset(asset, in: zone)
-        if case .atRead(let error) = fault { return FaultyReader(reader, error) }
-        return reader
-    }
+        func didCall(_ call: CloudCall, in zone: ZoneID?) async throws {
+            switch (call, fault) {
+            case (.publish, .afterPublish(let error)), (.send, .afterSend(let error)), (.removeMessage, .afterRemove(let error)): throw error
+            default: break
+            }
+        }
 
-    func newAsset(for record: String, number: Int, kind: AssetKind, in zone: ZoneID) async throws -> sending any AssetWriter {
-        let writer = try await cloud.newAsset(for: record, number: number, kind: kind, in: zone)
-        if case .atWrite(let error) = fault { return FaultyWriter(writer, error) }
-        return writer
-    }
+        func reader(_ reader: any AssetReader, of asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
+            if case .atRead(let error) = fault { FaultyReader(reader, error) } else { reader }
+        }
 
-    func identity() async throws -> CloudIdentity { try await cloud.identity() }
-    func createZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo {
-        try await cloud.createZone(zone, creator: creator, publishers: publishers)
-    }
-    func zone(_ zone: ZoneID) async throws -> ZoneInfo { try await cloud.zone(zone) }
-    func zones() async throws -> [ZoneInfo] { try await cloud.zones() }
-    func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges { try await cloud.changes(since: token, in: zone) }
-    func records(in zone: ZoneID, at number: Int?, notBefore token: ChangeToken?) async throws -> ZoneState {
-        try await cloud.records(in: zone, at: number, notBefore: token)
-    }
-    func history(in zone: ZoneID) async throws -> [Commit] { try await cloud.history(in: zone) }
-    func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
-        try await cloud.prepare(draft, after: token, in: zone)
-    }
-    func discard(_ assets: [CloudAsset], in zone: ZoneID) async { await cloud.discard(assets, in: zone) }
-    func report(_ report: DeviceReport, in zone: ZoneID) async throws { try await cloud.report(report, in: zone) }
-    func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] { try await cloud.deviceReports(in: zone) }
-    func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws {
-        if case .beforeSend(let error) = fault { throw error }
-        try await cloud.send(message, clock: clock, in: zone)
-        if case .afterSend(let error) = fault { throw error }
-    }
-    func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox { try await cloud.mailbox(request, in: zone) }
-    func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws {
-        if case .beforeRemove(let error) = fault { throw error }
-        try await cloud.removeMessage(message, in: zone)
-        if case .afterRemove(let error) = fault { throw error }
+        func writer(_ writer: any AssetWriter, for record: String, in zone: ZoneID) throws -> any AssetWriter {
+            if case .atWrite(let error) = fault { return FaultyWriter(writer, error) }
+            return writer
+        }
     }
 }
 

@@ -40,13 +40,13 @@ struct MailScene {
     }
 
     @discardableResult
-    func syncReader(_ cloud: (any CloudDatabase)? = nil) async throws -> SyncReport { try await engine("reader.db", cloud).sync() }
+    func syncReader(_ cloud: CloudDatabase? = nil) async throws -> SyncReport { try await engine("reader.db", cloud).sync() }
     @discardableResult
-    func syncWriter(_ cloud: (any CloudDatabase)? = nil) async throws -> SyncReport {
-        try await engine("writer.db", UndeliveringCloud(wrapped: cloud ?? scene.cloud, messages: undelivered)).sync()
+    func syncWriter(_ cloud: CloudDatabase? = nil) async throws -> SyncReport {
+        try await engine("writer.db", (cloud ?? scene.cloud).adding(Undelivered(messages: undelivered))).sync()
     }
 
-    private func engine(_ name: String, _ cloud: (any CloudDatabase)?) throws -> SyncEngine {
+    private func engine(_ name: String, _ cloud: CloudDatabase?) throws -> SyncEngine {
         let cloud = cloud ?? scene.cloud
         return try SyncEngine(database: scene.scratch.path(name), now: scene.clock.now, assetRule: rule) { _ in cloud }
     }
@@ -106,13 +106,12 @@ private final class UndeliveredMessages: Sendable {
     let ids = Mutex<Set<String>>([])
 }
 
-/// A cloud as a device sees it to which a sync tool has not delivered some messages.
-private struct UndeliveringCloud: CloudDatabaseDecorator {
-    let wrapped: any CloudDatabase
+/// A sync tool that has not delivered some messages to a device.
+private struct Undelivered: CloudLayer {
     let messages: UndeliveredMessages
 
-    func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox {
-        var mailbox = try await wrapped.mailbox(request, in: zone)
+    func opened(_ mailbox: CloudMailbox, in zone: ZoneID) async throws -> CloudMailbox {
+        var mailbox = mailbox
         let hidden = messages.ids.withLock { $0 }
         mailbox.messages.removeAll { hidden.contains($0.id) }
         return mailbox

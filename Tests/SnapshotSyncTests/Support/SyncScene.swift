@@ -1,5 +1,4 @@
 import CloudStore
-import CommitLog
 import LocalStore
 import SnapshotModel
 import StrictText
@@ -11,7 +10,7 @@ import TestSupport
 /// A writer's and a reader's database and the cloud between them.
 struct SyncScene {
     let scratch: ScratchDirectory
-    let cloud: any CloudDatabase
+    let cloud: CloudDatabase
     let datasets: [DatasetSchema]
     let clock: TestClock
     var rule = AssetRule.standard
@@ -23,7 +22,7 @@ struct SyncScene {
 
     /// Makes both databases with the same SQL, and sets them up with a cloud.
     init(
-        _ sql: String, datasets: [DatasetSchema], cloud: (any CloudDatabase)? = nil, clock: TestClock = TestClock(),
+        _ sql: String, datasets: [DatasetSchema], cloud: CloudDatabase? = nil, clock: TestClock = TestClock(),
         writerWAL: Bool = true, readerWAL: Bool = true, replacesOwnRows: Bool = false
     ) async throws {
         scratch = try ScratchDirectory()
@@ -49,17 +48,17 @@ struct SyncScene {
     }
 
     /// An engine on one of the databases; each time a new one, as each run of a program has.
-    func engine(_ name: String, cloud: (any CloudDatabase)? = nil) throws -> SyncEngine {
+    func engine(_ name: String, cloud: CloudDatabase? = nil) throws -> SyncEngine {
         let cloud = cloud ?? self.cloud
         return try SyncEngine(database: scratch.path(name), now: clock.now, assetRule: rule, stopwatch: clock.stopwatch) { _ in cloud }
     }
 
     /// Publishes, however much the datasets have shrunk: that is other tests' matter.
     @discardableResult
-    func export(to cloud: (any CloudDatabase)? = nil) async throws -> ExportReport { try await engine("writer.db", cloud: cloud).export(allowing: .all) }
+    func export(to cloud: CloudDatabase? = nil) async throws -> ExportReport { try await engine("writer.db", cloud: cloud).export(allowing: .all) }
 
     @discardableResult
-    func importNewest(from cloud: (any CloudDatabase)? = nil) async throws -> ImportReport { try await engine("reader.db", cloud: cloud).importNewest() }
+    func importNewest(from cloud: CloudDatabase? = nil) async throws -> ImportReport { try await engine("reader.db", cloud: cloud).importNewest() }
 
     /// The newest asset of a dataset.
     func asset(_ dataset: Int = 0, version: Int? = nil) async throws -> SnapshotAsset {

@@ -74,7 +74,7 @@ struct VersionStory {
         #expect(problems == [], "seed \(seed)")
     }
 
-    private func writer(_ cloud: (any CloudDatabase)? = nil) throws -> SyncEngine {
+    private func writer(_ cloud: CloudDatabase? = nil) throws -> SyncEngine {
         let cloud = cloud ?? scene.cloud
         return try SyncEngine(database: scene.scratch.path("writer.db"), now: scene.clock.now, assetRule: rule) { _ in cloud }
     }
@@ -119,7 +119,7 @@ struct VersionStory {
         let expected = try await writer().prune(policy, dryRun: true)
         #expect(try await inspector().history().versions.map(\.hash) == statesBefore.versions.map(\.hash), "a dry run changed something; seed \(seed)")
         if random.happens(percent: 40) {
-            let cut = InterruptedCloud(wrapping: scene.cloud, removable: random.below(6))
+            let cut = scene.cloud.adding(InterruptedRemoval(cloud: scene.cloud, removable: random.below(6)))
             do {
                 _ = try await writer(cut).prune(policy)
             } catch {

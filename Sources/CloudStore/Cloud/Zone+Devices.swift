@@ -1,0 +1,181 @@
+import StrictText
+
+// The mailbox: `messages/<sender>/<32 hex>.json`.
+extension Zone {
+    /// Stores a message if its name is free.
+    func send(_ message: CloudMessage, clock: Instant) throws {
+        try authority.verifySealing(in: history)
+        let bytes = try MessageDocument.encode(message, of: history, by: history.isSigned ? authority.signer() : nil)
+        let place = path("\(CloudNames.messages)/\(message.sender)/\(message.id).json")
+        guard try store.put(bytes, as: place, clock: clock, in: history.zone) != .taken else { throw CloudMailbox.takenID(at: place) }
+    }
+
+    /// Reads the waiting messages. Folders whose names are not valid device names are ignored.
+    func mailbox(_ request: MailboxRequest) throws -> CloudMailbox {
+        let all = path("\(CloudNames.messages)/")
+        var mailbox = CloudMailbox(), stamps: [(folder: String, stamp: String)]?, listed: [String]
+        do throws(CloudError) {
+            // Take the stamps before the listing, so that a later change changes a stamp.
+            if request.sender == nil { stamps = try store.stamps(of: all, subfolders: nil) }
+            listed = try store.paths(request.sender.map { "\(all)\($0)/" } ?? all)
+        } catch {
+            guard error.code == .damaged else { throw error }
+            mailbox.setAside.append(SetAsideMessage(place: path(CloudNames.messages), reason: error.reason))
+            return mailbox
+        }
+        let senders = Self.grouped(listed, beneath: all)
+        let signers = senders.isEmpty ? nil : try MessageSigners(self, request)
+        for (sender, names) in senders {
+            let folder = "\(all)\(sender)"
+            mailbox.take(names, of: sender, request, in: history, by: signers, at: folder, isArriving: { store.isArriving("\(folder)/\($0)") }) {
+                name throws(CloudError) in
+                try store.get("\(folder)/\(name)", limit: CloudMessage.byteLimit)
+            }
+        }
+        // There is no mark if something was not read, or may be repaired in place: the next run must read it again.
+        if let stamps, mailbox.unreadCount == 0, mailbox.setAside.isEmpty { mailbox.mark = MailboxMark(stamps) }
+        return mailbox
+    }
+
+    /// Whether the mailbox's folders have not changed since the mark was taken.
+    func isMailboxUnchanged(since mark: MailboxMark) throws -> Bool {
+        let senders = mark.folders.keys.filter(CloudNames.isName)
+        guard senders.count == mark.folders.count - 1 else { return false }
+        return try store.stamps(of: path("\(CloudNames.messages)/"), subfolders: senders).map(MailboxMark.init) == mark
+    }
+
+    /// The names of the objects of each device, sorted by device, from the paths beneath a folder that has a folder for each device.
+    private static func grouped(_ paths: [String], beneath folder: String) -> [(device: String, names: [String])] {
+        var devices: [String: [String]] = [:]
+        for path in paths {
+            let parts = name(path, beneath: folder).exact.split(separator: "/", omittingEmptySubsequences: false)
+            if parts.count == 2, CloudNames.isName(parts[0]) { devices[parts[0], default: []].append(parts[1]) }
+        }
+        return devices.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map { ($0.key, $0.value) }
+    }
+
+    func remove(_ message: CloudMessageName) throws {
+        try CloudNames.verify(message.sender, isNameOf: "device")
+        guard CloudNames.isMessageID(message.id) else { return }
+        try store.remove(path("\(CloudNames.messages)/\(message.sender)/\(message.id).json"))
+    }
+}
+
+// The reports of the devices: `devices/<device>/<20-digit counter>.json`. The highest counter counts.
+extension Zone {
+    /// The largest report, in bytes.
+    private static let reportByteLimit = 64 << 10
+
+    func add(_ report: DeviceReport) throws {
+        try report.verify()
+        let bytes = try report.bytes(of: history, by: history.isSigned ? authority.signer() : nil)
+        let folder = path("\(CloudNames.devices)/\(report.device)/")
+        // Another run of the same device may take the next counter at the same time. Then try again.
+        var taken = 0
+        for _ in 0..<8 {
+            let known = try reports(of: report.device, in: folder)
+            if let last = known.newest, !report.isNews(after: last) { return }
+            // A listing may lag behind and miss a counter that was taken just now.
+            let last = max(known.counters.last ?? 0, taken)
+            let next = last < CloudNames.largestNumber ? last + 1 : (1...).first { !known.counters.contains($0) } ?? 1
+            guard try store.put(bytes, as: "\(folder)\(CloudNames.digits(next)).json") != .taken else {
+                taken = next
+                continue
+            }
+            // A device that may not delete leaves its older reports, which no longer count.
+            let replaced = ReportReader(self, knowsOwn: true).replaced(of: report.device, known.counters) { try read($0, in: folder) }
+            for old in replaced where try !removes("\(folder)\(CloudNames.digits(old)).json") { return }
+            return
+        }
+        throw CloudError(.inputOutput, at: folder, "other runs of this device keep reporting", hint: "run one sync at a time", isRetryable: true)
+    }
+
+    /// Removes every report under a device's name.
+    func removeReports(of device: String) throws {
+        let folder = path("\(CloudNames.devices)/\(device)/")
+        for counter in try counters(in: folder) { try store.remove("\(folder)\(CloudNames.digits(counter)).json") }
+    }
+
+    /// Removes an object. Returns false if the credentials do not allow deletion.
+    private func removes(_ path: String) throws(CloudError) -> Bool {
+        do throws(CloudError) {
+            try store.remove(path)
+            return true
+        } catch {
+            guard error.code == .permissionFailure else { throw error }
+            return false
+        }
+    }
+
+    func newestReport(of device: String) throws -> DeviceReport? {
+        let folder = path("\(CloudNames.devices)/\(device)/")
+        return try reports(of: device, in: folder).newest
+    }
+
+    /// The counters of a device's reports in ascending order, and the newest readable report.
+    private func reports(of device: String, in folder: String) throws -> (counters: [Int], newest: DeviceReport?) {
+        let counters = try counters(in: folder)
+        return (counters, newest(of: device, counters, in: folder, ReportReader(self, knowsOwn: true)))
+    }
+
+    func newestReports() throws -> [DeviceReport] {
+        let reader = ReportReader(self)
+        return try reportsByDevice { name, counters, folder in newest(of: name, counters, in: folder, reader) }
+    }
+
+    /// The newest report of each device that requests membership of a signed zone, sorted by device name.
+    func requests() throws -> [DeviceReport] {
+        let reader = ReportReader(self)
+        return try reportsByDevice { name, counters, folder in reader.request(of: name, counters) { try read($0, in: folder) } }
+    }
+
+    private func reportsByDevice(_ choose: (_ device: String, _ counters: [Int], _ folder: String) -> DeviceReport?) throws -> [DeviceReport] {
+        let all = path("\(CloudNames.devices)/")
+        return Self.grouped(try store.paths(all), beneath: all).compactMap { device, names in
+            choose(device, names.compactMap(CloudNames.number(ofFile:)).sorted(), "\(all)\(device)/")
+        }
+    }
+
+    private func counters(in folder: String) throws(CloudError) -> [Int] {
+        try store.paths(folder).compactMap { CloudNames.number(ofFile: Self.name($0, beneath: folder)) }.sorted()
+    }
+
+    /// Reports are only information for people: if one is damaged, or its device has just removed it, the next older one counts.
+    private func newest(of device: String, _ counters: [Int], in folder: String, _ reader: ReportReader) -> DeviceReport? {
+        reader.newest(of: device, counters) { try read($0, in: folder) }
+    }
+
+    private func read(_ counter: Int, in folder: String) throws -> (bytes: [UInt8], place: String)? {
+        let name = "\(folder)\(CloudNames.digits(counter)).json"
+        return try store.get(name, limit: Self.reportByteLimit).map { ($0, name) }
+    }
+}
+
+// The publish queue: `waiting/<20-digit number>-<8 hex>.json`.
+extension Zone {
+    /// How long a ticket counts, in microseconds: as long as one run waits. Tickets must expire, because a device may not be allowed to
+    /// delete its own.
+    private static let ticketAge: Int64 = 60_000_000
+
+    /// The tickets, in the order in which their devices publish.
+    func tickets() throws -> [PublishTicket] {
+        let folder = path("\(CloudNames.waiting)/")
+        let listed = try store.list(folder)
+        guard !listed.isEmpty else { return [] }
+        let now = try store.clock(in: history.zone)
+        return listed.compactMap { object -> PublishTicket? in
+            guard let ticket = PublishTicket(fileName: Self.name(object.path, beneath: folder)) else { return nil }
+            guard now.microseconds - object.modified.microseconds < Self.ticketAge else {
+                try? remove(ticket)
+                return nil
+            }
+            return ticket
+        }.sorted()
+    }
+
+    /// Stores a ticket. Does nothing if it is already there.
+    func add(_ ticket: PublishTicket) throws { _ = try store.put(Array("{}".utf8), as: path("\(CloudNames.waiting)/\(ticket.fileName)")) }
+
+    /// Removes a ticket. Does nothing if it is not there.
+    func remove(_ ticket: PublishTicket) throws { try store.remove(path("\(CloudNames.waiting)/\(ticket.fileName)")) }
+}

@@ -1,0 +1,97 @@
+package import StrictText
+
+/// A checkpoint's JSON: all live records as of one commit. The commits alone determine its bytes, so every device computes the same file.
+package struct CheckpointDocument: Codable {
+    /// As in commit `number`.
+    let answered: [ExactText: Int64]?
+    let cloud: String
+    /// The SHA-256 of the file of commit `number`.
+    let commit: String
+    let number: Int
+    /// Sorted by the UTF-8 bytes of their names, each with its change tag.
+    let records: [RecordDocument]
+    /// The timestamp of commit `number`.
+    let timestamp: Instant
+    let zone: String
+    /// Set if the zone was deleted and has not been created again since.
+    let zoneDeletion: ZoneDeletionDocument?
+
+    static let sealName = "checkpoint"
+    /// The largest checkpoint file, in bytes.
+    package static let byteLimit = 256 << 20
+    /// A checkpoint is due when this many commits have passed since the last one.
+    static let interval = 16
+}
+
+// Read and written without Codable, which is slower: every 16th commit needs the last checkpoint and writes one, with all live records.
+extension CheckpointDocument: JSONNodeDecodable, JSONNodeEncodable {
+    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
+        let members = try node.object()
+        answered = try members.optional("answered").map(AnsweredEdits.read)
+        cloud = try members.member("cloud").text()
+        commit = try members.member("commit").text()
+        number = try members.member("number").count()
+        records = try members.member("records").list { node throws(JSONNode.Misfit) in try RecordDocument(node) }
+        timestamp = try members.member("timestamp").instant()
+        zone = try members.member("zone").text()
+        guard members.optional("zoneDeletion") == nil else { throw JSONNode.Misfit() }
+        zoneDeletion = nil
+    }
+
+    package var node: JSONNode {
+        .object([
+            "answered": answered.map(AnsweredEdits.node), "cloud": .text(cloud), "commit": .text(commit), "number": .count(number),
+            "records": .list(records.map(\.node)), "timestamp": .instant(timestamp),
+            "zone": .text(zone), "zoneDeletion": zoneDeletion.map { _ in .otherNumber },
+        ])
+    }
+}
+
+extension ReplayedHistory {
+    /// The file of the checkpoint at the log's last commit; nil before the first commit.
+    package func checkpointBytes() throws -> [UInt8]? {
+        // No commit follows in a zone that was moved, so no commit could name the checkpoint.
+        guard let token, let timestamp, deletion?.successor == nil else { return nil }
+        let document = CheckpointDocument(
+            answered: answered.isEmpty ? nil : answered, cloud: history.cloud, commit: token.hash, number: token.number,
+            records: records.map { RecordDocument($0, tagged: true) }, timestamp: timestamp, zone: history.zone.description,
+            zoneDeletion: deletion.map(ZoneDeletionDocument.init))
+        return try ChecksummedDocument.encode(document, named: CheckpointDocument.sealName)
+    }
+
+    /// Starts a log at a checkpoint. Its bytes must have the hash that a commit names.
+    ///
+    /// - Throws: ``CloudError`` with `.damaged` or `.incompatibleVersion`.
+    package init(checkpoint bytes: [UInt8], named reference: CheckpointReference, of history: HistoryID) throws(CloudError) {
+        let place = history.place(ofCheckpoint: reference.number)
+        guard ContentHash.of(bytes) == reference.sha256 else {
+            throw CloudError(.damaged, at: place, "the checkpoint does not match its hash", hint: CloudError.damageHint)
+        }
+        let document = try ChecksummedDocument.decode(CheckpointDocument.self, named: CheckpointDocument.sealName, from: bytes, at: place)
+        var records = RecordTable()
+        for saved in document.records {
+            guard let tag = saved.changeTag, let number = Int(tag), (1...reference.number).contains(number) else {
+                throw CloudError(.damaged, at: place, "a record has no change tag", hint: CloudError.damageHint)
+            }
+            let record = saved.record(tag: tag)
+            if let fault = record.fault(at: number) { throw CloudError(.damaged, at: place, fault, hint: CloudError.damageHint) }
+            records[record.name] = record
+        }
+        guard document.cloud == history.cloud, document.zone == history.zone.description, document.number == reference.number,
+            ContentHash.isHash(document.commit), AnsweredEdits.isPossible(document.answered), records.values.count == document.records.count
+        else { throw CloudError(.damaged, at: place, "the checkpoint is not one of this place", hint: CloudError.damageHint) }
+        var members: MemberList?
+        if history.isSigned {
+            guard let record = records[MemberList.recordName], let number = record.changeTag.flatMap({ Int($0) }) else {
+                throw MemberList.untrusted(place, "the checkpoint has no list of members")
+            }
+            members = try MemberList(record, savedBy: number, of: history, at: place)
+        }
+        // The log starts without a checkpoint reference, since only a commit can name one, and a checkpoint may be made long after its
+        // commit.
+        self.init(
+            history: history, token: ChangeToken(number: reference.number, hash: document.commit), timestamp: document.timestamp,
+            checkpoint: nil, live: records, answered: document.answered ?? [:], deletion: try document.zoneDeletion?.deletion(at: place),
+            members: members)
+    }
+}
