@@ -12,12 +12,13 @@ let house: [SwiftSetting] = [
 let package = Package(
     name: "SnapshotSync",
     products: [
-        .library(name: "SnapshotSync", targets: ["SnapshotSync", "SnapshotModel", "CloudStore", "DirectoryCloud", "ObjectCloud", "StrictText"]),
+        .library(name: "SnapshotSync", targets: ["SnapshotSync", "SnapshotModel", "CloudStore", "RecordZones", "DirectoryCloud", "ObjectCloud", "StrictText"]),
         .library(
-            name: "ProjectSharing", targets: ["ProjectSharing", "SnapshotModel", "CloudStore", "DirectoryCloud", "ObjectCloud", "StrictText"]),
-        .library(name: "SnapshotWatch", targets: ["SnapshotWatch", "SnapshotModel", "CloudStore", "DirectoryCloud", "ObjectCloud", "StrictText"]),
+            name: "ProjectSharing", targets: ["ProjectSharing", "SnapshotModel", "CloudStore", "RecordZones", "DirectoryCloud", "ObjectCloud", "StrictText"]),
         .library(
-            name: "CloudKitFacade", targets: ["CloudKitFacade", "SnapshotModel", "CloudStore", "DirectoryCloud", "ObjectCloud", "StrictText"]),
+            name: "SnapshotWatch", targets: ["SnapshotWatch", "SnapshotModel", "CloudStore", "RecordZones", "DirectoryCloud", "ObjectCloud", "StrictText"]),
+        .library(
+            name: "CloudKitFacade", targets: ["CloudKitFacade", "SnapshotModel", "CloudStore", "RecordZones", "DirectoryCloud", "ObjectCloud", "StrictText"]),
         // Apart from the umbrella, so that commands and servers do not load Observation.
         .library(name: "SnapshotObservation", targets: ["SnapshotObservation", "SnapshotSync", "SnapshotModel", "CloudStore", "StrictText"]),
         // Apart from the umbrella: only applications of Apple's systems have a CloudKit to hand in.
@@ -82,12 +83,14 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: house),
-        // Zones, records, queries, subscriptions, limits, errors; commit documents, checkpoints, publisher and reader over any store that has
+        // Zones, records, errors; commit documents, checkpoints, publisher and reader over any store that has
         // put-if-absent; the cloud on a store, and the store in memory. Knows no snapshots and no files.
         .target(
             name: "CloudStore",
             dependencies: ["Platform", "Sealing", "StrictText", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: house),
+        // Records as an application sees them: saving, queries, subscriptions, limits.
+        .target(name: "RecordZones", dependencies: ["CloudStore", "StrictText"], swiftSettings: house),
         // A cloud that is a shared directory: files, fsync, links, file system events.
         .target(
             name: "DirectoryCloud",
@@ -137,7 +140,7 @@ let package = Package(
         .target(
             name: "ProjectSharing",
             dependencies: [
-                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "CloudStore", "DirectoryCloud", "StrictText",
+                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "RecordZones", "CloudStore", "DirectoryCloud", "StrictText",
             ],
             swiftSettings: house),
         // Syncs whenever the database or the zone changes.
@@ -152,7 +155,7 @@ let package = Package(
         .target(
             name: "CloudKitFacade",
             dependencies: [
-                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "StrictText",
+                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "RecordZones", "CloudStore", "StrictText",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),
@@ -196,11 +199,12 @@ let package = Package(
         .testTarget(
             name: "SnapshotFormatTests", dependencies: ["SnapshotFormat", "Sealing", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
         // The contract of a cloud, whatever its store is, as checks that the tests of each store run.
-        .target(name: "CloudContract", dependencies: ["CloudStore", "StrictText"], path: "Tests/CloudContract", swiftSettings: house),
+        .target(name: "CloudContract", dependencies: ["RecordZones", "CloudStore", "StrictText"], path: "Tests/CloudContract", swiftSettings: house),
         .testTarget(
             name: "CloudStoreTests",
             dependencies: [
-                "CloudStore", "DirectoryCloud", "Platform", "CloudContract", "StoreConformance", "SnapshotEngine", "SnapshotModel", "Sealing", "StrictText",
+                "RecordZones", "CloudStore", "DirectoryCloud", "Platform", "CloudContract", "StoreConformance", "SnapshotEngine", "SnapshotModel", "Sealing",
+                "StrictText",
                 "TestSupport",
             ],
             swiftSettings: house),
@@ -218,7 +222,8 @@ let package = Package(
         .testTarget(
             name: "CloudKitCloudTests",
             dependencies: [
-                "CloudKitCloud", "CloudStore", "CloudContract", "StoreConformance", "SnapshotEngine", "SnapshotVersions", "SnapshotTools", "SnapshotModel",
+                "CloudKitCloud", "RecordZones", "CloudStore", "CloudContract", "StoreConformance", "SnapshotEngine", "SnapshotVersions", "SnapshotTools",
+                "SnapshotModel",
                 "StrictText",
                 "TestSupport",
             ],
@@ -234,7 +239,7 @@ let package = Package(
             name: "SnapshotSyncTests",
             dependencies: [
                 "SnapshotSync", "SnapshotVersions", "SnapshotEngine", "SnapshotTools", "ProjectSharing", "SnapshotWatch", "CloudKitFacade",
-                "SnapshotModel", "SnapshotFormat", "Sealing", "LocalStore", "CloudStore", "DirectoryCloud", "Platform", "StrictText",
+                "SnapshotModel", "SnapshotFormat", "Sealing", "LocalStore", "RecordZones", "CloudStore", "DirectoryCloud", "Platform", "StrictText",
                 "CloudContract", "StoreConformance", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),

@@ -1,4 +1,5 @@
 import CloudStore
+import RecordZones
 import LocalStore
 import SnapshotEngine
 import SnapshotModel

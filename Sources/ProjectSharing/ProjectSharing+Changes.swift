@@ -1,4 +1,5 @@
 import CloudStore
+import RecordZones
 
 extension ProjectSharing {
     /// Yields whenever another device has shared, replaced or removed a project or posted a comment, from now on. Ends with the task that

@@ -1,4 +1,5 @@
 public import CloudStore
+public import RecordZones
 
 extension ProjectSharing {
     /// Returns the projects that were shared last, newest first, without their items. If nothing was ever shared, the page is empty.

@@ -1,4 +1,5 @@
 public import CloudStore
+public import RecordZones
 public import SnapshotEngine
 import SnapshotVersions
 public import StrictText

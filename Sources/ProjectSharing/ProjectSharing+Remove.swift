@@ -1,4 +1,5 @@
 import CloudStore
+import RecordZones
 
 /// The records that were removed from the cloud.
 public struct ShareRemoval: Sendable {

@@ -1,4 +1,5 @@
 public import CloudStore
+public import RecordZones
 import DirectoryCloud
 package import SnapshotEngine
 import SnapshotModel

@@ -1,4 +1,5 @@
 public import CloudStore
+public import RecordZones
 
 /// The list of shared projects for a screen that shows it. It is loaded once, page by page, and has a load state.
 ///

@@ -1,4 +1,5 @@
 public import CloudStore
+public import RecordZones
 
 /// One page of a list of projects, newest first.
 public struct SharedProjectPage: Sendable {

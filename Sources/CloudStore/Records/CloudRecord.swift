@@ -90,7 +90,7 @@ extension CloudRecord {
     }
 
     /// The record with only these fields; nil keeps all.
-    func only(_ keys: Set<String>?) -> CloudRecord {
+    package func only(_ keys: Set<String>?) -> CloudRecord {
         guard let keys else { return self }
         var record = self
         record.fields = fields.filter { keys.contains($0.key) }
@@ -111,7 +111,7 @@ extension CloudRecord {
     }
 
     /// The references with that action, in all fields.
-    func references(_ action: RecordReference.Action) -> [RecordReference] {
+    package func references(_ action: RecordReference.Action) -> [RecordReference] {
         fields.values.flatMap(\.references).filter { $0.action == action }
     }
 }

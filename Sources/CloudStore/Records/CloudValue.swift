@@ -34,7 +34,7 @@ extension CloudValue {
     }
 
     /// The references in the value, including those in lists.
-    var references: [RecordReference] {
+    package var references: [RecordReference] {
         switch self {
         case .reference(let reference): [reference]
         case .list(let values): values.flatMap(\.references)

@@ -23,7 +23,7 @@ public struct RetryPolicy: Sendable {
     }
 
     /// The error after all attempts were lost.
-    func exhausted(at zone: ZoneID) -> CloudError {
+    package func exhausted(at zone: ZoneID) -> CloudError {
         CloudError(
             .zoneBusy, at: "\(zone)", "other devices published first, \(attempts) times in a row", hint: "try again in a moment",
             isRetryable: true, retryAfter: longestDelay)

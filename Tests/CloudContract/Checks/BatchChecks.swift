@@ -1,4 +1,5 @@
 import CloudStore
+import RecordZones
 
 extension ContractCheck {
     /// Several records in one request.

@@ -1,4 +1,5 @@
 import CloudStore
+import RecordZones
 
 extension ContractCheck {
     /// Zones that are deleted, for each reason, and created again.

@@ -1,4 +1,5 @@
 import CloudStore
+import RecordZones
 
 extension ContractCheck {
     /// Fetching records by name, completely or in part.

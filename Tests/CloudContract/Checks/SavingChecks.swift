@@ -1,4 +1,5 @@
 import CloudStore
+import RecordZones
 
 extension ContractCheck {
     /// Change tags and the three save policies.

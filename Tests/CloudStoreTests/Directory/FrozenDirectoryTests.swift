@@ -1,4 +1,5 @@
 import CloudStore
+import RecordZones
 import DirectoryCloud
 import Foundation
 import StrictText

@@ -1,4 +1,5 @@
 import CloudStore
+import RecordZones
 import Foundation
 import StrictText
 import Synchronization

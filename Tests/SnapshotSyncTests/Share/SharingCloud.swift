@@ -1,4 +1,5 @@
 import CloudStore
+import RecordZones
 import Synchronization
 
 /// A memory cloud that takes only so many records at once, and lets a test look, wait or break in at any publication or read.

@@ -1,3 +1,5 @@
+public import CloudStore
+
 /// How a save treats a record that the cloud already has: CloudKit's three policies.
 ///
 /// Under each policy, keys that exist only on the server are kept, and a key that was removed from a fetched record is removed on the

@@ -1,3 +1,5 @@
+public import CloudStore
+
 /// The limits of a cloud. By default only the size of an asset is limited.
 ///
 ///     var limits = CloudLimits.cloudKit

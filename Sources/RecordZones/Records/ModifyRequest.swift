@@ -1,3 +1,5 @@
+import CloudStore
+
 /// The changes that a caller requests in a zone.
 struct ModifyRequest: Sendable {
     var saving: [CloudRecord]

@@ -1,3 +1,5 @@
+public import CloudStore
+
 extension CloudZone {
     /// Returns the record of that name in its present state.
     ///

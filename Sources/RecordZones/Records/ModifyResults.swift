@@ -1,3 +1,5 @@
+public import CloudStore
+
 /// The result for each record of a request.
 ///
 ///     let results = try await zone.modify(saving: records, deleting: old, atomically: false)

@@ -1,3 +1,5 @@
+public import CloudStore
+
 /// The changes in a zone since a token.
 public struct RecordChanges: Sendable {
     /// The records that were saved, each once, in their present state, sorted by name.

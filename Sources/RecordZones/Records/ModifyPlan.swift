@@ -1,3 +1,5 @@
+import CloudStore
+
 /// The result of applying one request to one state of a zone: the records to save, the names to delete, and the failures.
 ///
 /// A value made from values: after a lost race, a new plan is made on the new state.

@@ -1,3 +1,5 @@
+public import CloudStore
+
 extension CloudZone {
     /// Returns the first records that match the query in the zone's present state.
     ///

@@ -1,3 +1,5 @@
+public import CloudStore
+
 /// A search for records of one type.
 ///
 ///     RecordQuery("Food", where: .compare("calories", .atMost, .integer(200)), sortedBy: [RecordSort("calories")])

@@ -1,3 +1,4 @@
+public import CloudStore
 public import StrictText
 
 /// One zone of a cloud as one device uses it. Records are saved, fetched, queried and watched by CloudKit's rules.

@@ -1,3 +1,5 @@
+public import CloudStore
+
 /// A hint that something has happened. It carries no data: fetch the changes.
 public struct RecordNotification: Hashable, Sendable {
     /// What happened.

@@ -1,3 +1,5 @@
+public import CloudStore
+
 extension CloudZone {
     /// Returns a stream of hints about what other devices do in the zone from now on.
     ///

@@ -1,3 +1,5 @@
+import CloudStore
+
 /// Selects the first positions of a query's order, up to a limit, without sorting all of them.
 ///
 ///     var page = PageSelection(query, limit: 50)

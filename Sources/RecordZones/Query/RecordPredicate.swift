@@ -1,3 +1,5 @@
+public import CloudStore
+
 /// The condition that a record must meet to be returned by a query.
 ///
 ///     .and([.compare("done", .equal, .boolean(false)), .beginsWith("title", "A")])

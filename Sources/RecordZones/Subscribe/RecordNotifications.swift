@@ -1,3 +1,5 @@
+public import CloudStore
+
 /// The changes that other devices make in a zone, starting when the subscription was made.
 ///
 ///     for await hint in try await zone.subscribe(RecordSubscription("all")) { await fetch() }

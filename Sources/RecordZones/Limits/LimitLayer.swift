@@ -1,3 +1,4 @@
+public import CloudStore
 import StrictText
 
 extension CloudDatabase {

@@ -1,3 +1,5 @@
+public import CloudStore
+
 /// What a device wants to be notified of.
 ///
 ///     let sales = RecordSubscription("sales", to: .query(RecordQuery("Order", where: .compare("sum", .atLeast, .integer(100)))))

@@ -1,3 +1,5 @@
+public import CloudStore
+
 /// The point at which a query continues after a page. It is valid only for the cloud, zone and query that it came from.
 public struct QueryCursor: Hashable, Sendable {
     /// The cloud's UUID.

@@ -1,3 +1,4 @@
+import CloudStore
 import Synchronization
 
 /// Counts requests in a sliding window. If there were too many, says how long to wait.

@@ -1,3 +1,5 @@
+import CloudStore
+
 /// A zone's live records as one device has read them, with the metadata that follows from the order of the commits.
 struct ZoneView: Sendable {
     private(set) var records: RecordTable

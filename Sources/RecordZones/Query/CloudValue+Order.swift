@@ -1,3 +1,4 @@
+import CloudStore
 import StrictText
 
 /// The result of comparing two values.

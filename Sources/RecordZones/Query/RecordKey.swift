@@ -1,3 +1,5 @@
+public import CloudStore
+
 /// A key that a query compares or sorts by: a field, or a property that every record has.
 ///
 ///     RecordPredicate.compare("calories", .greaterThan, .integer(100))

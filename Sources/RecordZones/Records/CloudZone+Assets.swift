@@ -1,3 +1,4 @@
+public import CloudStore
 public import Foundation
 
 extension CloudZone {

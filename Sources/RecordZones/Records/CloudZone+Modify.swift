@@ -1,3 +1,5 @@
+public import CloudStore
+
 extension CloudZone {
     /// Saves and deletes records in one commit, and returns the result for each.
     ///
