@@ -35,7 +35,7 @@ public struct SignatureReport: Sendable, Encodable {
 
     /// Reads a zone's signature; nil if the zone is not signed.
     ///
-    /// - Parameter cloud: the backend itself, not a decorator of it.
+    /// - Parameter cloud: the backend itself, without the layers of the engine.
     init?(_ cloud: CloudDatabase, _ zone: ZoneID, own: DevicePublicKeys?) async throws {
         guard let list = try await cloud.members(in: zone) else { return nil }
         let info = try await cloud.zone(zone)

@@ -37,7 +37,7 @@ struct AccountTests {
         #expect(try await zone.save(record).fields["x"] == .integer(1))
     }
 
-    /// A call that the decorator does not implement itself passes the gate, too.
+    /// Every kind of call passes the account.
     @Test func noCallGoesPastTheAccount() async throws {
         let account = CloudAccount(), cloud = try await cloud(account)
         let token = try #require(try await cloud.records(in: .standard).token)
