@@ -91,7 +91,11 @@ final class ReplayRun {
             return nil
         } catch let error as DatabaseError where error.isOfTriggers {
             let message = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
-            if case .failure = statement { return Cause(table: name, trigger: culprit(message, name), message: message, isUnique: false) }
+            guard case .success(let failed) = statement else {
+                return Cause(table: name, trigger: culprit(message, name), message: message, isUnique: false)
+            }
+            // Otherwise GRDB throws this error again when it resets the statement for the next row.
+            sqlite3_reset(failed.sqliteStatement)
             guard sqlite3_get_autocommit(db.sqliteConnection) == 0 else {
                 transaction.silenced.add(name.folded, "the trigger \(trace.last ?? "?") rolls the whole import back (\(message))")
                 throw TriggerRollback()
