@@ -47,7 +47,7 @@ enum DatabaseFile {
             }
             return failure(fault, at: path, reason)
         }
-        return passing(at: path, reason)
+        return obstacle(path) ?? passing(at: path, reason)
     }
 
     /// Why SQLite opened a database read-only.

@@ -108,9 +108,8 @@ enum DatabaseDescriber {
             }
             throw SyncError(
                 .refused, step: .open, at: database.path, "\(Format.count(count, "table")) cannot travel",
-                hint:
-                    "change \(Format.word(count, "the table, or leave it", "the tables, or leave them")) out: --skip \(found.unfit.map { listed($0.table) }.joined(separator: ",").shellWord)"
-                    + (next?.hint.map { "; \($0)" } ?? "")
+                hint: (next?.hint.map { "\($0); " } ?? "")
+                    + "change \(Format.word(count, "the table, or leave it", "the tables, or leave them")) out: --skip \(found.unfit.map { listed($0.table) }.joined(separator: ",").shellWord)"
             ).with(details: found.unfit.map { DescribeReport.UnfitTable(table: $0.table, reasons: $0.reasons).sentence } + (next.map { [$0.reason] } ?? []))
         }
         guard !found.datasets.isEmpty else {

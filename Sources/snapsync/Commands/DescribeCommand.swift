@@ -60,7 +60,7 @@ struct DescribeCommand: AsyncParsableCommand {
                     DescriptionUpdateRequest(
                         tables: tables.isGiven ? tables.choice(default: []) : nil, removed: names, creates: create, readerEdits: readers.choice,
                         sharesKeys: sharedKeys))
-                return try output.printer.print(report, report.lines)
+                return try output.printer.done(report, report.lines)
             }
             let report = try SyncEngine.describe(path, tables: tables.choice())
             if output.json { return try output.printer.print(report, []) }

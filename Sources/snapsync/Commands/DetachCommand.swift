@@ -36,7 +36,7 @@ struct DetachCommand: AsyncParsableCommand {
         let path = try database.path()
         try await output.printer.run {
             let report = try SyncEngine.ofCommand(database: path).detach()
-            try output.printer.print(report, report.lines)
+            try output.printer.done(report, report.lines)
         }
     }
 }

@@ -21,7 +21,7 @@ struct DisableCommand: AsyncParsableCommand {
         let path = try database.path()
         try await output.printer.run {
             let report = try await SyncEngine.ofCommand(database: path).gate.turn(on: false)
-            try output.printer.print(report, report.lines(of: path))
+            try output.printer.done(report, report.lines(of: path))
         }
     }
 }

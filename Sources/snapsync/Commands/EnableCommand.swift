@@ -41,7 +41,7 @@ struct EnableCommand: AsyncParsableCommand {
             if let file = entitlement.entitlement { try gate.setEntitlementFile(file, publicKey: entitlement.entitlementKey) }
             if let file = try binding.file() { try gate.bind(to: file) } else if unbind { try gate.bind(to: nil) }
             let report = try await gate.turn(on: true)
-            try output.printer.print(report, report.lines(of: path))
+            try output.printer.done(report, report.lines(of: path))
         }
     }
 

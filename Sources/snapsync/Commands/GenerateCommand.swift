@@ -38,10 +38,10 @@ struct GenerateCommand: AsyncParsableCommand {
         try await output.printer.work("generate") { _ in
             if let markRead {
                 let report = try await SampleFiller.markRead(database: path, count: markRead, seed: seed)
-                return try output.printer.print(report, ["\(path): marked \(Format.count(report.marked, "notification")) as read"])
+                return try output.printer.done(report, ["\(path): marked \(Format.count(report.marked, "notification")) as read"])
             }
             let report = try await SampleFiller.fill(database: path, notifications: notifications, buckets: buckets, seed: seed)
-            try output.printer.print(
+            try output.printer.done(
                 report,
                 ["\(path): added \(Format.count(report.notifications, "notification")) in \(Format.count(report.buckets, "bucket")) (seed \(report.seed))"])
         }

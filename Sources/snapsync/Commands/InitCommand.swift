@@ -300,7 +300,7 @@ struct InitCommand: AsyncParsableCommand {
             var request = request
             if recover { request.recovery = try recoveryCode() }
             let report = try await SyncEngine.setUp(request)
-            try output.printer.print(report, lines(report))
+            try output.printer.done(report, isIrreplaceable: report.signature?.recoveryCode != nil, lines(report))
         }
     }
 
@@ -320,7 +320,7 @@ struct InitCommand: AsyncParsableCommand {
         try await output.printer.run {
             let report = try await SyncEngine.ofCommand(database: db, cloud: cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD")).takeOver(
                 as: device, relocatingTo: cloud)
-            try output.printer.print(report, lines(report))
+            try output.printer.done(report, isIrreplaceable: report.signature?.recoveryCode != nil, lines(report))
         }
     }
 

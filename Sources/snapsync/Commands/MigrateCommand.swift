@@ -28,7 +28,7 @@ struct MigrateCommand: AsyncParsableCommand {
         let path = try database.path()
         try await output.printer.work("migrate") { _ in
             let report = try await SyncEngine.ofCommand(database: path).migrate(from: from, skipsBad: skipBad, isDryRun: dryRun)
-            try output.printer.print(report, report.lines)
+            try output.printer.done(report, isIrreplaceable: dryRun, report.lines)
             if let refusal = report.refusal, !skipBad { throw refusal }
         }
     }

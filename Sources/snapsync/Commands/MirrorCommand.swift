@@ -36,7 +36,7 @@ struct MirrorCommand: AsyncParsableCommand {
     func run() async throws {
         try await output.printer.work("mirror") { progress in
             let report = try await CloudMirror(from: from, to: to).run(progress: progress)
-            try output.printer.print(report, report.lines)
+            try output.printer.done(report, report.lines)
         }
     }
 }

@@ -30,7 +30,7 @@ struct PinCommand: AsyncParsableCommand {
         let engine = try database.prepare(output)
         try await output.printer.run {
             let report = try await engine.pin(version, name: name)
-            try output.printer.print(report, [report.changed ? "pinned version \(version)" : "version \(version) is pinned already"])
+            try output.printer.done(report, [report.changed ? "pinned version \(version)" : "version \(version) is pinned already"])
         }
     }
 }

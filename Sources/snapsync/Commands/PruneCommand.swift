@@ -66,10 +66,10 @@ struct PruneCommand: AsyncParsableCommand {
             let policy = RetentionPolicy(keepLast: keepLast, keepWithin: keepWithin?.duration)
             if automatic || manual { try await engine.setRetention(automatic ? policy : nil) }
             guard keepLast != nil || keepWithin != nil else {
-                return try output.printer.print(ManualReport(), ["no version is removed unasked from now on"])
+                return try output.printer.done(ManualReport(), ["no version is removed unasked from now on"])
             }
             let report = local ? try await engine.pruneCopies(policy, dryRun: dryRun) : try await engine.prune(policy, dryRun: dryRun)
-            try output.printer.print(report, lines(report))
+            try output.printer.done(report, isIrreplaceable: dryRun, lines(report))
         }
     }
 

@@ -25,7 +25,7 @@ struct RelocateCommand: AsyncParsableCommand {
         let path = try database.path()
         try await output.printer.run {
             let report = try await SyncEngine.ofCommand(database: path).relocate(to: cloud)
-            try output.printer.print(
+            try output.printer.done(
                 report, ["\(report.database) finds its cloud in \(report.cloud) from now on", "  it was stored as \(report.previousCloud)"])
         }
     }

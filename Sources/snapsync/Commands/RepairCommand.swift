@@ -48,7 +48,7 @@ struct RepairCommand: AsyncParsableCommand {
             } else {
                 report = try await look.database.engine().repair(dryRun: dryRun)
             }
-            try output.printer.print(report, lines(report))
+            try output.printer.done(report, isIrreplaceable: dryRun, lines(report))
             if !report.lost.isEmpty { throw ExitCode(SyncError.Code.dataRefused.exitStatus) }
         }
     }

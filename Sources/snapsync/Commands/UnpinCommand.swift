@@ -22,7 +22,7 @@ struct UnpinCommand: AsyncParsableCommand {
     func run() async throws {
         let engine = try database.prepare(output)
         try await output.printer.run {
-            try output.printer.print(try await engine.unpin(version), ["version \(version) is no longer pinned"])
+            try output.printer.done(try await engine.unpin(version), ["version \(version) is no longer pinned"])
         }
     }
 }

@@ -41,10 +41,12 @@ struct Printer {
     }
 
     /// Prints a report of what was done. If standard output cannot be written, the run has not failed: a warning on standard error says so.
-    func done(_ report: some Encodable, _ lines: @autoclosure () -> [String]) throws {
+    ///
+    /// - Parameter isIrreplaceable: whether the report is what the run was for: a plan, or a recovery code. Then it must be written.
+    func done(_ report: some Encodable, isIrreplaceable: Bool = false, _ lines: @autoclosure () -> [String]) throws {
         do {
             try print(report, lines())
-        } catch let error as SyncError {
+        } catch let error as SyncError where !isIrreplaceable {
             try? StandardStream.remark("warning", "\(error.place): \(error.reason); what was to be done is done")
         }
     }

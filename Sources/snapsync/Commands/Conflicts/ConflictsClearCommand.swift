@@ -25,7 +25,7 @@ struct ConflictsClearCommand: AsyncParsableCommand {
         let path = try database.path()
         try await output.printer.run {
             let report = try SyncEngine.ofCommand(database: path).clearConflicts(id)
-            try output.printer.print(report, ["cleared \(Format.count(report.cleared, "conflict"))"])
+            try output.printer.done(report, ["cleared \(Format.count(report.cleared, "conflict"))"])
         }
     }
 }

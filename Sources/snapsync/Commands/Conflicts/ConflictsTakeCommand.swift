@@ -42,7 +42,7 @@ struct ConflictsTakeCommand: AsyncParsableCommand {
                 report.isDeletion
                 ? "deleted \(report.dataset) \(report.key) again"
                 : "\(report.dataset) \(report.key) is the edit that had lost" + (report.hasNewKey ? ", under a new key" : "")
-            try output.printer.print(report, ["\(what); the next sync sends it on"])
+            try output.printer.done(report, ["\(what); the next sync sends it on"])
         }
     }
 }

@@ -24,7 +24,7 @@ struct DeviceForgetCommand: AsyncParsableCommand {
         let path = try database.path()
         try await output.printer.run {
             let report = try await SyncEngine.ofCommand(database: path).forgetDevice(name)
-            try output.printer.print(
+            try output.printer.done(
                 report,
                 ["zone \(report.zone) no longer lists \(report.device), which had \(report.version.map { "version \($0)" } ?? "no version")"])
         }

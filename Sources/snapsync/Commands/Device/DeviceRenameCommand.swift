@@ -24,7 +24,7 @@ struct DeviceRenameCommand: AsyncParsableCommand {
         let path = try database.path()
         try await output.printer.run {
             let report = try await SyncEngine.ofCommand(database: path).renameDevice(to: name)
-            try output.printer.print(
+            try output.printer.done(
                 report,
                 ["\(report.database) is the device \(report.device) of zone \(report.zone) from now on; it was \(report.previousDevice)"]
                     + report.warnings.map { "  warning: \($0)" })

@@ -36,7 +36,7 @@ struct KeyPassphraseCommand: AsyncParsableCommand {
         try await output.printer.run {
             let report = try await engine.setPassphrase(isLocked: !remove, from: newFile)
             let outcome = report.isLocked ? "are locked with the new passphrase" : "have no passphrase now"
-            try output.printer.print(report, ["the keys of \(report.device) in \(report.keyFile) \(outcome)"])
+            try output.printer.done(report, ["the keys of \(report.device) in \(report.keyFile) \(outcome)"])
         }
     }
 }

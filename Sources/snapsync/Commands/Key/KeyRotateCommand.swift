@@ -39,8 +39,8 @@ struct KeyRotateCommand: AsyncParsableCommand {
             do { resealing = .success(reseal ? try await engine.export(isFull: true).version : nil) } catch { resealing = .failure(error) }
             report.resealed = try? resealing.get()
             // Print the report even if resealing failed: the keys have changed, and a recovery code is shown only once.
-            try output.printer.print(
-                report,
+            try output.printer.done(
+                report, isIrreplaceable: report.recoveryCode != nil,
                 ["zone \(report.zone) has the keys of epoch \(report.epoch), from version \(report.version) on"]
                     + (report.resealed.map { ["  version \($0) has every dataset whole, with these keys; older versions stay until they are pruned"] } ?? [])
                     + (report.recoveryCode.map { RecoveryWords.lines($0) } ?? []))

@@ -39,7 +39,7 @@ struct MemberApproveCommand: AsyncParsableCommand {
             let members = try await engine.members()
             let words = try members.compared(name, yes: yes, list: "snapsync member list")
             let report = try await engine.approveMember(name, as: role, fingerprint: words)
-            try output.printer.print(
+            try output.printer.done(
                 report,
                 ["\(report.device) is a member of zone \(report.zone) from version \(report.version) on, as a \(report.role): \(report.fingerprint)"]
                     + (report.epoch == nil ? [] : ["  it can read the sealed zone now; if it has not been set up yet, run the same snapsync init there again"]))

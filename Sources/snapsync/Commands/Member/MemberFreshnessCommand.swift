@@ -30,7 +30,7 @@ struct MemberFreshnessCommand: AsyncParsableCommand {
         let engine = try database.prepare(output)
         try await output.printer.run {
             let report = try await engine.setFreshness(state == .on)
-            try output.printer.print(
+            try output.printer.done(
                 report,
                 [
                     report.interval == nil

@@ -24,7 +24,7 @@ struct MemberRemoveCommand: AsyncParsableCommand {
         let engine = try database.prepare(output)
         try await output.printer.run {
             let report = try await engine.removeMember(name)
-            try output.printer.print(
+            try output.printer.done(
                 report,
                 [
                     "\(report.device) is no member of zone \(report.zone) any more, from version \(report.version) on",

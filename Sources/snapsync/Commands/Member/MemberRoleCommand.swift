@@ -25,7 +25,7 @@ struct MemberRoleCommand: AsyncParsableCommand {
         let engine = try database.prepare(output)
         try await output.printer.run {
             let report = try await engine.setMemberRole(role, of: name)
-            try output.printer.print(report, ["\(report.device) has the role \(report.role) in zone \(report.zone) from version \(report.version) on"])
+            try output.printer.done(report, ["\(report.device) has the role \(report.role) in zone \(report.zone) from version \(report.version) on"])
         }
     }
 }

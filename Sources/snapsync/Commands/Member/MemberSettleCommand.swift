@@ -24,7 +24,7 @@ struct MemberSettleCommand: AsyncParsableCommand {
         let engine = try database.prepare(output)
         try await output.printer.run {
             let report = try await engine.settleMembers()
-            try output.printer.print(
+            try output.printer.done(
                 report,
                 [
                     "this device takes the members of zone \(report.zone) as version \(report.version ?? 0) has them; it is \(report.role.map { "a \($0)" } ?? "no member")",

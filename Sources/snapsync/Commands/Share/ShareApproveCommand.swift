@@ -27,7 +27,7 @@ struct ShareApproveCommand: AsyncParsableCommand {
             let members = try await share.members(as: device.device)
             let words = try members.compared(name, yes: yes, list: "snapsync share members")
             let report = try await share.sharing(as: device.device).approveMember(name, fingerprint: words)
-            try output.printer.print(
+            try output.printer.done(
                 report, ["\(report.device) may share and comment in zone \(report.zone) from version \(report.version) on: \(report.fingerprint)"])
         }
     }

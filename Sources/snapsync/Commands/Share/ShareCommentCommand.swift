@@ -46,7 +46,7 @@ struct ShareCommentCommand: AsyncParsableCommand {
 
     private func post(_ text: String) async throws {
         let comment = try await share.sharing(as: device.device).post(text, by: name, on: project.project)
-        try output.printer.print(
+        try output.printer.done(
             ShareCommentReport(project: project.project, comment: ShareCommentLine(comment)), ["posted on \(project.project) as \(comment.name)"])
     }
 }

@@ -22,7 +22,7 @@ struct ShareDismissCommand: AsyncParsableCommand {
     func run() async throws {
         try await output.printer.run(.announce) {
             let report = try await share.sharing(as: device.device).removeMember(name)
-            try output.printer.print(report, ["\(report.device) may not share or comment in zone \(report.zone) any more, from version \(report.version) on"])
+            try output.printer.done(report, ["\(report.device) may not share or comment in zone \(report.zone) any more, from version \(report.version) on"])
         }
     }
 }

@@ -66,7 +66,7 @@ struct SharePublishCommand: AsyncParsableCommand {
             let draft = try draft()
             let sharing = try await share.sharing(as: device.device, makesSigned: signed)
             let publication = try await sharing.publish(draft, owner: owner)
-            try output.printer.print(
+            try output.printer.done(
                 SharePublishReport(
                     project: draft.id, owner: owner, device: sharing.device, zone: share.zone, outcome: publication.outcome.rawValue,
                     items: publication.itemCount),

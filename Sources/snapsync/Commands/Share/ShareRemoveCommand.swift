@@ -23,7 +23,7 @@ struct ShareRemoveCommand: AsyncParsableCommand {
         try await output.printer.run(.announce) {
             let removal = try await share.sharing(as: device.device).remove(project.project)
             let report = ShareRemoveReport(project: project.project, zone: share.zone, items: removal.itemCount, comments: removal.commentCount)
-            try output.printer.print(report, ["removed \(project.project): \(ShareFormat.items(report.items)), \(ShareFormat.comments(report.comments))"])
+            try output.printer.done(report, ["removed \(project.project): \(ShareFormat.items(report.items)), \(ShareFormat.comments(report.comments))"])
         }
     }
 }

@@ -25,7 +25,7 @@ struct TurnOverOptions: ParsableArguments {
             // The recovery code is printed as soon as it exists, because it is shown only once, even if a later step fails.
             let report = try await engine.turnOver(
                 request, showsCode: { code in if !printer.isJSON { try? printer.print(code.words, RecoveryWords.lines(code.words)) } })
-            try printer.print(report, dryRun ? report.plan : report.lines)
+            try printer.done(report, isIrreplaceable: dryRun || report.recoveryCode != nil, dryRun ? report.plan : report.lines)
         }
     }
 }
