@@ -16,7 +16,7 @@ struct ConflictsListCommand: AsyncParsableCommand {
               snapsync conflicts list --all --json --db phone.db | jq '.conflicts[].lost.entity | fromjson'
             """)
 
-    @Flag(name: .long, help: "List those, too, that were taken or cleared.")
+    @Flag(name: .long, help: "List those, too, that were taken or cleared. JSON always has them, with their state.")
     var all = false
     @OptionGroup var database: DatabaseFile
     @OptionGroup var output: OutputOptions
@@ -24,7 +24,7 @@ struct ConflictsListCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try database.path()
         try await output.printer.run {
-            let report = try SyncEngine.ofCommand(database: path).conflicts(all: all)
+            let report = try SyncEngine.ofCommand(database: path).conflicts(all: all || output.json)
             try output.printer.print(report, report.lines)
         }
     }
