@@ -51,8 +51,8 @@ extension DatasetVersion {
         }
     }
 
-    /// Calls `body` for each run in which rows differ from the version without a tracked change. Syncing relies on the invariant that there are
-    /// no such runs.
+    /// Calls `body` for each run in which rows may differ from the version. Syncing relies on the invariant that no row differs without a tracked
+    /// change.
     ///
     /// - Parameter body: takes the comparison, and the keys that differ and have no tracked change, ascending.
     package func forEachUntrackedDifference(in session: ReadSession, _ body: (Comparison, [EntityKey]) throws -> Void) throws {
@@ -61,7 +61,7 @@ extension DatasetVersion {
             try compare(runs, with: reader.ranges(of: schema)) { found in
                 let touched = try reader.transaction.changeLog.touchedKeys(of: schema, in: range(of: found.run))
                 let keys = found.differingKeys.filter { !touched.contains($0) }
-                if !keys.isEmpty || found.keylessCount > 0 { try body(found, keys) }
+                try body(found, keys)
             }
         }
     }
@@ -88,12 +88,16 @@ extension DatasetVersion {
     }
 
     /// The keys of a table's entities that differ from the version without a tracked change, in key order, each with the timestamp that the
-    /// entity has in the version.
-    package func untrackedChanges(in database: LocalDatabase) throws -> [(key: EntityKey, seen: Instant?)] {
+    /// entity has in the version, and the keys of all entities that the version does not have.
+    package func untrackedChanges(in database: LocalDatabase) throws -> (found: [(key: EntityKey, seen: Instant?)], absent: Set<EntityKey>) {
         try withSession(on: database) { session in
             var found: [(key: EntityKey, seen: Instant?)] = []
-            try forEachUntrackedDifference(in: session) { comparison, keys in found += keys.map { ($0, comparison.version[$0]?.timestamp) } }
-            return found
+            var absent: Set<EntityKey> = []
+            try forEachUntrackedDifference(in: session) { comparison, keys in
+                found += keys.map { ($0, comparison.version[$0]?.timestamp) }
+                absent.formUnion(comparison.rows.keys.filter { comparison.version[$0] == nil })
+            }
+            return (found, absent)
         }
     }
 

@@ -72,8 +72,6 @@ package final class CarriedColumns {
     enum Order { case before, same, after }
 
     /// Tracks the rows that have values in columns that were just added to the description. A column's default does not count as a value.
-    ///
-    /// A row that is tracked already is published with all its columns anyway.
     static func track(_ columns: [DatasetColumn], of schema: DatasetSchema, in transaction: LocalTransaction, order: Order) throws {
         guard !columns.isEmpty else { return }
         let defaults = try transaction.db.defaults(of: schema.table)
@@ -95,13 +93,15 @@ package final class CarriedColumns {
             case .same: "base"
             case .after: "max(base + 1, \(firstInstant))"
             }
+        let changed = columns.map { "'\($0)@' || \(instant)" }.joined(separator: " || ' ' || ")
         try transaction.db.execute(
             sql: """
-                INSERT OR IGNORE INTO main.snapsync_changes(dataset, key, at, seq, state, base, cause, changed)
-                SELECT \(id), key, \(instant), 0, CASE WHEN own IS \(instant) OR \(instant) = \(Int64.min) THEN 0 ELSE 1 END, base, \(cause), '\(columns.map(String.init).joined(separator: " "))' FROM (
+                INSERT INTO main.snapsync_changes(dataset, key, at, seq, state, isNew, base, cause, changed)
+                SELECT \(id), key, \(instant), 0, CASE WHEN own IS \(instant) OR \(instant) = \(Int64.min) THEN 0 ELSE 1 END, \(TrackedOrigin.inVersion), base, \(cause), \(changed) FROM (
                     SELECT \(key) AS key, \(stamp) AS own,
                         coalesce((SELECT at FROM main.snapsync_instants i WHERE i.dataset = \(id) AND i.key = \(key)), \(stamp), \(Int64.min)) AS base
-                    FROM main.\(schema.table.sqlIdentifier) t WHERE \(condition));
+                    FROM main.\(schema.table.sqlIdentifier) t WHERE \(condition)) WHERE 1
+                ON CONFLICT(dataset, key) DO UPDATE SET changed = excluded.changed || ' ' || changed;
                 """)
     }
 

@@ -77,7 +77,8 @@ extension LocalTable {
         name: "snapsync_detached",
         definition: """
             (
-                cloud TEXT NOT NULL, zone TEXT NOT NULL, dataset TEXT NOT NULL, key, at INTEGER NOT NULL, base INTEGER, PRIMARY KEY(dataset, key)) WITHOUT ROWID
+                cloud TEXT NOT NULL, zone TEXT NOT NULL, dataset TEXT NOT NULL, key, at INTEGER NOT NULL, base INTEGER,
+                isNew INTEGER NOT NULL, born INTEGER, changed TEXT, names TEXT NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID
             """)
 
     static let waiting = LocalTable(

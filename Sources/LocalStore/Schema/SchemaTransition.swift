@@ -47,6 +47,13 @@ package struct SchemaTransition: TransactionPart {
             DatasetState(
                 name: state.name, syncTimestamp: state.syncTimestamp, recordCount: state.recordCount,
                 unknownFields: state.unknownFields.filter { !unseen.contains($0.exact) }))
+        if let id = try trackingID(after), !unseen.isEmpty {
+            // What an edit of a whole row has in a column that the version has as well is no edit.
+            let columns = after.columns.indices.filter { !unseen.contains(after.columns[$0].name.exact) }.map(String.init).joined(separator: " ")
+            try db.execute(
+                sql: "UPDATE snapsync_changes SET changed = ? WHERE dataset = ? AND changed IS NULL AND isNew <> \(TrackedOrigin.new)",
+                arguments: [columns, id])
+        }
         try CarriedColumns.track(added.filter { unseen.contains($0.name.exact) }, of: after, in: transaction, order: .before)
         try CarriedColumns.track(added.filter { !unseen.contains($0.name.exact) }, of: after, in: transaction, order: publishes ? .after : .same)
     }

@@ -177,18 +177,27 @@ package struct ChangeLog: TransactionPart {
     func renumberColumns(of before: DatasetSchema, as after: DatasetSchema) throws {
         let positions = before.columns.map { column in after.columns.firstIndex { $0.name.exact == column.name.exact } }
         guard let id = try trackingID(before), positions != before.columns.indices.map({ $0 }) else { return }
+        try renumbering(positions) {
+            for table in [LocalTable.changes, .published] where try db.hasTable(table.name) {
+                try db.execute(sql: "UPDATE \(table.name) SET changed = snapsync_renumbered(changed) WHERE dataset = ? AND changed <> ''", arguments: [id])
+            }
+        }
+    }
+
+    /// Runs `body` with an SQL function `snapsync_renumbered` for the texts of ``ChangedColumns``.
+    ///
+    /// - Parameter positions: the new position of each column; nil for a column that is gone.
+    func renumbering(_ positions: [Int?], _ body: () throws -> Void) throws {
         let function = DatabaseFunction("snapsync_renumbered", argumentCount: 1, pure: true) { values in
-            let parts = String.fromDatabaseValue(values[0])?.exact.split(separator: " ") ?? []
-            return parts.compactMap { part in
+            guard let text = String.fromDatabaseValue(values[0]) else { return nil }
+            return text.exact.split(separator: " ").compactMap { part in
                 let number = part.prefix { $0 != "@" }
                 return Int(number).flatMap { positions.indices.contains($0) ? positions[$0] : nil }.map { "\($0)\(part.dropFirst(number.count))" }
             }.joined(separator: " ")
         }
         db.add(function: function)
         defer { db.remove(function: function) }
-        for table in [LocalTable.changes, .published] where try db.hasTable(table.name) {
-            try db.execute(sql: "UPDATE \(table.name) SET changed = snapsync_renumbered(changed) WHERE dataset = ? AND changed <> ''", arguments: [id])
-        }
+        try body()
     }
 
     // MARK: - Tracking without triggers, and the removal of tracked changes

@@ -102,14 +102,25 @@ package struct ChangeTracking: TransactionPart {
     }
 
     /// Records, after all rows were compared, that a dataset's table equals the applied version plus the tracked changes again.
-    package func regainCompleteness(of schema: DatasetSchema) throws {
+    ///
+    /// - Parameters:
+    ///   - columns: the positions of the columns that were compared.
+    ///   - absent: the keys of rows that the applied version does not have; nil if that is not known.
+    package func regainCompleteness(of schema: DatasetSchema, comparing columns: [Int], absent: Set<EntityKey>?) throws {
         guard let id = try trackingID(schema) else { return }
         // Entries that were logged after the triggers were restored describe the rows of that moment, not what the version has.
         try transaction.changeLog.consolidate(of: [schema])
+        let origin = absent == nil ? TrackedOrigin.unknown : .inVersion
         try db.execute(
             sql: """
-                UPDATE snapsync_changes SET isNew = \(TrackedOrigin.unknown), changed = NULL, base = nullif(base, \(Int64.min)) WHERE dataset = ?
-                """, arguments: [id])
+                UPDATE snapsync_changes SET isNew = CASE state WHEN \(TrackedState.deleted) THEN \(TrackedOrigin.unknown) ELSE \(origin) END,
+                    changed = :compared || ifnull(' ' || changed, ''), base = nullif(base, \(Int64.min)) WHERE dataset = :id
+                """, arguments: ["compared": columns.map(String.init).joined(separator: " "), "id": id])
+        for key in absent ?? [] {
+            try KeyedStatement(
+                db, "UPDATE snapsync_changes SET isNew = \(TrackedOrigin.new), changed = NULL, born = ifnull(born, at) WHERE dataset = ? AND key = ?"
+            ).bind(.integer(id), .key(key)).run()
+        }
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])
     }
 

@@ -30,9 +30,14 @@ package struct DetachedChanges: TransactionPart {
             guard let id = try trackingID(schema) else { continue }
             // Before the first import, only the changes that an earlier `detach` kept relate to a version.
             let those = hasVersion ? "" : "AND EXISTS (SELECT 1 FROM \(Self.table) d WHERE d.dataset = ?3 AND d.key = c.key)"
+            // The instants of the version are gone after this.
+            let born = "CASE WHEN c.isNew = \(TrackedOrigin.inVersion) THEN coalesce(c.born, i.born, i.rest, i.at, c.base, \(Int64.min)) ELSE c.born END"
             try db.execute(
-                sql: "INSERT OR REPLACE INTO \(Self.table) SELECT ?1, ?2, ?3, key, at, base FROM snapsync_changes c WHERE dataset = ?4 \(those)",
-                arguments: [settings.cloudUUID, settings.zone, schema.name, id])
+                sql: """
+                    INSERT OR REPLACE INTO \(Self.table)
+                    SELECT ?1, ?2, ?3, c.key, c.at, c.base, c.isNew, \(born), c.changed, \(ColumnInstants.names(of: schema, withKey: true))
+                    FROM snapsync_changes c LEFT JOIN snapsync_instants i ON i.dataset = c.dataset AND i.key = c.key WHERE c.dataset = ?4 \(those)
+                    """, arguments: [settings.cloudUUID, settings.zone, schema.name, id])
         }
         return try Int.fetchOne(db, sql: "SELECT count(*) FROM \(Self.table)") ?? 0
     }
@@ -52,14 +57,22 @@ package struct DetachedChanges: TransactionPart {
             guard let id = try trackingID(schema) else { continue }
             let table = schema.table.sqlIdentifier, key = schema.keySQL
             let stamp = schema.ownInstantSQL
-            try db.execute(
-                sql: """
-                    INSERT OR IGNORE INTO snapsync_changes(dataset, key, at, seq, state, base)
-                    SELECT ?1, key, at, 0, coalesce(
-                        (SELECT CASE WHEN \(stamp) IS d.at OR d.at = \(Int64.min) THEN 0 ELSE 1 END FROM \(table) t WHERE \(key.matches("t", "d.key"))), 2), base
-                    FROM \(Self.table) d WHERE cloud = ?2 AND zone = ?3 AND dataset = ?4
-                    """, arguments: [id, settings.cloudUUID, settings.zone, schema.name])
-            count += db.changesCount
+            for names in try String.fetchAll(db, sql: "SELECT DISTINCT names FROM \(Self.table) WHERE dataset = ?", arguments: [schema.name]) {
+                let positions = try String.fetchAll(db, sql: "SELECT value FROM json_each(?)", arguments: [names]).map { name in
+                    schema.columns.firstIndex { $0.name.exact == name.exact }
+                }
+                try transaction.changeLog.renumbering(positions) {
+                    try db.execute(
+                        sql: """
+                            INSERT OR IGNORE INTO snapsync_changes(dataset, key, at, seq, state, base, isNew, born, changed)
+                            SELECT ?1, key, at, 0, coalesce(
+                                (SELECT CASE WHEN \(stamp) IS d.at OR d.at = \(Int64.min) THEN 0 ELSE 1 END FROM \(table) t WHERE \(key.matches("t", "d.key"))), 2),
+                                base, isNew, born, snapsync_renumbered(changed)
+                            FROM \(Self.table) d WHERE cloud = ?2 AND zone = ?3 AND dataset = ?4 AND names = ?5
+                            """, arguments: [id, settings.cloudUUID, settings.zone, schema.name, names])
+                    count += db.changesCount
+                }
+            }
         }
         return count
     }

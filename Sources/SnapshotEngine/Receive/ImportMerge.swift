@@ -123,6 +123,8 @@ struct MergeLosses {
         try own.forEach { place, edit in
             guard let merge = outcome.merges[place] else { return }
             let schema = datasets[place.dataset]
+            // Nobody has edited what is only this table's default.
+            if try transaction.changeLog.change(of: place.key, in: schema)?.isDefaulted == true { return }
             if first.names.contains(schema.name) {
                 if !merge.later.isEmpty, case .columns(_, let values) = edit.change { try ledger.copy(place.key, values, of: schema) }
                 return

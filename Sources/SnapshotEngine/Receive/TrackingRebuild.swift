@@ -3,6 +3,7 @@ import LocalStore
 import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
+import StrictText
 
 /// Finds and tracks changes that were made while no triggers existed, because an application's migration had rebuilt a table.
 ///
@@ -20,31 +21,36 @@ struct TrackingRebuild: Sendable {
             try device.settings.datasets.filter { try !transaction.changeLog.isComplete(of: $0) }
         }
         guard !untracked.isEmpty else { return }
+        var isApplied = !news.isOfEarlierZone
         let state = try await SyncError.at(.fetch) {
             do {
                 guard !news.isOfEarlierZone else { return try await device.cloud.records(in: device.zone) }
                 return try await device.cloud.records(in: device.zone, at: applied.number, notBefore: applied.token)
             } catch let error as CloudError where error.code == .unknownItem {
                 // The version is no longer kept. More rows differ from the newest version, and each entity's own timestamp decides.
+                isApplied = false
                 return try await device.cloud.records(in: device.zone, at: nil, notBefore: applied.token)
             }
         }
         for schema in untracked {
             guard let record = state.record(schema.recordName) else { continue }
             let version = try await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone)
-            try track(schema, comparedWith: version)
+            try track(schema, comparedWith: version, isApplied: isApplied)
         }
     }
 
-    private func track(_ schema: DatasetSchema, comparedWith version: DatasetVersion) throws {
-        // Columns that only one side describes cannot be compared.
-        guard let shared = try version.snapshot.index.sharedSchema(with: schema) else {
+    private func track(_ schema: DatasetSchema, comparedWith version: DatasetVersion, isApplied: Bool) throws {
+        // Columns that only one side has values of cannot be compared.
+        let unseen = try device.database.read(at: .read) { try $0.state.unseenColumns(of: schema) }
+        let here = try schema.with(columns: schema.columns.filter { !unseen.contains($0.name.exact) })
+        guard let shared = try version.snapshot.index.sharedSchema(with: here) else {
             throw SyncError(
                 .refused, step: .read, at: "\(device.database.path), table \(schema.table)",
                 "its changes were not tracked, and the version that is here has another key",
                 hint: "correct the dataset file, or start anew: snapsync detach, then init")
         }
-        let found = try version.giving(shared).untrackedChanges(in: device.database)
+        let compared = schema.columns.indices.filter { index in shared.columns.contains { $0.name.exact == schema.columns[index].name.exact } }
+        let (found, absent) = try version.giving(shared).untrackedChanges(in: device.database)
         try device.database.write(at: .read) { transaction in
             let rows = try transaction.rows.lookup(of: schema), nowhere = EntityStates(schema: schema) { _ in false }
             // A row that is missing without a tracked deletion counts as damage; the import brings it back.
@@ -53,7 +59,7 @@ struct TrackingRebuild: Sendable {
             for change in found where !missing.contains(change.key) {
                 try transaction.changeLog.record(change.key, of: schema, as: .compared, replacing: change.seen, at: device.now())
             }
-            if missing.isEmpty { try transaction.tracking.regainCompleteness(of: schema) }
+            if missing.isEmpty { try transaction.tracking.regainCompleteness(of: schema, comparing: compared, absent: isApplied ? absent : nil) }
             if isRenumbered { try transaction.rowids.setCompared(schema) }
         }
     }

@@ -104,8 +104,10 @@ import Testing
         try application.write { try $0.execute(sql: "INSERT INTO things VALUES('d', NULL, 4)") }
         _ = try origins()
         try application.write { try $0.execute(sql: "DELETE FROM things WHERE id = 'a'") }
-        try database.write { try $0.tracking.regainCompleteness(of: schema) }
+        try database.write { try $0.tracking.regainCompleteness(of: schema, comparing: [1, 2], absent: nil) }
         #expect(try origins() == ["d": nil, "a": nil])
+        try database.write { try $0.tracking.regainCompleteness(of: schema, comparing: [1, 2], absent: [EntityKey("d")]) }
+        #expect(try origins() == ["d": false, "a": nil])
     }
 
     /// An application's own triggers, made before and after ours, fire between a statement and our note of it.
