@@ -89,7 +89,7 @@ import Testing
     }
 
     /// A device publishes its own name of a column; another one that is set up again has the name of the JSON.
-    @Test(.disabled("the merge of columns: open")) func aColumnThatAnotherDeviceHasRenamedIsFoundAtInit() throws {
+    @Test func aColumnThatAnotherDeviceHasRenamedIsFoundAtInit() throws {
         let scene = try scene("CREATE TABLE notes(id TEXT PRIMARY KEY, color TEXT); INSERT INTO notes VALUES('n', 'red')", "peer", "peer")
         try scene.database("a.db").run("ALTER TABLE notes RENAME COLUMN color TO colour")
         try scene.succeed("describe --update --db a.db")

@@ -55,7 +55,7 @@ import Testing
         try expectSame(scene, "a|1|mine\nb|6|d\nc|7|d\nt1|1|d\nt2|20|d\n")
     }
 
-    @Test(.disabled("the merge of columns: open"), arguments: ["NOT NULL DEFAULT 'd'", "DEFAULT 'd'", ""]) func anEditFromBeforeTheColumnDoesNotResetIt(
+    @Test(arguments: ["NOT NULL DEFAULT 'd'", "DEFAULT 'd'", ""]) func anEditFromBeforeTheColumnDoesNotResetIt(
         declaration: String
     ) throws {
         let scene = try scene("peer", "peer")
@@ -95,7 +95,7 @@ import Testing
         #expect(try rows(scene, "b") == "a|7|d\nt1|1|of b\nt2|2|of a\n")
     }
 
-    @Test(.disabled("the merge of columns: open")) func aReadersStricterTableHoldsTheDefaultAndVerifies() throws {
+    @Test func aReadersStricterTableHoldsTheDefaultAndVerifies() throws {
         let scene = try scene("writer", "reader")
         try scene.database("b.db").run(
             "CREATE TABLE new(id TEXT PRIMARY KEY NOT NULL, n INTEGER NOT NULL DEFAULT 7); INSERT INTO new SELECT * FROM task; DROP TABLE task; ALTER TABLE new RENAME TO task"

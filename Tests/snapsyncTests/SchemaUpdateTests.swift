@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test(.disabled("the merge of columns: open")) func editsMadeWithoutAColumnDoNotClearIt() throws {
+    @Test func editsMadeWithoutAColumnDoNotClearIt() throws {
         let scene = try scene("peer", "peer")
         try scene.database("b.db").run("UPDATE task SET title = 'by b' WHERE id IN ('t1', 't3')")
         try scene.database("a.db").run("ALTER TABLE task ADD COLUMN due TEXT; UPDATE task SET due = 'by a' WHERE id IN ('t1', 't2')")
@@ -201,7 +201,7 @@ import Testing
         for name in ["a", "b"] { try scene.succeed("verify --local --db \(name).db") }
     }
 
-    @Test(.disabled("the merge of columns: open")) func aColumnThatOnePeerTakesOutStaysInTheOthersTable() throws {
+    @Test func aColumnThatOnePeerTakesOutStaysInTheOthersTable() throws {
         let scene = try scene("peer", "peer")
         try scene.database("a.db").run("ALTER TABLE task ADD COLUMN due TEXT; UPDATE task SET due = 'due ' || id")
         try scene.succeed("sync --db a.db")
