@@ -58,9 +58,8 @@ package struct DetachedChanges: TransactionPart {
             let table = schema.table.sqlIdentifier, key = schema.keySQL
             let stamp = schema.ownInstantSQL
             for names in try String.fetchAll(db, sql: "SELECT DISTINCT names FROM \(Self.table) WHERE dataset = ?", arguments: [schema.name]) {
-                let positions = try String.fetchAll(db, sql: "SELECT value FROM json_each(?)", arguments: [names]).map { name in
-                    schema.columns.firstIndex { $0.name.exact == name.exact }
-                }
+                let before = try String.fetchAll(db, sql: "SELECT value FROM json_each(?)", arguments: [names]).map(\.exact)
+                let positions = before.map { name in schema.columns.firstIndex { $0.name.exact == name } }
                 try transaction.changeLog.renumbering(positions) {
                     try db.execute(
                         sql: """
@@ -72,6 +71,8 @@ package struct DetachedChanges: TransactionPart {
                             """, arguments: [id, settings.cloudUUID, settings.zone, schema.name, names])
                     count += db.changesCount
                 }
+                try CarriedColumns.track(
+                    schema.columns.filter { !before.contains($0.name.exact) }, of: schema, in: transaction, order: settings.role.publishes ? .after : .same)
             }
         }
         return count
