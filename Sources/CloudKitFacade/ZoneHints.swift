@@ -48,14 +48,11 @@ struct ZoneHints: AsyncSequence, Sendable {
         return device.settings.datasets.contains { $0.recordName == name }
     }
 
-    /// Whether there is a message that this device has not answered. If the mailbox cannot be read, the next check reads it.
+    /// Whether there is an edit of a reader that this device has not decided. If the mailbox cannot be read, the next check reads it.
     private func hasMessages() async -> Bool {
         do {
-            guard let heard = try device.database.read({ try $0.settings.read().role.publishes ? Set($0.inbox.entries().map(\.id)) : nil }) else {
-                return false
-            }
-            let mailbox = try await device.cloud.mailbox(MailboxRequest(known: heard, limit: 1), in: device.zone)
-            return !mailbox.messages.isEmpty
+            guard try device.database.read({ try $0.settings.read().role.publishes }) else { return false }
+            return try await !device.undecidedEdits().isEmpty
         } catch {
             return false
         }

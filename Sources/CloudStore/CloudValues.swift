@@ -261,11 +261,14 @@ public struct ZoneChanges: Sendable {
     public let commits: [Commit]
     /// The zone's newest commit; nil if there is none.
     public let token: ChangeToken?
+    /// For each device that has handed over edits: the number up to which they are decided by the newest commit; nil if no commit was read.
+    public package(set) var answered: [ExactText: Int64]?
 
     public init(base: [CloudRecord], commits: [Commit], token: ChangeToken?) {
         self.base = base
         self.commits = commits
         self.token = token
+        answered = commits.last?.answered
     }
 }
 

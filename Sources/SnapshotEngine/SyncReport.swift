@@ -19,18 +19,23 @@ public struct SyncReport: Sendable, Encodable {
     public let exported: ExportReport?
     /// What was imported; nil at a writer, and at a peer for which nothing was new.
     public let imported: ImportReport?
-    /// The messages with its own changes that a reader sent to the publisher; nil if there were none to send.
+    /// The edits that a reader handed over to the publisher; nil if there were none.
     public internal(set) var messages: SendReport?
     /// The changes that a reader has made of datasets that readers may not edit: no other device gets them.
     public internal(set) var kept: [KeptChanges] = []
     public package(set) var requests: RequestUsage?
 }
 
-/// A reader's changes of a dataset that readers may not edit.
+/// A reader's changes of a dataset that stay on it, because readers may not make them.
 public struct KeptChanges: Sendable, Encodable {
     public let dataset: String
     /// How many entities were changed.
     public let changes: Int
+
+    package init(dataset: String, changes: Int) {
+        self.dataset = dataset
+        self.changes = changes
+    }
 }
 
 extension SyncReport: RequestCounting {}

@@ -109,20 +109,6 @@ package struct DatasetVersion: Sendable {
         }
     }
 
-    /// The version's entities of these keys. Reads the change assets and only the blocks that can hold the keys.
-    package func copies(of keys: Set<EntityKey>, masking masked: [Int]) throws -> [EntityKey: EntityCopy] {
-        let overlay = try contents.overlay()
-        let copies = EntityCopies(schema: schema, masking: masked) { keys.contains($0) }
-        // A change asset overrides the block.
-        let touched = keys.filter { overlay.change(of: $0) != nil }
-        for key in touched { try overlay.give(key, to: copies) }
-        let blocks = snapshot.blocks(holding: keys.subtracting(touched))
-        try BlockPipeline(asset: snapshot, blocks: blocks, workerCount: WorkerThreads.count).run(.entities(schema)) { _, block in
-            try block.give(to: FilteringSink(copies, schema) { !touched.contains($0) })
-        }
-        return copies.copies
-    }
-
     /// Passes on what the version states of its entities, in no particular order. It has no runs.
     package func readTail(_ visitor: SnapshotTail.Visitor) throws {
         let overlay = try contents.overlay()
@@ -160,11 +146,7 @@ package struct DatasetVersion: Sendable {
                 deletion: { deletions.append(($0, $1)) },
                 instant: { part, key, at in
                     // Of an entity in a change asset, the tail of a snapshot asset leaves out what its timestamp says.
-                    if case .column = part, at == own.instants[key] {
-                        lists[part, default: []].append((key, nil))
-                    } else {
-                        lists[part, default: []].append((key, at))
-                    }
+                    lists[part, default: []].append((key, part != .row && at == own.instants[key] ? nil : at))
                 }))
         var tail = SnapshotTailBuilder()
         for one in held.sorted(by: { $0.key < $1.key }) {

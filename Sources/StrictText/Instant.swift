@@ -17,6 +17,9 @@ public struct Instant: Hashable, Sendable, Comparable {
     /// Earlier than every instant that a text can represent.
     package static let distantPast = Instant(microseconds: .min)
 
+    /// 0001-01-01T00:00:00Z, the first instant that a text can represent.
+    package static let earliest = Instant(microseconds: representable.lowerBound)
+
     public static func < (left: Instant, right: Instant) -> Bool {
         left.microseconds < right.microseconds
     }

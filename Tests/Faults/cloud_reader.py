@@ -49,7 +49,7 @@ class Zone:
         self.named = set()
         self.versions = {}
         self.hashes = {number: digest for number, (_, digest) in self.commits.items()}
-        self.answered = set()
+        self.answered = {}
         self._fold()
 
     def place(self, folder, number):
@@ -79,7 +79,7 @@ class Zone:
                     records.pop(name, None)
             if number in checkpoints and number >= self._start:
                 self._compare_checkpoint(number, records)
-            self.answered |= set(commit["messages"]["applied"]) | set(commit["messages"]["refused"])
+            self.answered = commit.get("answered", {})
             # From the checkpoint on every version can be told; those below it need what was pruned.
             if number >= self._start:
                 self.versions[number] = {DATASETS[name]: self._version(records[name]) for name in DATASETS if name in records}
@@ -155,9 +155,15 @@ class Zone:
         return data
 
     def messages(self):
-        """The ids of the messages that lie in the mailbox, by sender."""
-        folder = os.path.join(self.path, "messages")
-        return {sender: {name[:-5] for name in names_in(os.path.join(folder, sender)) if re.fullmatch(r"[0-9a-f]{32}\.json", name)} for sender in names_in(folder)}
+        """The numbers of the edits in the mailbox that no commit has decided, by sender."""
+        folder, waiting = os.path.join(self.path, "messages"), {}
+        for sender in names_in(folder):
+            for name in names_in(os.path.join(folder, sender)):
+                if re.fullmatch(r"[0-9a-f]{32}\.json", name):
+                    with open(os.path.join(folder, sender, name)) as file:
+                        edits = json.load(file)["message"]["body"]["edits"]
+                    waiting.setdefault(sender, set()).update(e["number"] for e in edits if e["number"] > self.answered.get(sender, 0))
+        return waiting
 
     def orphans(self):
         """Files that nothing needs: temporaries anywhere in the cloud, and assets and checkpoints that no kept commit names."""

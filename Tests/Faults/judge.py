@@ -74,11 +74,11 @@ class Judge:
         if verb == "export" and rows != self.rows[database] or verb == "sync" and database != "watch.db" and rows != laid_over(self._merged(database), told):
             return "version %d is not what was to be published" % applied
         if own and any(own.values()):
-            waiting = zone.messages().get("watch", set()) - zone.answered
+            waiting = zone.messages().get("watch", set())
             version = zone.versions[applied]
             wanted = sum(len(changes) for changes in changes_between(version, laid_over(version, own)).values())
             if len(waiting) < wanted:
-                return "%d messages wait in the mailbox, %d changes were to be told" % (len(waiting), wanted)
+                return "%d edits wait in the mailbox, %d were to be handed over" % (len(waiting), wanted)
         return None
 
     def _merged(self, database):

@@ -190,12 +190,12 @@ SCENARIOS = [
     Scenario("import, first", first_import, "import --db watch.db", ["imported version 1"], WATCH),
     Scenario("import, chain", chain_import, "import --db watch.db", [r"  notifications: .* \(2 change assets\)"], WATCH),
     Scenario("import, blocks", block_import, "import --db watch.db", [r"  notifications: .* \(2 of \d+ blocks differed\)"], WATCH, is_unknown=True),
-    Scenario("sync, messages sent", send, "sync --db watch.db", ["sent 4 messages to the publisher"], WATCH),
-    Scenario("sync, messages applied", apply, "sync --db phone.db", ["  messages of readers: 4 applied"], PHONE, carries=("watch.db",)),
-    Scenario("sync, writer", writer_sync, "sync --db phone.db", ["published version 2", "  messages of readers: 4 applied"], PHONE, carries=("watch.db",)),
-    Scenario("sync, reader", reader_sync, "sync --db watch.db", ["imported version 2", "sent 2 messages .*", "removed .*/messages/watch/.*"], WATCH),
+    Scenario("sync, messages sent", send, "sync --db watch.db", ["sent 4 edits to the publisher"], WATCH),
+    Scenario("sync, messages applied", apply, "sync --db phone.db", ["  edits of readers: 4 applied"], PHONE, carries=("watch.db",)),
+    Scenario("sync, writer", writer_sync, "sync --db phone.db", ["published version 2", "  edits of readers: 4 applied"], PHONE, carries=("watch.db",)),
+    Scenario("sync, reader", reader_sync, "sync --db watch.db", ["imported version 2", "sent 2 edits .*", "removed .*/messages/watch/.*"], WATCH),
     Scenario(
-        "sync, peer", peers, "sync --db desk.db", ["imported version 2", "published version 3", "  messages of readers: 4 applied"],
+        "sync, peer", peers, "sync --db desk.db", ["imported version 2", "published version 3", "  edits of readers: 4 applied"],
         ("desk.db", "laptop.db", "watch.db"), carries=("watch.db",)),
     Scenario(
         "prune", old_versions, "prune --keep-last 2 --db phone.db",

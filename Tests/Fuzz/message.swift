@@ -10,9 +10,9 @@ func fuzz(_ bytes: UnsafeRawBufferPointer) {
     if let message = try? MessageDocument.decode(sealed, name, of: FuzzHistory.id, at: "message") {
         expect((try? message.body.withUnsafeBytes { try StrictJSON.check($0) }) != nil, "a message's body is strict JSON")
         expect((try? MessageDocument.encode(message, of: FuzzHistory.id)) != nil, "a message that is taken can be sent")
-        _ = try? StrictJSON.decode(SyncUpdateMessage.self, from: message.body)
+        _ = try? StrictJSON.decode(EditMessage.self, from: message.body)
     }
-    _ = try? StrictJSON.decode(SyncUpdateMessage.self, from: Data(bytes))
+    _ = try? StrictJSON.decode(EditMessage.self, from: Data(bytes))
     expectSameReading(DeviceReport.self, bytes)
     let report = ChecksummedDocument.seal(Data(bytes), named: DeviceReport.sealName)
     _ = try? DeviceReport(report, of: "watch", at: "report")

@@ -88,12 +88,15 @@ for path in find('cloud-1/**/checkpoints/*.json'):
     seed('checkpoint', 'deleted', json.dumps(dict(document, records=[], zoneDeletion={
         'at': '2026-01-02T03:04:05Z', 'by': 'phone', 'reason': 'purged'}), separators=(',', ':'), sort_keys=True))
 
-for number, message in enumerate([
-    {'type': 'notificationRead', 'entityId': 'n1', 'readAt': '2026-01-02T03:04:05Z', 'basedOnReadAt': '2026-01-01T00:00:00Z'},
-    {'type': 'bucketUpdated', 'entityId': 'b1', 'dataset': 'buckets', 'entity': '{"id":"b1","name":"B","createdAt":"x","updatedAt":"y"}'},
-    {'type': 'fullSync'}]):
-    envelope = {'body': dict(message, timestamp='2026-01-02T03:04:05Z', id='000645a1d3f0c2b19c07000000000001', sender='watch'),
-                'cloud': CLOUD, 'id': '000645a1d3f0c2b19c07000000000001', 'sender': 'watch', 'zone': 'private/ZentikSyncZone'}
+AT = '2026-01-02T03:04:05.000Z'
+for number, edits in enumerate([
+    [{'number': 7, 'dataset': 'notifications', 'id': 'n1', 'at': AT, 'born': AT, 'base': {'at': AT}, 'columns': [{'name': 'readAt', 'at': AT}],
+      'row': '{"id":"n1","title":"T","readAt":"x"}'}],
+    [{'number': 1, 'dataset': 'buckets', 'id': 'b1', 'at': AT, 'born': AT, 'row': '{"id":"b1","name":"B","createdAt":"x","updatedAt":"y"}'},
+     {'number': 2, 'dataset': 'buckets', 'id': ['b', 2], 'at': AT, 'born': AT, 'base': {'deletedAt': AT}, 'loose': True}],
+    [{'number': 1, 'fullSync': True}]]):
+    content = {'format': 1, 'device': 'watch', 'id': '000645a1d3f0c2b19c07000000000001', 'edits': edits}
+    envelope = {'body': content, 'cloud': CLOUD, 'id': '000645a1d3f0c2b19c07000000000001', 'sender': 'watch', 'zone': 'private/ZentikSyncZone'}
     seed('message', str(number), json.dumps(envelope, separators=(',', ':')))
 for path in find('**/devices/*/*.json'):
     seed('message', 'report' + str(len(path)), body(path, 'report'))

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 @testable import LocalStore
 import SnapshotModel
+import StrictText
 import TestSupport
 import Testing
 
@@ -78,7 +79,8 @@ import Testing
             _ = try transaction.tables.createBuiltIn()
             try transaction.initialize(.example)
             _ = try transaction.tracking.install(DatasetSchema.builtIn)
-            try transaction.mailbox.prepare()
+            try transaction.sentEdits.requestFullSync(at: Instant(microseconds: 1))
+            try transaction.decidedEdits.decide("phone", upTo: 1)
             try transaction.state.setApplied(AppliedVersion(number: 1, hash: "00"))
         }
         let page = try Page(), found = try schema(of: path)

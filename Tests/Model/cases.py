@@ -30,10 +30,10 @@ def lost(losses):
 def main(seed, count):
     found, plain = [], devices.rebase
 
-    def recorded(view, edits, horizon=0, own=None):
+    def recorded(view, edits, horizon=0, own=None, restores=lambda edit: True):
         edits, before = list(edits), dict(view.start) if hasattr(view, "start") else None
-        standing, losses = plain(view, edits, horizon, own)
-        if before is not None and edits:
+        standing, losses = plain(view, edits, horizon, own, restores)
+        if before is not None and edits and all(map(restores, edits)):
             rows = view.rows
             found.append({
                 "tables": {name: {"columns": t.columns, "unique": t.unique, "references": t.references, "together": [sorted(g) for g in t.together],

@@ -3,6 +3,7 @@
 Each step is made twice: by `sqlite3` and the command on real databases, with a clock that stands still, and by the model. After each sync the tables and
 the held rows of the device must be the model's. At the end all devices must be equal, and what the model says is lost must be in a journal.
 """
+import json
 import os
 import random
 import shutil
@@ -12,12 +13,10 @@ import sys
 import tempfile
 import time
 import traceback
+import clock
 from devices import Device
 from histories import World
 from rules import waits
-
-sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Oracle"))
-import clock    # noqa: E402
 
 MILLISECOND = 1000
 
@@ -26,11 +25,11 @@ class Differs(Exception):
     pass
 
 
-class Peer(Device):
+class Tracked(Device):
     """A device of the model, with its database."""
 
-    def __init__(self, name, schema, slot):
-        super().__init__(name, schema, True, slot)
+    def __init__(self, name, schema, publishes):
+        super().__init__(name, schema, publishes)
         self.inserted = set()       # the rows that were inserted since the last sync
 
     def write(self, key, values, clock, stamp=None, held=False):
@@ -45,7 +44,7 @@ class Peer(Device):
 
 
 class History(World):
-    """A history of peers. The world makes the statements."""
+    """A history of peers, or of a writer, and of readers. The world makes the statements."""
 
     def __init__(self, seed, command, folder, shim):
         super().__init__(seed)
@@ -54,11 +53,18 @@ class History(World):
         self.base = int(time.time()) * 1_000_000 - clock.HOUR
         self.free = self.limited = self.one_row = self.accidents = self.horizons = False
         groups = [{"low", "high"}]
-        table = self.schema["u"]._replace(unique=(("mail",),), references=(("boss", "u"), ("pet", "t")), together=tuple(groups), orphan="orphan", editable=None)
-        other = self.schema["t"]._replace(unique=(("code",), ("x", "y")), references=(("owner", "u"),), together=({"x", "y"},), orphan=None, editable=None)
+        # What readers may edit: all, or some columns and, of one table, deletions. (One word for both: the model's `editable`, and an entry of a dataset file.)
+        self.policies = {"u": (None, {"rows": True}), "t": (None, {"rows": True})}
+        if r.random() < 0.4:
+            self.policies = {"u": (("text",), {"patch": ["text"]}), "t": (("text", "delete"), {"patch": ["text"], "delete": True})}
+        table = self.schema["u"]._replace(
+            unique=(("mail",),), references=(("boss", "u"), ("pet", "t")), together=tuple(groups), orphan="orphan", editable=self.policies["u"][0])
+        other = self.schema["t"]._replace(
+            unique=(("code",), ("x", "y")), references=(("owner", "u"),), together=({"x", "y"},), orphan=None, editable=self.policies["t"][0])
         self.schema = {"u": table, "t": other}
-        self.devices = [Peer(f"p{n}", self.schema, 1) for n in range(r.randint(2, 3))]
-        self.publishers, self.readers, self.strict = self.devices, [], set()
+        publishers, readers = r.choice([(2, 0), (3, 0), (2, 1), (1, 1), (1, 2)])
+        self.devices = [Tracked(f"{'p' if n < publishers else 'r'}{n}", self.schema, n < publishers) for n in range(publishers + readers)]
+        self.publishers, self.readers, self.strict = self.devices[:publishers], self.devices[publishers:], set()
         self.skew, self.coarse, self.now = dict.fromkeys((d.name for d in self.devices), 0), 1, 10 * MILLISECOND
         self.statements, self.steps = [], []
 
@@ -74,6 +80,17 @@ class History(World):
             unique = [f"UNIQUE({', '.join(u)})" for u in table.unique]
             references = [f"FOREIGN KEY({c}) REFERENCES {parent}(id)" for c, parent in table.references]
             yield f"CREATE TABLE {name}({', '.join(['id INTEGER PRIMARY KEY', *columns, *checks, *unique, *references])})"
+
+    def dataset_file(self):
+        """The name of the file that describes the tables: as the command does, with what readers may edit."""
+        name = "datasets.json"
+        if not os.path.exists(os.path.join(self.folder, name)):
+            datasets = json.loads(self.run_command("describe", "--db", self.devices[0].name + ".db", "--tables", "u,t"))
+            for one in datasets["datasets"]:
+                one["messages"] = self.policies[one["name"]][1]
+            with open(os.path.join(self.folder, name), "w") as file:
+                json.dump(datasets, file)
+        return name
 
     def environment(self):
         return {k: v for k, v in os.environ.items() if not k.startswith("SNAPSYNC")} | {"LD_PRELOAD": self.shim, "ORACLE_CLOCK": str(self.base + self.now), "HOME": self.folder}
@@ -146,7 +163,10 @@ class History(World):
             device.take_in(self.log, len(self.log))
         elif device.version:
             device.take_in(self.log, device.version)
-        device.publish(self.log, {}, self.now)
+        if device.publishes:
+            device.publish(self.log, self.mail, self.now)
+        else:
+            self.mail[device.name] = device.hand_over(self.now)
         device.inserted = set()
         self.compare(device, "after a sync")
 
@@ -164,13 +184,16 @@ class History(World):
         for device in self.devices:
             self.sql(device, ";\n".join([*self.tables(), ""]))
         first = self.devices[0]
-        self.run_command("init", "--db", first.name + ".db", "--cloud", "cloud", "--role", "peer", "--device", first.name, "--tables", "u,t", "--shared-keys")
+        self.run_command(
+            "init", "--db", first.name + ".db", "--cloud", "cloud", "--role", "peer" if len(self.publishers) > 1 else "writer", "--device", first.name,
+            "--datasets", self.dataset_file(), "--shared-keys")
         for _ in range(self.r.randint(1, 3)):
             self.transaction(first)
         self.sync(first)
         for device in self.devices[1:]:
             self.now += MILLISECOND
-            self.run_command("init", "--db", device.name + ".db", "--cloud", "cloud", "--role", "peer", "--device", device.name, "--shared-keys")
+            self.run_command("init", "--db", device.name + ".db", "--cloud", "cloud", "--role", "peer" if device.publishes else "reader", "--device", device.name,
+                "--datasets", self.dataset_file(), *(["--shared-keys"] if device.publishes else []))
             self.sync(device)
         for _ in range(self.r.randint(5, 25)):
             self.now += self.r.choice([1, 10, 100]) * MILLISECOND
@@ -186,7 +209,8 @@ class History(World):
         final = self.log[-1].rows if self.log else {}
         journals = ""
         for device in self.devices:
-            if device.state != final:
+            own = {edit.key for _, edit in device.entries}      # what a reader may not hand over
+            if any(device.state.get(k) != final.get(k) for k in {**device.state, **final}) and not own:
                 raise Differs("the model's devices differ")
             connection = sqlite3.connect(os.path.join(self.folder, device.name + ".db"))
             if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'snapsync_conflicts'").fetchone():

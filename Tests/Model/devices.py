@@ -154,9 +154,13 @@ class Device:
 
     def rebase(self, commit, edits, had):
         view = FullView(self.schema, commit.rows)
-        result = rebase(view, edits, commit.horizon, had)
+        result = rebase(view, edits, commit.horizon, had, self.restores)
         self.state = view.rows
         return result
+
+    def restores(self, edit):
+        """What a reader hands over brings no row back unless readers may insert rows."""
+        return self.publishes or may_insert(self.schema, edit) or permitted(self.schema, edit)[1] is not None
 
     def refused(self, commit, edit):
         """The values of an answered edit that the version neither has nor replaced by later ones."""
@@ -207,7 +211,9 @@ class Device:
             answered[sender] = new[-1][0]
             allowed = (e if sender == self.name else permitted(self.schema, e)[0] for _, e in new)
             view = FullView(self.schema, rows)
-            lost = lost.union(*rebase(view, consolidated(e for e in allowed if e), self.head.horizon, self.state if sender == self.name else None)[1])
+            lost = lost.union(*rebase(
+                view, consolidated(e for e in allowed if e), self.head.horizon, self.state if sender == self.name else None,
+                lambda e, sender=sender: sender == self.name or may_insert(self.schema, e))[1])
             rows = view.rows
         if rows == self.head.rows and {**answered, self.name: 0} == {**self.head.answered, self.name: 0}:
             self.journal |= lost
@@ -255,6 +261,11 @@ def difference(old, rows):
                 yield Edit(key, there.instants, changed, entry.values, entry.born)
         else:
             yield Edit(key, None if isinstance(there, Row) else seen(there), entry.instants, entry.values, entry.born)
+
+
+def may_insert(schema, edit):
+    editable = schema[edit.key[0]].editable
+    return editable is None or "insert" in editable
 
 
 def permitted(schema, edit):

@@ -102,10 +102,10 @@ class Losses(NamedTuple):
     misfits: set                # of the edits: it does not fit beside other rows
 
 
-def merge(there, edit, horizon):
+def merge(there, edit, horizon, restores=True):
     """One edit on what a version has under its key: the new entry, the part of the edit that stands or None, and what loses on each side.
 
-    Rules 1 to 3.
+    Rules 1 to 3. `restores`: whether the edit may bring back a row that the version has deleted.
     """
     key, values, changed = edit.key, edit.values, edit.changed
 
@@ -129,7 +129,7 @@ def merge(there, edit, horizon):
     if there is None:
         return Row(values, {c: changed.get(c, 0) for c in values}, edit.born), edit, set(), set()
     if isinstance(there, Tombstone):
-        if edit.at <= there.at:
+        if edit.at <= there.at or not restores and not edit.inserts:
             return there, None, losing(changed), set()
         row = Row(values, {c: max(changed.get(c, 0), there.at) for c in values}, edit.born)
         return row, edit, set(), set() if edit.base == there.at else {(key, None, None)}
@@ -147,12 +147,12 @@ def merge(there, edit, horizon):
     return row, edit._replace(changed=won, values=row.values) if won else None, losing(set(changed) - set(won)), replaced(won)
 
 
-def place(schema, there, edit, yields, horizon):
+def place(schema, there, edit, yields, horizon, restores=True):
     """`merge`, without what does not fit beside other rows (rule 4): `yields` are the columns that have to give way, {None} the whole edit."""
     if not yields:
-        return *merge(there, edit, horizon), set()
+        return *merge(there, edit, horizon, restores), set()
     if not shown(there):                # a new row: held
-        entry, stands, *lost = merge(there, edit, horizon)
+        entry, stands, *lost = merge(there, edit, horizon, restores)
         return entry._replace(held=True) if stands and isinstance(entry, Row) else entry, stands, *lost, set()
     table, key = schema[edit.key[0]], edit.key
     if edit.values is None:             # the row stays, marked
@@ -169,10 +169,10 @@ def place(schema, there, edit, yields, horizon):
     return *merge(there, edit._replace(changed=rest), horizon), misfits
 
 
-def rebase(view, edits, horizon=0, own=None):
+def rebase(view, edits, horizon=0, own=None, restores=lambda edit: True):
     """Puts the edits of one device on a version: the edits that stand, and what loses. The view then has the result.
 
-    `own` is what the device had before. A parent that the version has deleted, and that a standing edit needs, is restored from there.
+    `restores` says of an edit whether it may bring back a row that the version has deleted. `own` is what the device had before. A parent that the version has deleted, and that a standing edit needs, is restored from there.
     """
     schema, last, dropped = view.schema, {}, set()
     for edit in edits:                  # of two rows that the device had under one key, the last
@@ -185,7 +185,7 @@ def rebase(view, edits, horizon=0, own=None):
     while True:
         standing, losses = {}, Losses(set(dropped), set(), set())
         for key, edit in edits.items():
-            entry, stands, *lost = place(schema, view.version(key), edit, yielding.get(key), horizon)
+            entry, stands, *lost = place(schema, view.version(key), edit, yielding.get(key), horizon, restores(edit))
             for found, more in zip(losses, lost):
                 found |= more
             if stands:

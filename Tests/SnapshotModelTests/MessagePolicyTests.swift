@@ -22,21 +22,21 @@ import Testing
         #expect(try schema("").messageRules == nil)
         let rows = try schema("\"messages\": {\"rows\": true}, ")
         #expect(rows.messages == .wholeRows && rows.messages.delete)
-        #expect(rows.messageRules?.vocabulary == .rows && rows.messageRules?.ownColumns == [])
+        #expect(rows.permissions == ReaderPermissions(columns: nil, inserts: true, deletes: true))
         let patch = try schema("\"messages\": {\"patch\": [\"done\"], \"delete\": true}, ")
-        #expect(patch.messageRules?.patched == [3] && patch.messageRules?.ownColumns == [3, 2] && patch.messageRules?.deletes == true)
+        #expect(patch.messageRules?.patched == [3] && patch.permissions == ReaderPermissions(columns: [3, 2], inserts: false, deletes: true))
     }
 
     @Test func theBuiltInDatasetsTellWhatTheyAlwaysHave() throws {
-        #expect(DatasetSchema.buckets.messages == .wholeRows && DatasetSchema.buckets.messageRules?.vocabulary == .buckets)
+        #expect(DatasetSchema.buckets.messages == .wholeRows && DatasetSchema.buckets.takesBuiltInMessages)
         #expect(DatasetSchema.notifications.messages == MessagePolicy(patch: ["readAt"], delete: true))
-        #expect(DatasetSchema.notifications.messageRules?.vocabulary == .notifications)
+        #expect(DatasetSchema.notifications.takesBuiltInMessages && DatasetSchema.notifications.markColumns.count == 1)
         let text = try String(decoding: DatasetFile.encode(DatasetSchema.builtIn), as: UTF8.self)
         #expect(!text.contains("messages"))
         // A table of that name whose key is no text tells nothing, unless it is said.
         #expect(try schema("", name: "buckets", key: "number").messages == .none)
         #expect(try schema("\"messages\": {}, ", name: "buckets").messages == .none)
-        #expect(try schema("\"messages\": {\"rows\": true}, ", name: "buckets", key: "number").messageRules?.vocabulary == .rows)
+        #expect(try !schema("\"messages\": {\"rows\": true}, ", name: "buckets", key: "number").takesBuiltInMessages)
     }
 
     @Test(arguments: ["", "\"messages\": {\"rows\": true}, ", "\"messages\": {\"patch\": [\"done\", \"number\"]}, ", "\"messages\": {\"delete\": true}, "])
@@ -67,15 +67,10 @@ import Testing
         #expect(DatasetFile.explain(error).contains(reason))
     }
 
-    @Test func theTypesOfEarlierVersionsKeepTheirBytes() throws {
-        let mark = SyncUpdateMessage(
-            type: .notificationRead, entityId: "n-17", timestamp: "2026-11-21T07:32:00.250Z", id: "0", sender: "watch", dataset: "notifications",
-            readAt: "2026-11-21T07:32:00Z", basedOnReadAt: "", version: 3)
+    @Test func aBareMessageIsThreeFields() throws {
+        let mark = SyncUpdateMessage(type: .notificationRead, entityId: "n-17", timestamp: "2026-11-21T07:32:00.250Z", readAt: "2026-11-21T07:32:00Z")
         let text = try String(decoding: StrictJSON.encode(mark), as: UTF8.self)
-        #expect(
-            text
-                == #"{"basedOnReadAt":"","dataset":"notifications","entityId":"n-17","id":"0","readAt":"2026-11-21T07:32:00Z","sender":"watch","timestamp":"2026-11-21T07:32:00.250Z","type":"notificationRead","version":3}"#
-        )
+        #expect(text == #"{"entityId":"n-17","readAt":"2026-11-21T07:32:00Z","timestamp":"2026-11-21T07:32:00.250Z","type":"notificationRead"}"#)
         #expect(try StrictJSON.decode(SyncUpdateMessage.self, from: Data(text.utf8)) == mark)
         let full = SyncUpdateMessage(type: .fullSync, timestamp: "t")
         #expect(try String(decoding: StrictJSON.encode(full), as: UTF8.self) == #"{"timestamp":"t","type":"fullSync"}"#)
@@ -87,10 +82,10 @@ import Testing
         (EntityKey(encoding: [.blob([0, 255])]), "[{\"base64\":\"AP8=\"}]", "[{\"base64\":\"AP8=\"}]"), (EntityKey(encoding: [.real(1.5)]), "[1.5]", "[1.5]"),
     ])
     func aKeyOfAnyShapeStandsInAMessage(_ key: EntityKey, _ json: String, _ text: String) throws {
-        let message = SyncUpdateMessage(type: .rowDeleted, key: key, timestamp: "t", dataset: "tasks")
-        let bytes = try StrictJSON.encode(message)
-        #expect(String(decoding: bytes, as: UTF8.self) == "{\"dataset\":\"tasks\",\"entityId\":\(json),\"timestamp\":\"t\",\"type\":\"rowDeleted\"}")
-        #expect(try StrictJSON.decode(SyncUpdateMessage.self, from: bytes) == message)
-        #expect(message.entityId == text)
+        let edit = HandedOverEdit(number: 7, dataset: "tasks", key: key)
+        let bytes = try StrictJSON.encode(edit)
+        #expect(String(decoding: bytes, as: UTF8.self) == "{\"dataset\":\"tasks\",\"id\":\(json),\"number\":7}")
+        #expect(try StrictJSON.decode(HandedOverEdit.self, from: bytes) == edit)
+        #expect(key.plainText == text)
     }
 }

@@ -56,7 +56,7 @@ import Testing
         #expect(try scene.succeed("verify --db watch.db --all --local").hasSuffix("all is well\n"))
     }
 
-    @Test(.disabled("lay_changes.py does not know the instants of columns yet")) func aVersionStoredAsChangesIsShownWhole() throws {
+    @Test func aVersionStoredAsChangesIsShownWhole() throws {
         let scene = try scene()
         try change(scene, Self.edits)
         try change(scene, Self.additions)

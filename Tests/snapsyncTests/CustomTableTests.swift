@@ -207,9 +207,8 @@ import Testing
         try scene.succeed("verify --all --local --db b.db")
     }
 
-    @Test(.disabled("a reader keeps its edits, also those that no message carries: the rule to test is open")) func rowsThatCannotTravelAreReplacedAtAReader()
-        throws
-    {
+    /// What a reader writes itself stays, in its columns, whatever it is. Everything else is the version's.
+    @Test(.disabled("a row whose key is not UTF-8 leaves a reader: open")) func whatAReaderWritesItselfStaysAndNothingElse() throws {
         let scene = try Scene()
         try scene.scratch.write(Self.datasets, to: "plant.json")
         for name in ["plant.db", "office.db"] {
@@ -221,20 +220,18 @@ import Testing
         try scene.succeed("init --db office.db --cloud cloud --role reader --datasets plant.json")
         try scene.succeed("export --db plant.db")
         try scene.succeed("import --db office.db")
-        for (number, spoilt) in [
-            "UPDATE readings SET note = CAST(x'ff' AS TEXT)", "UPDATE readings SET level = 9e999, flag = 7, extra = '{'",
-            "INSERT INTO labels VALUES(NULL, x'01'), (NULL, 'x')",
-            "INSERT INTO labels VALUES(CAST(x'ff' AS TEXT), NULL)", "DELETE FROM labels; DELETE FROM readings",
+        let rows = "SELECT id, hex(note), level, flag, extra FROM readings; SELECT hex(label), hex(bytes) FROM labels ORDER BY label"
+        for (number, (spoilt, expected)) in [
+            ("UPDATE readings SET note = CAST(x'ff' AS TEXT) WHERE id = 1", "1|FF|0||\n2|74776F|0||\n61|00\n"),
+            ("UPDATE readings SET flag = 7, extra = '{' WHERE id = 2", "1|FF|1||\n2|74776F|1|7|{\n61|01\n"),
+            ("INSERT INTO labels VALUES(NULL, x'01'), (NULL, 'x')", "1|FF|2||\n2|74776F|2|7|{\n61|02\n"),
+            ("INSERT INTO labels VALUES(CAST(x'fe' AS TEXT), NULL)", "1|FF|3||\n2|74776F|3|7|{\n61|03\nFE|\n"),
         ].enumerated() {
             try scene.database("office.db").run(spoilt)
             try scene.database("plant.db").run("UPDATE readings SET level = \(number); UPDATE labels SET bytes = x'0\(number)'")
             try scene.succeed("export --db plant.db")
             try scene.succeed("import --db office.db")
-            for (table, key) in [("readings", "id"), ("labels", "label")] {
-                #expect(
-                    try scene.database("office.db").values(of: table, orderedBy: key) == scene.database("plant.db").values(of: table, orderedBy: key),
-                    "\(spoilt)")
-            }
+            #expect(try scene.database("office.db").run(rows) == expected, "\(spoilt)")
         }
     }
 }

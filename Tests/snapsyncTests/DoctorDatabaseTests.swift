@@ -89,8 +89,8 @@ import Testing
         try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
         try scene.expectFinding("notice", "changes", "--db watch.db", exit: 0, saying: ["notifications: 1 entity was changed"], remedy: "snapsync sync")
         try scene.succeed("sync --db watch.db")
-        try scene.expectFinding("notice", "messages", "--db watch.db", exit: 0, saying: ["1 not answered yet"])
-        try scene.expectFinding("notice", "messages", "--db phone.db", exit: 0, saying: ["1 to be applied here"])
+        try scene.expectFinding("notice", "messages", "--db watch.db", exit: 0, saying: ["1 handed over and not decided yet"])
+        try scene.expectFinding("notice", "messages", "--db phone.db", exit: 0, saying: ["1 to be decided here"])
         try scene.succeed("replace local --yes --db watch.db")
         try scene.expectFinding(
             "notice", "copies", "--db watch.db", exit: 0, saying: ["1 copy of earlier data in watch.db.snapsync-kept"], remedy: "snapsync prune --local")

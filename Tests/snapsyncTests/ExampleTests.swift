@@ -11,7 +11,7 @@ import Testing
         FileManager.default.fileExists(atPath: "\(folder)/\($0)/README.md")
     }
 
-    @Test(.disabled("the merge of columns: open"), arguments: examples)
+    @Test(arguments: examples)
     func sessionPrintsWhatItsReadmeShows(example: String) throws {
         let session = try ExampleSession(folder: "\(Self.folder)/\(example)")
         #expect(session.steps.count >= 5)

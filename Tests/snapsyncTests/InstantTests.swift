@@ -104,7 +104,7 @@ import Testing
         pause()
         try scene.database("watch.db").run("UPDATE buckets SET name = 'first' \(bucket)")
         try scene.database("watch.db").run("UPDATE notifications SET readAt = NULL \(one)")
-        #expect(try scene.succeed("sync --db watch.db").contains("sent 2 messages"))
+        #expect(try scene.succeed("sync --db watch.db").contains("sent 2 edits"))
         try sync(scene, "phone", "watch")
         for database in ["phone.db", "watch.db"] {
             #expect(try scene.database(database).run("SELECT name FROM buckets \(bucket); SELECT readAt IS NULL FROM notifications \(one)") == "first\n1\n")
@@ -222,7 +222,7 @@ import Testing
         try runAhead(scene, "watch", days: 3)
         for number in 0..<edits { try scene.database("watch.db").run("UPDATE buckets SET name = 'again \(number)' \(bucket)") }
         try sync(scene, "watch")
-        #expect(try scene.succeed("sync --db phone.db").contains("messages of readers: 1 applied"))
+        #expect(try scene.succeed("sync --db phone.db").contains("edits of readers: 1 applied"))
         pause()
         // What the writer does afterwards is later.
         let name = try scene.database("phone.db").run("SELECT name FROM buckets \(bucket)")

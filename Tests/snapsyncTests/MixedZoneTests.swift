@@ -19,7 +19,7 @@ import Testing
         try scene.database(database).run(sql)
     }
 
-    /// Everybody has the same rows, they are the applied version, and no message waits.
+    /// Everybody has the same rows, they are the applied version, and no edit waits.
     private func expectSettled(_ scene: Scene, at location: SourceLocation = #_sourceLocation) throws {
         let rows = try scene.contents("desk.db")
         for name in Self.all {
@@ -111,7 +111,7 @@ import Testing
         #expect(try (scene.json("messages --cloud cloud")["waiting"] as? [[String: Any]])?.count == 1)
         try scene.succeed("replace local --yes --db watch.db")
         #expect(try scene.contents("watch.db") == rows)
-        #expect(try scene.json("messages --db watch.db")["told"] as? [String] == [])
+        #expect(try scene.json("messages --db watch.db")["sent"] as? [String] == [])
         for name in ["desk.db", "watch.db"] { try scene.succeed("sync --db \(name)") }
         try expectSettled(scene)
         #expect(try scene.contents("desk.db") == rows && scene.json("history --cloud cloud")["newestVersion"] as? Int == 1)
@@ -138,7 +138,7 @@ import Testing
         for name in ["laptop.db", "watch.db", "copy.db", "desk.db"] { try scene.succeed("sync --db \(name)") }
         try expectSettled(scene)
         #expect(try scene.contents("copy.db") == scene.contents("desk.db"))
-        #expect(try scene.json("messages --db copy.db")["told"] as? [String] == [])
+        #expect(try scene.json("messages --db copy.db")["sent"] as? [String] == [])
     }
 
     @Test func aCopyOfTheWriterPinsNothingInItsName() throws {
@@ -178,7 +178,7 @@ import Testing
                 try scene.value(
                     "SELECT (SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z') || (SELECT count(*) FROM buckets WHERE name = 'laptop')",
                     in: name) == "13"
-            } && scene.value("SELECT count(*) FROM snapsync_outbox", in: "watch.db") == "0"
+            } && scene.value("SELECT count(*) FROM snapsync_sent", in: "watch.db") == "0"
         }
         for watch in watches { try watch.end() }
         for name in Self.all { try scene.succeed("sync --db \(name)") }

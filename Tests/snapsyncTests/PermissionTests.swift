@@ -53,7 +53,7 @@ import Testing
         Scene.checkRefusal(try runUnprivileged("import --db watch.db", in: scene), exit: 77, saying: ["watch.db", "check the owner and mode"])
     }
 
-    @Test(.disabled("the merge of columns: open"), .enabled(if: canDrop, "nobody may not run the built command"))
+    @Test(.enabled(if: canDrop, "nobody may not run the built command"))
     func folderThatMayNotBeWrittenHasNoRoomForALock() throws {
         let scene = try openScene()
         try scene.scratch.write(scene.scratch.read("watch.db"), to: "locked/watch.db")

@@ -106,7 +106,7 @@ import Testing
         try scene.scratch.copy(scene.scratch.path("backup"), to: "cloud")
         try scene.succeed("import --db phone.db --accept-rollback 1")
         #expect(try scene.database("phone.db").run("SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'") == "0\n")
-        #expect(try scene.succeed("sync --db phone.db").contains("messages of readers: 1 applied"))
+        #expect(try scene.succeed("sync --db phone.db").contains("edits of readers: 1 applied"))
         #expect(try scene.database("phone.db").run("SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'") == "1\n")
     }
 }

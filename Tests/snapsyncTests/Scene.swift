@@ -69,6 +69,14 @@ struct Scene {
 
     func cloudListing() throws -> FileListing { try FileListing(of: scratch.path("cloud")) }
 
+    /// How many edits a device has that no version has: tracked changes, and edits that it has handed over and no version has decided.
+    func pendingEdits(of name: String) throws -> Int {
+        let hasSent = try database(name).run("SELECT count(*) FROM sqlite_schema WHERE name = 'snapsync_sent'") == "1\n"
+        let sent = hasSent ? " + (SELECT count(*) FROM snapsync_sent)" : ""
+        let count = try database(name).run("SELECT (SELECT count(*) FROM snapsync_changes)\(sent)")
+        return try #require(Int(count.trimmingCharacters(in: .newlines)))
+    }
+
     /// The path of the newest file in a folder of the zone whose name ends so.
     func newest(_ folder: String, _ ending: String = ".json") throws -> String {
         let folder = "\(Self.zone)/\(folder)"

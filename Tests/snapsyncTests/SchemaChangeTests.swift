@@ -71,7 +71,7 @@ import Testing
         try scene.succeed("verify --local --db b.db")
     }
 
-    @Test(.disabled("the merge of columns: open")) func aReaderThatIsFirstKeepsItsValues() throws {
+    @Test(.disabled("a reader's own value in a column that the zone gets later: open")) func aReaderThatIsFirstKeepsItsValues() throws {
         let scene = try scene(("writer", "reader"))
         try addColumns(scene, "b", "UPDATE task SET due = 'mine' WHERE id = 't2'")
         try scene.succeed("detach --db b.db")
@@ -108,13 +108,13 @@ import Testing
         let refused = try scene.run("sync --db b.db")
         #expect(refused.status == 78)
         #expect(refused.errorText.contains("publishing would lose them"))
+        // They edited other columns.
+        #expect((try scene.json("conflicts --db b.db")["conflicts"] as? [Any])?.isEmpty == true)
         try addColumns(scene, "b", "UPDATE task SET rank = 3 WHERE id = 't3'")
         #expect(try scene.json("detach --db b.db")["keptChanges"] as? Int == 2)
         #expect(try attach(scene, "b", "peer")["changesTaken"] as? Int == 2)
         for name in ["b", "a", "b", "a"] { try scene.succeed("sync --db \(name).db") }
         #expect(try lines(scene, "a") == lines(scene, "b"))
-        // They have edited different columns.
-        #expect(try scene.json("conflicts --db b.db")["open"] as? Int == 0)
         #expect(try lines(scene, "a") == ["t1 by b by a -", "t2 two by a -", "t3 by b - 3"])
         for name in ["a", "b"] { try scene.succeed("verify --local --db \(name).db") }
     }

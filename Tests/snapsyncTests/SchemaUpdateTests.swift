@@ -201,7 +201,7 @@ import Testing
         for name in ["a", "b"] { try scene.succeed("verify --local --db \(name).db") }
     }
 
-    @Test(.disabled("the merge of columns: open")) func aColumnThatOnePeerTakesOutStaysInTheOthersTable() throws {
+    @Test func aColumnThatOnePeerTakesOutStaysInTheOthersTable() throws {
         let scene = try scene("peer", "peer")
         try scene.database("a.db").run("ALTER TABLE task ADD COLUMN due TEXT; UPDATE task SET due = 'due ' || id")
         try scene.succeed("sync --db a.db")

@@ -68,11 +68,12 @@ import Testing
                 assert set(saved['fields']) == {'assets', 'sealed'}, saved
                 print(saved['name'], z.record(saved)['recordCount']['value'])
             p = glob.glob(ZONE + '/messages/watch/*.json')[0]
-            print(z.message('watch', os.path.basename(p)[:-5], json.loads(read(p))['message']['body'])['type'])
+            print(z.message('watch', os.path.basename(p)[:-5], json.loads(read(p))['message']['body'])['edits'][0]['dataset'])
             """)
-        #expect(found == "buckets_data 3\nnotifications_data 20\nnotificationRead\n")
+        #expect(found == "buckets_data 3\nnotifications_data 20\nnotifications\n")
         // And what it seals for the zone, the publisher applies.
         let id = try scene.scene.database("phone.db").run("SELECT max(id) FROM notifications WHERE readAt IS NULL").trimmingCharacters(in: .newlines)
+        let born = try scene.scene.database("phone.db").run("SELECT updatedAt FROM notifications WHERE id = '\(id)'").trimmingCharacters(in: .newlines)
         try scene.unseal(
             """
             z, k = open_zone(ZONE, seed_of('watch')), keys_of('watch')
@@ -80,7 +81,10 @@ import Testing
             m = json.loads(read(p))['message']
             body = z.message('watch', m['id'], m['body'])
             m['id'] = body['id'] = m['id'][:16] + os.urandom(8).hex()
-            body['entityId'] = '\(id)'
+            edit = body['edits'][0]
+            edit['number'] += 1
+            edit['id'], edit['born'], edit['base'] = '\(id)', '\(born)', {'at': '\(born)'}
+            edit['row'] = json.dumps({**json.loads(edit['row']), 'id': edit['id']})
             m['body'] = z.seal_message('watch', m['id'], body)
             write(os.path.dirname(p) + '/' + m['id'] + '.json', seal(m, 'message', k))
             """)

@@ -76,8 +76,8 @@ import Testing
         }
         try scene.database("theirs/watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT max(id) FROM notifications)")
         let sent = try asOther("sync --db theirs/watch.db")
-        #expect(sent.status == 0 && sent.text.contains("sent 1 message"), "\(sent.text)\(sent.errorText)")
-        #expect(try scene.succeed("sync --db phone.db").contains("messages of readers: 1 applied"))
+        #expect(sent.status == 0 && sent.text.contains("sent 1 edit"), "\(sent.text)\(sent.errorText)")
+        #expect(try scene.succeed("sync --db phone.db").contains("edits of readers: 1 applied"))
         #expect(try asOther("sync --db theirs/watch.db").text.contains("imported version 2"))
     }
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 #if os(Linux)
-    /// Clocks that are off, by a library that is loaded before a program (`Tests/Oracle/clock.c`).
+    /// Clocks that are off, by a library that is loaded before a program (`Tests/Model/clock.c`).
     struct ShiftedClock {
         private let shim: String
         /// The present time in microseconds since 1970.
@@ -11,7 +11,7 @@ import Testing
 
         init(in scratch: ScratchDirectory) throws {
             shim = scratch.path("clock.so")
-            let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Oracle/clock.c").path
+            let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Model/clock.c").path
             let compiled = try ProgramRun("cc", ["-shared", "-fPIC", "-o", shim, source])
             try #require(compiled.status == 0, "\(compiled.errorText)")
         }

@@ -165,7 +165,7 @@ import Testing
             // A member's message in the name of another one.
             ("k = keys_of('phone'); m['key'] = k.key; write(p, seal(m, 'message', k))", "by another key than watch's"),
             (
-                "k = Keys(); m['sender'] = m['body']['sender'] = 'other'; m['key'] = k.key; os.remove(p); write(p.replace('/watch/', '/other/'), seal(m, 'message', k))",
+                "k = Keys(); m['sender'] = m['body']['device'] = 'other'; m['key'] = k.key; os.remove(p); write(p.replace('/watch/', '/other/'), seal(m, 'message', k))",
                 "other is no member"
             ),
             ("flip(p, len(read(p)) - 3, 0)", "the signature is not one"),

@@ -235,7 +235,9 @@ open class CloudDatabase: @unchecked Sendable {
     public final func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges {
         let changes = try await call(.changes, in: zone, to: token == nil ? .read : .look) { try HistoryReader($0).changes(since: token) }
         let opened = try await opened(changes.base, changes.commits, by: .changes, in: zone)
-        return ZoneChanges(base: opened.base, commits: opened.commits, token: changes.token)
+        var found = ZoneChanges(base: opened.base, commits: opened.commits, token: changes.token)
+        found.answered = changes.answered
+        return found
     }
 
     /// All live records as of commit `number` (the newest, if nil). The history must contain `token`.

@@ -133,7 +133,9 @@ package struct HistoryReader {
     private func firstVisit() throws -> ZoneChanges {
         var commits: [Commit] = []
         let (deletion, changes) = try newest(willRestart: { commits = [] }, onCommit: { commits.append($0) }) { log, base in
-            (log.deletion, ZoneChanges(base: base, commits: commits, token: log.token))
+            var changes = ZoneChanges(base: base, commits: commits, token: log.token)
+            changes.answered = log.answered
+            return (log.deletion, changes)
         }
         if !changes.commits.isEmpty { try zone.makeCommitsDurable() }
         if let deletion { throw deletion.error(in: history.zone) }

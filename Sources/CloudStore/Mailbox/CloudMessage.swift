@@ -12,7 +12,7 @@ public struct CloudMessage: Hashable, Sendable {
     public let body: Data
 
     /// The largest message file, in bytes.
-    public static let byteLimit = 64 << 10
+    public static let byteLimit = 1 << 20
     /// The default for the most waiting messages of one device.
     public static let waitingLimit = 1000
 

@@ -8,7 +8,7 @@ import StrictText
 ///
 ///     let carried = try CarriedColumns(transaction, schema, missing)     // before a row changes
 ///     …                                                                  // the import writes the version's rows
-///     try carried?.restore(publishing: true)
+///     try carried?.restore()
 ///
 /// Memory: none; a temporary table holds the values.
 package final class CarriedColumns {
@@ -50,11 +50,8 @@ package final class CarriedColumns {
 
     /// Writes the values back into the rows that the version also has, and drops the temporary table.
     ///
-    /// Each row whose values are restored counts as changed here.
-    ///
-    /// - Parameter publishing: whether this device publishes. Then the change's instant is just after the version's, so that the change is
-    ///   published and any other edit of the row is later. Otherwise it is the version's instant.
-    package func restore(publishing: Bool) throws {
+    /// Each row whose values are restored counts as changed here, just after the version: any edit of another device is later.
+    package func restore() throws {
         let db = transaction.db, table = schema.table.sqlIdentifier, key = schema.keySQL
         let list = columns.joined(separator: ", "), isUnset = unset.joined(separator: " AND ")
         // If a later change asset of the version has the columns after all, its values count.
@@ -64,12 +61,12 @@ package final class CarriedColumns {
                 UPDATE main.\(table) AS t SET (\(list)) = (SELECT \(list) FROM temp.snapsync_carried k WHERE \(key.isSame("k", "t")))
                 WHERE \(key.isIn("t", table: "temp.snapsync_carried"));
                 """)
-        try Self.track(missing, ofRows: key.isIn("t", table: "temp.snapsync_carried"), of: schema, in: transaction, order: publishing ? .after : .same)
+        try Self.track(missing, ofRows: key.isIn("t", table: "temp.snapsync_carried"), of: schema, in: transaction, order: .after)
         try db.execute(sql: "DROP TABLE temp.snapsync_carried")
     }
 
     /// The order of the change's instant and the row's instant in the applied version.
-    enum Order { case before, same, after }
+    enum Order { case before, after }
 
     /// Tracks the rows that have values in columns that were just added to the description. A column's default does not count as a value.
     static func track(_ columns: [DatasetColumn], of schema: DatasetSchema, in transaction: LocalTransaction, order: Order) throws {
@@ -89,9 +86,8 @@ package final class CarriedColumns {
         let key = schema.keySQL.value(of: "t"), stamp = schema.ownInstantSQL
         let instant =
             switch order {
-            case .before: "CASE WHEN base > \(firstInstant) THEN base - 1 ELSE \(Int64.min) END"
-            case .same: "base"
-            case .after: "max(base + 1, \(firstInstant))"
+            case .before: "CASE WHEN base > \(Instant.earliest.microseconds) THEN base - 1 ELSE \(Int64.min) END"
+            case .after: "max(base + 1, \(Instant.earliest.microseconds))"
             }
         let changed = columns.map { "'\($0)@' || \(instant)" }.joined(separator: " || ' ' || ")
         try transaction.db.execute(
@@ -104,7 +100,4 @@ package final class CarriedColumns {
                 ON CONFLICT(dataset, key) DO UPDATE SET changed = excluded.changed || ' ' || changed;
                 """)
     }
-
-    /// 0001-01-01T00:00:00Z, the earliest instant that a container can contain.
-    private static let firstInstant: Int64 = -62_135_596_800_000_000
 }

@@ -19,7 +19,7 @@ package struct DefaultedRows: TransactionPart {
         transaction.notesDefaults = true
     }
 
-    /// Notes a key, between ``begin(of:)`` and ``end(of:publishing:)``.
+    /// Notes a key, between ``begin(of:)`` and ``end(of:)``.
     func add(_ key: EntityKey, of schema: DatasetSchema) throws {
         guard transaction.notesDefaults, let id = try trackingID(schema) else { return }
         try KeyedStatement(db, "INSERT OR IGNORE INTO temp.snapsync_defaulted VALUES(?, ?)").bind(.integer(id), .key(key)).run()
@@ -33,16 +33,14 @@ package struct DefaultedRows: TransactionPart {
     }
 
     /// Ends the noting. The rows count as changed here, so that a publisher's next version has what they hold.
-    ///
-    /// - Parameter publishing: whether this device publishes, as in ``CarriedColumns/restore(publishing:)``.
-    package func end(of schema: DatasetSchema, publishing: Bool) throws {
+    package func end(of schema: DatasetSchema) throws {
         guard transaction.notesDefaults else { return }
         transaction.notesDefaults = false
         if let id = try trackingID(schema) {
             let defaults = try db.requiredDefaults(of: schema)
             let columns = schema.columns.indices.filter { defaults[schema.columns[$0].column.folded] != nil }
             try CarriedColumns.track(
-                columns, ofRows: Self.contains(rowsOf: schema, id: id), of: schema, in: transaction, order: publishing ? .after : .same, as: .defaulted)
+                columns, ofRows: Self.contains(rowsOf: schema, id: id), of: schema, in: transaction, order: .after, as: .defaulted)
         }
         try db.execute(sql: "DROP TABLE temp.snapsync_defaulted")
     }

@@ -58,23 +58,6 @@ package final class StashedRows {
         try db.execute(sql: "INSERT INTO \(table)(\(columns)) SELECT \(columns) FROM main.\(schema.table.sqlIdentifier) t WHERE \(condition)")
     }
 
-    /// Fills columns that are NULL in the table's rows, or hold the column's default, with the values of the stashed rows of the same keys.
-    ///
-    /// `ALTER TABLE … ADD COLUMN` gives every row the default.
-    ///
-    /// - Parameter columns: the columns' positions in the schema.
-    package func fillUnset(of columns: [Int]) throws {
-        let defaults = try db.defaults(of: schema.table)
-        let values = columns.map { schema.columns[$0].column }.map { column in
-            let name = column.sqlIdentifier, value = "(SELECT k.\(name) FROM \(table) k WHERE \(key.isSame("k", "t")))"
-            guard let text = defaults[column.folded] else { return "\(name) = coalesce(t.\(name), \(value))" }
-            return "\(name) = CASE WHEN t.\(name) IS NULL OR t.\(name) IS (\(text)) THEN coalesce(\(value), t.\(name)) ELSE t.\(name) END"
-        }
-        guard !values.isEmpty else { return }
-        try db.execute(
-            sql: "UPDATE main.\(schema.table.sqlIdentifier) AS t SET \(values.joined(separator: ", ")) WHERE \(key.isIn("t", table: table))")
-    }
-
     package func drop() throws { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
 
     /// Adds an entity, replacing the stashed row with the same key.

@@ -34,10 +34,13 @@ package struct DatasetLinks {
         package func isDangling(_ child: EntityKey) throws -> Bool { try transaction.references.isDangling(child, of: schemas.child, [key]) }
 
         /// The key of the parent that a row refers to; nil if it refers to other columns than the parent's key.
-        package func parent(of child: EntityKey) throws -> EntityKey? {
+        ///
+        /// - Parameter rows: where the row is; nil: in the child's table.
+        package func parent(of child: EntityKey, in rows: StashedRows? = nil) throws -> EntityKey? {
             guard let value = parentKey else { return nil }
+            let table = rows?.table ?? "main.\(schemas.child.table.sqlIdentifier)"
             return try KeyedStatement(
-                transaction.db, "SELECT \(value) FROM main.\(schemas.child.table.sqlIdentifier) c WHERE \(schemas.child.keySQL.matches("c", "?1"))"
+                transaction.db, "SELECT \(value) FROM \(table) c WHERE \(schemas.child.keySQL.matches("c", "?1"))"
             ).bind(.key(child)).keys().first
         }
 

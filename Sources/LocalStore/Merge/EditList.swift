@@ -37,5 +37,6 @@ package struct EditList: EditSource {
     }
 
     package func forEach(_ body: (RowPlace, Edit) throws -> Void) throws { for one in edits { try body(one.place, one.edit) } }
+    package func edit(of place: RowPlace) -> Edit? { edits.first { $0.place == place }?.edit }
     package func contains(_ place: RowPlace) throws -> Bool { places.contains(place) }
 }

@@ -37,8 +37,12 @@ package final class OwnEdits: EditSource {
     package private(set) var overwritten: [(place: RowPlace, row: WaitingRow)] = []
     /// The rows that were held before.
     private var waiting: [(place: RowPlace, row: WaitingRow)] = []
-    /// The edits that a publisher has answered.
-    private var answered: Set<RowPlace> = []
+    /// The changes that nobody made: rows have this table's defaults, or are older than the database's first version. No journal needs them.
+    package private(set) var unedited: Set<RowPlace> = []
+    /// The edits that the version which is imported has decided, each row's as one.
+    package private(set) var decided: [RowPlace: Edit] = [:]
+    /// Edits that the import adds: parents that rows of this device need.
+    private var added: [(place: RowPlace, edit: Edit)] = []
     private var returned: [(place: RowPlace, edit: Edit?)] = []
     /// For each dataset the keys that the import writes; nil for all. The other edits stay on rows that the import does not write.
     private var touched: [Set<EntityKey>?]
@@ -50,8 +54,15 @@ package final class OwnEdits: EditSource {
 
     /// Copies the rows of the edits and what the present version says of them.
     ///
-    /// - Parameter first: the positions of the datasets of which this device has no version yet. Their rows are insertions; with the policy `replace` the earliest ones.
-    package init?(_ transaction: LocalTransaction, _ datasets: [DatasetSchema], _ codec: EntityCodec, first: Set<Int> = []) throws {
+    /// - Parameters:
+    ///   - first: the positions of the datasets of which this device has no version yet. Their rows are insertions; with the policy `replace` the
+    ///     earliest ones.
+    ///   - isReading: whether the edits are only read. Nothing is changed then, and also nothing that only an import decides.
+    ///   - decided: the edits that the version which is imported has decided, in the order of their numbers.
+    package init?(
+        _ transaction: LocalTransaction, _ datasets: [DatasetSchema], _ codec: EntityCodec, first: Set<Int> = [], isReading: Bool = false,
+        decided: [HandedOverEdit] = []
+    ) throws {
         self.first = first
         self.transaction = transaction
         self.datasets = datasets
@@ -60,12 +71,13 @@ package final class OwnEdits: EditSource {
         touched = datasets.map { _ in [] }
         for (index, schema) in datasets.enumerated() {
             guard try transaction.changeLog.hasChanges(of: schema), let id = try transaction.tracking.id(of: schema) else { continue }
-            parts.append(Part(index: index, schema: schema, id: id, rows: try StashedRows(transaction, schema, table: "snapsync_own_\(index)")))
+            parts.append(Part(index: index, schema: schema, id: id, rows: try StashedRows(transaction, schema, table: "snapsync_edits_\(index)")))
         }
         for (index, schema) in datasets.enumerated() {
             for row in try transaction.waiting.rows(of: schema) {
                 let place = RowPlace(index, row.key)
                 switch try transaction.changeLog.change(of: row.key, in: schema)?.isDeletion {
+                case true where isReading, false where isReading: break
                 case nil: waiting.append((place, row))
                 case true:
                     // A row that the application inserted under the key, and deleted.
@@ -77,7 +89,7 @@ package final class OwnEdits: EditSource {
                 }
             }
         }
-        guard !parts.isEmpty || !waiting.isEmpty else { return nil }
+        guard !parts.isEmpty || !waiting.isEmpty || !decided.isEmpty else { return nil }
         try db.execute(
             sql: """
                 DROP TABLE IF EXISTS \(Self.bases);
@@ -99,6 +111,44 @@ package final class OwnEdits: EditSource {
             }
         }
         try takeParents()
+        try decide(decided)
+    }
+
+    /// Takes edits that the version has decided out of this device's.
+    private func decide(_ edits: [HandedOverEdit]) throws {
+        var rows: [RowPlace: [Edit]] = [:]
+        for one in edits {
+            guard let key = one.key, let index = datasets.firstIndex(where: { $0.name.exact == one.dataset?.exact }) else { continue }
+            rows[RowPlace(index, key), default: []].append(try one.edit(of: datasets[index], codec))
+        }
+        for (place, edits) in rows {
+            decided[place] = edits.dropFirst().reduce(edits[0]) { $0.born == $1.born ? $0.followed(by: $1) : $1 }
+            try transaction.changeLog.settle(edits, of: place.key, in: datasets[place.dataset])
+            let waits = waiting.filter { $0.place == place && $0.row.at <= edits[edits.count - 1].at }
+            for one in waits { try transaction.waiting.remove(one.row.key, of: datasets[place.dataset]) }
+            waiting.removeAll { one in waits.contains { $0.place == one.place } }
+        }
+    }
+
+    /// Whether the import writes all rows whose edits the version has decided. It need not write the row of an edit that was refused.
+    package var writesDecided: Bool { decided.keys.allSatisfy { isTouched($0.key, $0.dataset) } }
+
+    /// Restores parents that the version has deleted while it took a row of this device that needs them.
+    ///
+    /// - Parameters:
+    ///   - horizons: for each dataset the latest instant of a tombstone that the version has dropped.
+    ///   - state: the version.
+    package func restoreParents(over state: some VersionState, horizons: [Instant]) throws {
+        for (place, edit) in decided {
+            guard !edit.isLoose, try state.entry(place)?.row?.isHeld == true, let part = parts.first(where: { $0.index == place.dataset }) else { continue }
+            guard try part.rows.rivals(of: place.key).isEmpty else { continue }
+            for link in links.children[place.dataset] {
+                guard datasets[link.parent].permissions.inserts, let key = try link.parent(of: place.key, in: part.rows) else { continue }
+                let parent = RowPlace(link.parent, key), there = try state.entry(parent)
+                guard there?.row == nil, try !contains(parent), let own = try lastParent(parent) else { continue }
+                added.append((parent, .restoring(own, over: there, horizon: horizons[parent.dataset], orphan: links.orphanColumn(of: parent.dataset))))
+            }
+        }
     }
 
     /// Records that the import writes the rows of a dataset: those with some keys, or (nil) all.
@@ -116,7 +166,6 @@ package final class OwnEdits: EditSource {
     // MARK: - The edits
 
     package func forEach(_ body: (RowPlace, Edit) throws -> Void) throws {
-        let hasMailbox = try transaction.mailbox.exist()
         for part in parts {
             let rows = try transaction.rows.lookup(of: part.rows.stashed), sink = LastRow()
             let changes = try KeyedStatement(db, "SELECT \(TrackedChange.sqlColumns) FROM snapsync_changes WHERE dataset = ? ORDER BY seq, key").bind(
@@ -124,11 +173,7 @@ package final class OwnEdits: EditSource {
             defer { changes.end() }
             while try changes.step() {
                 guard let change = TrackedChange(changes, part.schema), isTouched(change.key, part.index) else { continue }
-                // The publisher has decided about it.
-                if try hasMailbox && transaction.outbox.isAnswered(change, in: part.schema) {
-                    answered.insert(RowPlace(part.index, change.key))
-                    continue
-                }
+                if change.isDefaulted || change.instant == .distantPast && change.isInVersion == false { unedited.insert(RowPlace(part.index, change.key)) }
                 var values: [OwnedValue]?
                 if !change.isDeletion {
                     guard try rows.give(change.key, to: sink) else { continue }
@@ -142,10 +187,11 @@ package final class OwnEdits: EditSource {
             let columns = Dictionary(uniqueKeysWithValues: values.indices.map { ($0, one.at) })
             try body(place, Edit(base: .nothing, change: .columns(columns, values: values), born: one.born, isHeld: true))
         }
+        for one in added { try body(one.place, one.edit) }
     }
 
     package func contains(_ place: RowPlace) throws -> Bool {
-        if waiting.contains(where: { $0.place == place }) { return true }
+        if waiting.contains(where: { $0.place == place }) || added.contains(where: { $0.place == place }) { return true }
         return try isTouched(place.key, place.dataset) && transaction.changeLog.change(of: place.key, in: datasets[place.dataset]) != nil
     }
 
@@ -154,14 +200,21 @@ package final class OwnEdits: EditSource {
     private func edit(_ change: TrackedChange, _ values: [OwnedValue]?, _ part: Part) throws -> Edit {
         let seen = try base(of: change.key, id: part.id)
         let columns = part.schema.columns
-        let own = try seen.row ?? (values == nil || changesTimestamp(change, part) ? change.base : rowInstant(change.key, part)) ?? .distantPast
+        let place = RowPlace(part.index, change.key)
+        let own = max(
+            try seen.row ?? (values == nil || decided[place] != nil || change.changesTimestamp(of: part.schema) ? change.base : rowInstant(change.key, part))
+                ?? .earliest,
+            .earliest)
+        let now = try decided[place].map { _ in try instantsNow(change.key, part.schema) }
         let base: Edit.Base =
             if !first.contains(part.index), change.isInVersion == true || change.isInVersion == nil && change.born == nil {
-                .row(columns.map { seen.columns[$0.name.exact] ?? own })
+                // What this device has handed over is in the version that it is put on, with the instants that the publisher gave it.
+                .row(
+                    columns.enumerated().map { (decided[place]?.changes($0) == true ? now?.columns[$1.name.exact] : nil) ?? seen.columns[$1.name.exact] ?? own }
+                )
             } else {
                 try deletion(of: change.key, id: part.id).map { .deleted($0) } ?? .nothing
             }
-        let place = RowPlace(part.index, change.key)
         let changed: Edit.Change
         let isFirst = first.contains(part.index), at = isFirst && part.schema.merge == .replace ? .distantPast : change.instant
         if let values {
@@ -172,7 +225,15 @@ package final class OwnEdits: EditSource {
         } else {
             changed = .deleted(at)
         }
-        return Edit(base: base, change: changed, born: change.born ?? seen.born ?? own, isLoose: loose.contains(place))
+        let born = change.born ?? now?.born ?? seen.born ?? own
+        return Edit(base: base, change: changed, born: max(born, .earliest), isLoose: loose.contains(place))
+    }
+
+    /// What the version that is imported says of a row, with the instants of all columns.
+    private func instantsNow(_ key: EntityKey, _ schema: DatasetSchema) throws -> (born: Instant, columns: [ExactText: Instant]) {
+        let found = try transaction.tombstonesAndInstants.instants(of: key, in: schema)
+        let row = try found.row ?? transaction.rows.ownInstant(of: key, in: schema) ?? .earliest
+        return (found.born ?? row, Dictionary(uniqueKeysWithValues: schema.columns.map { ($0.name.exact, found.columns[$0.name.exact] ?? row) }))
     }
 
     // MARK: - References
@@ -223,8 +284,8 @@ package final class OwnEdits: EditSource {
         let sink = LastRow()
         guard try transaction.rows.lookup(of: rows.stashed).give(place.key, to: sink) else { return nil }
         let seen = try base(of: place.key, id: id)
-        let own = try seen.row ?? transaction.rows.ownInstant(of: place.key, in: rows.stashed) ?? .distantPast
-        return VersionRow(values: sink.values, instants: sink.values.map { _ in own }, born: seen.born ?? own)
+        let own = max(try seen.row ?? transaction.rows.ownInstant(of: place.key, in: rows.stashed) ?? .earliest, .earliest)
+        return VersionRow(values: sink.values, instants: sink.values.map { _ in own }, born: max(seen.born ?? own, .earliest))
     }
 
     /// Whether the row of an edit that the import does not write refers to a row that the import has deleted.
@@ -237,11 +298,6 @@ package final class OwnEdits: EditSource {
             }
         }
         return false
-    }
-
-    private func changesTimestamp(_ change: TrackedChange, _ part: Part) -> Bool {
-        guard let index = part.schema.timestampIndex, case .some(let columns) = change.columns else { return true }
-        return columns[index] != nil
     }
 
     /// The instant of the own timestamp of a row.
@@ -271,10 +327,9 @@ extension OwnEdits {
             guard let edit else { return try transaction.changeLog.forget(of: place.key, in: schema) }
             try transaction.changeLog.store(edit, of: place.key, in: schema, isInVersion: outcome.merges[place]?.found?.shown != nil)
         }
-        for place in answered { try settle(place, nil) }
         try forEach { place, edit in
             // A row that waited is tracked again once it is in its table.
-            guard edit.isHeld, !held.contains(place) else { return }
+            guard edit.isHeld && !held.contains(place) || added.contains(where: { $0.place == place }) else { return }
             returned.append((place, outcome.merges[place].map(\.standing) ?? edit))
             try transaction.waiting.remove(place.key, of: datasets[place.dataset])
         }

@@ -73,6 +73,7 @@ package final class Rebase {
     private let horizons: [Instant]
     private let links: DatasetLinks
     private let marksOrphans: Bool
+    private let restores: (Int, Edit) -> Bool
     private let groups: [(Set<Int>) -> Set<Int>]?
     private var knownGroups: [Int: ColumnGroups] = [:]
     private var rows: [Int: StashedRows] = [:]
@@ -82,10 +83,11 @@ package final class Rebase {
     /// - Parameters:
     ///   - horizons: for each dataset the latest instant of a tombstone that the version has dropped.
     ///   - groups: for each dataset, extends columns by those that change together with them; nil: as its table's constraints say.
+    ///   - restores: whether a later edit brings back a row that the version has deleted.
     ///   - marksOrphans: whether a row whose deletion is not made is marked. A reader leaves that to the publisher.
     package init(
         _ transaction: LocalTransaction, datasets: [DatasetSchema], state: any VersionState, edits: any EditSource, horizons: [Instant],
-        groups: [(Set<Int>) -> Set<Int>]? = nil, marksOrphans: Bool = true
+        groups: [(Set<Int>) -> Set<Int>]? = nil, restores: @escaping (_ dataset: Int, Edit) -> Bool = { _, _ in true }, marksOrphans: Bool = true
     ) throws {
         self.transaction = transaction
         self.datasets = datasets
@@ -94,6 +96,7 @@ package final class Rebase {
         self.horizons = horizons
         links = try DatasetLinks(transaction, datasets)
         self.groups = groups
+        self.restores = restores
         self.marksOrphans = marksOrphans
     }
 
@@ -142,7 +145,7 @@ package final class Rebase {
         try forEachEdit { place, edit in
             let there = try state.entry(place), schema = datasets[place.dataset]
             let merge = RowMerge(
-                edit, on: there, horizon: horizons[place.dataset], without: yielding[place],
+                edit, on: there, horizon: horizons[place.dataset], restores: restores(place.dataset, edit), without: yielding[place],
                 orphan: marksOrphans ? links.orphanColumn(of: place.dataset) : nil)
             let isGone = !edit.inserts && there?.shown == nil
             if merge.standing != edit || isGone || !merge.later.isEmpty || !merge.replaced.isEmpty || !merge.misfits.isEmpty { outcome.merges[place] = merge }
@@ -248,7 +251,7 @@ package final class Rebase {
                     if let parent, try !edits.contains(parent), !restored.contains(where: { $0.place == parent }), let own = try state.ownRow(parent),
                         case let there = try state.entry(parent), there?.row == nil
                     {
-                        returns[parent] = restoring(own, of: parent, over: there)
+                        returns[parent] = .restoring(own, over: there, horizon: horizons[parent.dataset], orphan: links.orphanColumn(of: parent.dataset))
                     } else {
                         orphans.append((place, link.columns))
                     }
@@ -273,16 +276,6 @@ package final class Rebase {
             let child = RowPlace(link.child, child)
             return child != place && placed[child]?.isLoose != true
         }
-    }
-
-    /// A parent that a child needs: an edit of all of its columns, 1 us after the deletion.
-    private func restoring(_ own: VersionRow, of place: RowPlace, over there: VersionEntry?) -> Edit {
-        let at = (there?.at ?? horizons[place.dataset]).advanced(byMicroseconds: 1)
-        var values = own.values
-        if let orphan = links.orphanColumn(of: place.dataset) { values[orphan] = .integer(1) }
-        return Edit(
-            base: .row(values.map { _ in .distantPast }),
-            change: .columns(Dictionary(uniqueKeysWithValues: values.indices.map { ($0, at) }), values: values), born: own.born)
     }
 
     // MARK: - Held rows

@@ -85,10 +85,43 @@ package struct Edit: Hashable, Sendable {
         }
     }
 
+    /// The row after the edit; nil for a deletion.
+    package var values: [OwnedValue]? { if case .columns(_, let values) = change { values } else { nil } }
+
+    /// Whether a version that has decided the edit has neither taken it nor replaced it by a later one.
+    package func isRefused(by there: VersionEntry?) -> Bool {
+        guard case .columns(let columns, let values) = change else {
+            return there?.row.map { $0.born == born && $0.at <= at } ?? false
+        }
+        guard let row = there?.row else { return there.map { at > $0.at } ?? false }
+        return columns.contains { column, at in (row.instants[column] < at || row.born != born) && row.values[column] != values[column] }
+    }
+
+    /// Whether the edit changed a column.
+    package func changes(_ column: Int) -> Bool { instant(of: column) != nil }
+
+    /// When the edit changed a column; nil if it did not.
+    func instant(of column: Int) -> Instant? { if case .columns(let columns, _) = change { columns[column] } else { nil } }
+
     package var isDeletion: Bool { if case .deleted = change { true } else { false } }
 
     /// Whether the device inserted the row: it had not seen any row under the key.
     package var inserts: Bool { if case .row = base { false } else { true } }
+
+    /// A parent that a child needs: an edit of all of its columns, 1 us after the deletion.
+    ///
+    /// - Parameters:
+    ///   - own: the row as the device had it.
+    ///   - there: what the version has in its place.
+    ///   - orphan: the position of the column that marks a row that stays for its children; nil if the dataset has none.
+    static func restoring(_ own: VersionRow, over there: VersionEntry?, horizon: Instant, orphan: Int?) -> Edit {
+        let at = (there?.at ?? horizon).advanced(byMicroseconds: 1)
+        var values = own.values
+        if let orphan { values[orphan] = .integer(1) }
+        return Edit(
+            base: .row(values.map { _ in .distantPast }),
+            change: .columns(Dictionary(uniqueKeysWithValues: values.indices.map { ($0, at) }), values: values), born: own.born)
+    }
 
     /// Two edits of one row by one device, one after the other, as one edit.
     package func followed(by next: Edit) -> Edit {
@@ -147,8 +180,10 @@ package struct RowMerge: Hashable, Sendable {
 
     /// Puts an edit on what a version has under its key (nil: nothing).
     ///
-    /// - Parameter horizon: the latest instant of a tombstone that the version has dropped.
-    package init(_ edit: Edit, on found: VersionEntry?, horizon: Instant) {
+    /// - Parameters:
+    ///   - horizon: the latest instant of a tombstone that the version has dropped.
+    ///   - restores: whether a later edit brings back a row that the version has deleted.
+    package init(_ edit: Edit, on found: VersionEntry?, horizon: Instant, restores: Bool = true) {
         var there = found
         if there == nil {
             switch edit.base {
@@ -166,7 +201,7 @@ package struct RowMerge: Hashable, Sendable {
             entry = .row(VersionRow(values: values, instants: values.indices.map { columns[$0] ?? .distantPast }, born: edit.born))
             standing = edit
         case (.columns(let columns, let values), .deleted(let gone)?):
-            guard edit.at > gone else {
+            guard edit.at > gone, restores || edit.inserts else {
                 later = Set(columns.keys.map { LostValue($0, values[$0]) })
                 return
             }
@@ -250,14 +285,14 @@ extension RowMerge {
     /// - Parameters:
     ///   - yielding: what gives way, with the columns that change together with them.
     ///   - orphan: the position of the column that marks a row whose deletion was not made; nil if the dataset has none.
-    package init(_ edit: Edit, on found: VersionEntry?, horizon: Instant, without yielding: Yielding?, orphan: Int?) {
+    package init(_ edit: Edit, on found: VersionEntry?, horizon: Instant, restores: Bool, without yielding: Yielding?, orphan: Int?) {
         guard let yielding else {
-            self.init(edit, on: found, horizon: horizon)
+            self.init(edit, on: found, horizon: horizon, restores: restores)
             return
         }
         guard let row = found?.shown else {
             // A new row: held.
-            self.init(edit, on: found, horizon: horizon)
+            self.init(edit, on: found, horizon: horizon, restores: restores)
             if standing != nil, case .row(var row)? = entry {
                 row.isHeld = true
                 entry = .row(row)

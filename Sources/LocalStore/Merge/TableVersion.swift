@@ -7,9 +7,14 @@ package struct TableVersion: VersionState {
     private let datasets: [DatasetSchema]
     private let codec: EntityCodec
     private let own: OwnEdits?
+    private let hasChanges: Bool
 
-    /// - Parameter own: the edits of this device that were taken off the tables; nil if none were.
-    package init(_ transaction: LocalTransaction, _ datasets: [DatasetSchema], _ codec: EntityCodec, own: OwnEdits?) {
+    /// - Parameters:
+    ///   - own: the edits of this device that were taken off the tables; nil if none were.
+    ///   - hasChanges: whether the tables have this device's unpublished changes, which are then a part of the version. The log must have been
+    ///     consolidated.
+    package init(_ transaction: LocalTransaction, _ datasets: [DatasetSchema], _ codec: EntityCodec, own: OwnEdits?, hasChanges: Bool = false) {
+        self.hasChanges = hasChanges
         self.transaction = transaction
         self.datasets = datasets
         self.codec = codec
@@ -23,14 +28,32 @@ package struct TableVersion: VersionState {
             let own = try transaction.rows.ownInstant(of: place.key, in: schema)
             return .row(try row(sink.values, place, own: own))
         }
+        if hasChanges, let row = try transaction.waiting.row(place.key, of: schema) { return .row(try waiting(row, schema)) }
+        if hasChanges, let change = try transaction.changeLog.change(of: place.key, in: schema), change.isDeletion { return .deleted(change.instant) }
         if let held = try transaction.held.entity(place.key, of: schema) { return .row(try self.held(held, place)) }
         return try transaction.tombstonesAndInstants.tombstone(of: place.key, in: schema).map { .deleted($0) }
     }
 
     private func row(_ values: [OwnedValue], _ place: RowPlace, own: Instant?) throws -> VersionRow {
         let schema = datasets[place.dataset], instants = try transaction.tombstonesAndInstants.instants(of: place.key, in: schema)
-        let row = instants.row ?? own ?? .distantPast
-        return VersionRow(values: values, instants: schema.columns.map { instants.columns[$0.name.exact] ?? row }, born: instants.born ?? row)
+        let change = try hasChanges ? transaction.changeLog.change(of: place.key, in: schema) : nil
+        // If an unpublished change set the timestamp, it does not say when the version's row changed.
+        let own = change.map { $0.changesTimestamp(of: schema) } == true ? change?.base : own
+        let row = max(instants.row ?? own ?? .earliest, .earliest)
+        var found = VersionRow(
+            values: values, instants: schema.columns.map { instants.columns[$0.name.exact] ?? row }, born: max(instants.born ?? row, .earliest))
+        guard let change else { return found }
+        switch change.columns {
+        case .all: found.instants = values.map { _ in max(change.instant, .earliest) }
+        case .some(let columns): for (column, at) in columns where column < found.instants.count { found.instants[column] = max(at, .earliest) }
+        }
+        if let born = change.born { found.born = max(born, .earliest) }
+        return found
+    }
+
+    private func waiting(_ row: WaitingRow, _ schema: DatasetSchema) throws -> VersionRow {
+        let values = try codec.values(schema, row.entity)
+        return VersionRow(values: values, instants: values.map { _ in row.at }, born: row.born, isHeld: true)
     }
 
     private func held(_ text: String, _ place: RowPlace) throws -> VersionRow {
@@ -45,11 +68,9 @@ package struct TableVersion: VersionState {
             try transaction.held.forEach(of: schema) { key, entity, reason in
                 if reason == HeldRows.published { ofVersion.append((key, try held(entity, RowPlace(index, key)))) }
             }
-            let waiting = try transaction.waiting.rows(of: schema).map { one in
-                let values = try codec.values(schema, one.entity)
-                return (one.key, VersionRow(values: values, instants: values.map { _ in one.at }, born: one.born, isHeld: true))
+            return try (ofVersion + transaction.waiting.rows(of: schema).map { ($0.key, try waiting($0, schema)) }).map {
+                (place: RowPlace(index, $0.0), row: $0.1)
             }
-            return (ofVersion + waiting).map { (place: RowPlace(index, $0.0), row: $0.1) }
         }
     }
 

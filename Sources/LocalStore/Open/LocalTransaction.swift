@@ -89,12 +89,10 @@ package final class LocalTransaction {
     package var tombstonesAndInstants: TombstonesAndInstants { TombstonesAndInstants(transaction: self) }
     /// The rows of the applied version that are in no table.
     package var held: HeldRows { HeldRows(transaction: self) }
-    /// The tables of the messages.
-    package var mailbox: MailboxTables { MailboxTables(transaction: self) }
-    /// The messages of this device about its own changes.
-    package var outbox: Outbox { Outbox(transaction: self) }
-    /// The messages that this device received.
-    package var inbox: Inbox { Inbox(transaction: self) }
+    /// The edits that this reader has handed over.
+    package var sentEdits: SentEdits { SentEdits(transaction: self) }
+    /// Which edits of readers are decided.
+    package var decidedEdits: DecidedEdits { DecidedEdits(transaction: self) }
     /// The keys of new rows in tables with AUTOINCREMENT.
     package var keyRanges: KeyRanges { KeyRanges(transaction: self) }
     /// What `init` and the operator decided.

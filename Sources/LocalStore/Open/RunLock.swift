@@ -32,7 +32,7 @@ package final class RunLock: Sendable {
             case .unopened(let fault):
                 throw LocalStoreError(
                     fault.isForbidden ? .permissionDenied : .inputOutput, at: path, "the lock file cannot be opened: \(fault.words)",
-                    hint: fault.isForbidden
+                    hint: fault.isForbidden && !isNew
                         ? "another user's run has left it, with sudo perhaps: remove it, or chown it" : "check that the database's folder can be written")
             case .unlockable(let fault):
                 throw LocalStoreError(.inputOutput, at: path, "the lock file cannot be locked: \(fault.words)")

@@ -95,29 +95,21 @@ extension LocalTable {
                 loser TEXT, loserAt INTEGER NOT NULL, loserDevice TEXT, winner TEXT, winnerAt INTEGER NOT NULL, winnerDevice TEXT,
                 recordedAt INTEGER NOT NULL, state TEXT NOT NULL, bytes INTEGER NOT NULL, columns TEXT)
             """)
-    static let outbox = LocalTable(
-        name: "snapsync_outbox",
+    static let sent = LocalTable(
+        name: "snapsync_sent",
         definition: """
             (
-                number INTEGER PRIMARY KEY, id TEXT UNIQUE, dataset INTEGER NOT NULL, key, seq INTEGER NOT NULL, state TEXT NOT NULL,
-                covers INTEGER NOT NULL, version INTEGER NOT NULL, body TEXT, reason TEXT, filed INTEGER NOT NULL, shown TEXT)
+                number INTEGER PRIMARY KEY, dataset INTEGER NOT NULL, key, seq INTEGER NOT NULL, at INTEGER, edit TEXT NOT NULL)
             """,
-        indexes: [("snapsync_outbox_change", "(dataset, key, seq)")])
-    static let inbox = LocalTable(
-        name: "snapsync_inbox",
-        definition: """
-            (
-                id TEXT PRIMARY KEY NOT NULL, sender TEXT NOT NULL, type TEXT NOT NULL, entity TEXT, instant INTEGER, outcome TEXT NOT NULL, reason TEXT,
-                at INTEGER NOT NULL, named INTEGER) WITHOUT ROWID
-            """,
-        indexes: [("snapsync_inbox_entity", "(entity, sender) WHERE entity IS NOT NULL")])
+        indexes: [("snapsync_sent_key", "(dataset, key, seq)")])
+    static let decided = LocalTable(name: "snapsync_decided", definition: "(device TEXT PRIMARY KEY NOT NULL, number INTEGER NOT NULL) WITHOUT ROWID")
 
     /// The tables that `init` creates with the settings.
     static let settingsTables = [settings, state, datasets]
     /// The tables of change tracking. Tracking works only with all of them.
     static let trackingTables = [tracking, importing, log, changes, tombstones, instants, held]
     /// The tables of the messages.
-    static let mailboxTables = [outbox, inbox]
+    static let mailboxTables = [sent, decided]
     /// Every table.
     static let all = settingsTables + [lineage, beginning] + trackingTables + [rowids, published, detached, waiting, conflicts] + mailboxTables
 }

@@ -55,7 +55,7 @@ package struct SchemaTransition: TransactionPart {
                 arguments: [columns, id])
         }
         try CarriedColumns.track(added.filter { unseen.contains($0.name.exact) }, of: after, in: transaction, order: .before)
-        try CarriedColumns.track(added.filter { !unseen.contains($0.name.exact) }, of: after, in: transaction, order: publishes ? .after : .same)
+        try CarriedColumns.track(added.filter { !unseen.contains($0.name.exact) }, of: after, in: transaction, order: .after)
     }
 
     /// Ends the tracking of a dataset that this device no longer syncs. Its rows stay.

@@ -30,9 +30,7 @@ struct TableColumns {
         }
 
         var isDeclaredBoolean: Bool { ["bool", "boolean"].contains(declaredName) }
-        var isDeclaredJSON: Bool { declaredName == "json" }
         var isDeclaredAsTime: Bool { ["date", "datetime", "timestamp", "time"].contains { declaredName == $0 || declaredName.exact.hasPrefix($0 + " ") } }
-        var isDeclaredDecimal: Bool { ["decimal", "numeric", "number", "money", "dec", "currency"].contains(declaredName) }
     }
 
     /// The columns of the PRIMARY KEY, in its order.

@@ -172,9 +172,6 @@ extension TableInspector {
     /// The name of the rowid if the dataset's key is the rowid and not a column of the table; nil for any other key.
     func hiddenKey(of schema: DatasetSchema) throws -> String? { try Self.hiddenKey(of: schema, db) }
 
-    /// Whether the description permits that the key is the rowid, without a column for it.
-    static func mayHaveHiddenKey(_ schema: DatasetSchema) -> Bool { rowidName(of: schema) != nil }
-
     private static func rowidName(of schema: DatasetSchema) -> String? {
         guard schema.keyShape.isSingle, schema.keyColumns[0].shape ?? .integer == .integer else { return nil }
         return RowidName.all.first { $0.exact == schema.keyColumns[0].column.folded }

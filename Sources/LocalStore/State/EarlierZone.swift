@@ -61,6 +61,6 @@ extension LocalTransaction {
         if let version = try state.undoPoint()?.version { try state.dropUndoPoint(of: version) }
         try state.setBootstrapNote(BootstrapNote(madeZone: earlier.madeNext))
         for table in [LocalTable.published, .lineage] { try table.drop(in: db) }
-        try inbox.forgetNumbers()
+        try decidedEdits.carryOver()
     }
 }

@@ -164,20 +164,16 @@ package struct StateTable: TransactionPart {
     }
 
     /// What the last listing of the mailbox found; nil if the mailbox must be listed.
+    package func isFullSyncRequested() throws -> Bool { try value("fullSync") ?? false }
+
+    /// Records that a reader has asked for every dataset to be written whole, or that this was done.
+    package func setFullSyncRequested(_ isRequested: Bool) throws { try setValue("fullSync", isRequested ? true : nil) }
+
+    /// What the last listing of the mailbox found; nil if there was none.
     package func mailboxListing() throws -> MailboxListingCache? { try value("mailboxLook") }
 
     /// Stores what a listing found; nil if the mailbox must be listed again.
     package func setMailboxListing(_ look: MailboxListingCache?) throws { try setValue("mailboxLook", look) }
-
-    /// How many messages of this device may wait in the mailbox; nil if the limit was not set here.
-    package func messageLimit() throws -> Int? {
-        try table.text(of: "messageLimit").flatMap(Int.init)
-    }
-
-    /// Sets how many messages of this device may wait in the mailbox.
-    package func setMessageLimit(_ limit: Int) throws {
-        try table.setText(String(limit), of: "messageLimit")
-    }
 
     /// When the role's regular run last succeeded.
     package func lastSuccess() throws -> Instant? { try value("lastSuccess") }

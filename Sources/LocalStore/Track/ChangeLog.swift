@@ -265,8 +265,92 @@ package struct ChangeLog: TransactionPart {
         ).run()
     }
 
+    /// Tracks what stands of another device's edit, which this device has put on its tables.
+    ///
+    /// - Parameters:
+    ///   - wasThere: whether the table had a row with the key before.
+    ///   - base: the instant of what the edit replaces; nil if it replaces nothing.
+    package func adopt(_ edit: Edit, of key: EntityKey, in schema: DatasetSchema, wasThere: Bool, base: Instant?) throws {
+        guard let id = try trackingID(schema) else { return }
+        let earlier = try change(of: key, in: schema), at = max(edit.at, earlier?.instant ?? edit.at)
+        var changed: String?
+        if case .columns(var columns, let values) = edit.change {
+            if let earlier, wasThere {
+                let own: [Int: Instant] =
+                    switch earlier.columns {
+                    case .some(let some): some
+                    case .all: Dictionary(uniqueKeysWithValues: values.indices.map { ($0, earlier.instant) })
+                    }
+                columns = own.merging(columns) { $1 }
+            }
+            if columns.count < values.count || columns.values.contains(where: { $0 != at }) { changed = ChangedColumns.some(columns).encoded(at: at) }
+        }
+        let origin: TrackedOrigin = wasThere ? .inVersion : .new
+        try KeyedStatement(
+            db,
+            """
+            INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew, changed, born, base) VALUES(?1, ?2, ?3, ?4, \(Self.state(of: schema)), ?5, ?6, ?7, ?9)
+            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = excluded.state, cause = 0, changed = excluded.changed,
+                born = CASE WHEN ?8 THEN born ELSE excluded.born END
+            """
+        ).bind(
+            .integer(id), .key(key), .instant(at), .integer(nextSequence()), .integer(origin.rawValue), .optional(changed),
+            origin == .new && !edit.isDeletion ? .instant(edit.born) : .null, .integer(wasThere ? 1 : 0), base.map { .instant($0) } ?? .null
+        ).run()
+    }
+
+    /// Takes edits that a version has decided out of the tracked change of their row. What was edited after them stays.
+    ///
+    /// - Parameter decided: the edits in the order of their numbers.
+    func settle(_ decided: [Edit], of key: EntityKey, in schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema), let change = try change(of: key, in: schema), let last = decided.last else { return }
+        if change.isDeletion {
+            if last.isDeletion, change.instant <= last.at { try forget(of: key, in: schema) }
+            return
+        }
+        var sent: [Int: Instant] = [:], isInserted = false
+        for edit in decided {
+            switch edit.change {
+            case .deleted(let at): (sent, isInserted) = (Dictionary(uniqueKeysWithValues: schema.columns.indices.map { ($0, at) }), false)
+            case .columns(let columns, _):
+                sent.merge(columns) { max($0, $1) }
+                isInserted = isInserted || edit.inserts
+            }
+        }
+        var rest: [Int: Instant] =
+            switch change.columns {
+            case .some(let some): some
+            case .all: Dictionary(uniqueKeysWithValues: schema.columns.indices.map { ($0, change.instant) })
+            }
+        rest = rest.filter { column, at in sent[column].map { at > $0 } ?? true }
+        guard !rest.isEmpty else { return try forget(of: key, in: schema) }
+        // A row that was inserted again after its deletion; with fewer columns, the deletion has lost to another device's edit.
+        let isAnother = last.isDeletion && rest.count == schema.columns.count
+        let origin: Int64? = isAnother ? TrackedOrigin.new.rawValue : isInserted ? TrackedOrigin.inVersion.rawValue : nil
+        try KeyedStatement(
+            db,
+            """
+            UPDATE snapsync_changes SET changed = ?3, isNew = ifnull(?4, isNew), born = CASE WHEN ?4 IS NULL THEN born ELSE ?5 END
+            WHERE dataset = ?1 AND key = ?2
+            """
+        ).bind(
+            .integer(id), .key(key), .optional(ChangedColumns.some(rest).encoded(at: change.instant)), origin.map { .integer($0) } ?? .null,
+            isAnother ? .instant(last.born) : .null
+        ).run()
+    }
+
+    /// Names the columns of changes that were handed over as a whole, so that what is edited after that is told apart.
+    func spellColumns(of schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
+        try db.execute(
+            sql: """
+                UPDATE snapsync_changes AS c SET changed = ? WHERE dataset = ? AND changed IS NULL AND state < \(TrackedState.deleted)
+                    AND EXISTS (SELECT 1 FROM snapsync_sent s WHERE s.dataset = c.dataset AND s.key = c.key AND s.seq = c.seq)
+                """, arguments: [schema.columns.indices.map(String.init).joined(separator: " "), id])
+    }
+
     /// Tracks a row that was held in the version and is in its table now, with its instant.
-    func trackShown(_ key: EntityKey, of schema: DatasetSchema) throws {
+    package func trackShown(_ key: EntityKey, of schema: DatasetSchema) throws {
         let instants = try transaction.tombstonesAndInstants.instants(of: key, in: schema)
         let at = instants.latest(own: try transaction.rows.ownInstant(of: key, in: schema))
         try store(
@@ -460,12 +544,6 @@ package struct ChangeLog: TransactionPart {
                 FROM snapsync_changes WHERE dataset = ?
                 """, arguments: [id])
         return (row?[0] ?? 0)...(row?[1] ?? 0)
-    }
-
-    /// When an entity was last changed or deleted, according to the tracked changes and the applied version. The log must have been consolidated.
-    package func knownInstant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
-        guard let id = try trackingID(schema) else { return nil }
-        return try KeyedStatement(db, Self.knownInstantQuery).bind(.integer(id), .key(key)).integer().map(Instant.init(microseconds:))
     }
 
     /// The latest instant of a tracked change of any dataset; nil if there is none.

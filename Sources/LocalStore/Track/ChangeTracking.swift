@@ -62,7 +62,7 @@ package struct ChangeTracking: TransactionPart {
     func remove(_ schema: DatasetSchema) throws {
         guard try hasTables(), let id = try trackingID(schema) else { return }
         for trigger in try installedTriggers(schema) { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
-        for table in [LocalTable.log, .changes, .tombstones, .instants, .held, .published] where try db.hasTable(table.name) {
+        for table in [LocalTable.log, .changes, .tombstones, .instants, .held, .published, .sent] where try db.hasTable(table.name) {
             try db.execute(sql: "DELETE FROM \(table.name) WHERE dataset = ?", arguments: [id])
         }
         try db.execute(sql: "DELETE FROM snapsync_tracking WHERE id = ?", arguments: [id])
@@ -85,9 +85,8 @@ package struct ChangeTracking: TransactionPart {
         for name in try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'snapsync\\_%' ESCAPE '\\'") {
             try db.execute(sql: "DROP TRIGGER \(name.sqlIdentifier)")
         }
-        for table in LocalTable.trackingTables + [.waiting] { try table.drop(in: db) }
+        for table in LocalTable.trackingTables + [.waiting] + LocalTable.mailboxTables { try table.drop(in: db) }
         try transaction.rowids.remove()
-        try transaction.mailbox.remove()
     }
 
     /// Records that a dataset's table may differ from the applied version plus the tracked changes.

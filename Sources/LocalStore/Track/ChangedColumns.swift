@@ -55,16 +55,6 @@ extension ChangedColumns {
     }
 }
 
-extension DatasetSchema {
-    /// Whether a change of these columns changed at most those that a message changes by themselves, such as a read mark, and the timestamp.
-    func isMark(_ columns: ChangedColumns) -> Bool {
-        guard let rules = messageRules, !rules.patched.isEmpty, case .some(let changed) = columns else { return false }
-        guard changed.keys.allSatisfy(rules.ownColumns.contains) else { return false }
-        let hasOthers = self.columns.indices.contains { !rules.ownColumns.contains($0) && !keyIndices.contains($0) }
-        return hasOthers || changed.keys.contains(where: rules.patched.contains)
-    }
-}
-
 /// The columns of a dataset that change together: those of one CHECK constraint, of one composite UNIQUE constraint, of one composite
 /// reference, and those that the description groups. A mixture of two rows then satisfies every constraint that one row can violate.
 package struct ColumnGroups: Sendable {

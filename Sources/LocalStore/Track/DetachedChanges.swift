@@ -72,7 +72,7 @@ package struct DetachedChanges: TransactionPart {
                     count += db.changesCount
                 }
                 try CarriedColumns.track(
-                    schema.columns.filter { !before.contains($0.name.exact) }, of: schema, in: transaction, order: settings.role.publishes ? .after : .same)
+                    schema.columns.filter { !before.contains($0.name.exact) }, of: schema, in: transaction, order: .after)
             }
         }
         return count

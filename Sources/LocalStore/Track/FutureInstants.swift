@@ -10,7 +10,7 @@ package struct FutureInstants: TransactionPart {
     /// Whether ``correct(of:now:)`` has anything to do.
     package func exist(of schemas: [DatasetSchema], now: Instant) throws -> Bool {
         guard try transaction.tracking.hasTables() else { return false }
-        if try transaction.changeLog.hasEntry(after: now) || hasRefusableMessages(now: now) { return true }
+        if try transaction.changeLog.hasEntry(after: now) { return true }
         let late = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ? AND at > ?)")
         return try schemas.contains { schema in
             // Preparing the whole condition takes longer than this look, which finds nothing unless a clock was wrong.
@@ -23,18 +23,11 @@ package struct FutureInstants: TransactionPart {
 
     /// Sets the instant of each tracked change that is later than the device's clock to max(now, seen + 1 us).
     ///
-    /// A change that was sent with an instant that the publisher accepts, at most a day ahead, keeps it. A message that was not sent is deleted,
-    /// and composed again later. A message whose file is in the mailbox is withdrawn, and the sender removes the file.
+    /// A change that was handed over keeps its instant: the publisher may have it already.
     package func correct(of schemas: [DatasetSchema], now: Instant) throws {
         try transaction.changeLog.consolidate(of: schemas)
-        if try hasRefusableMessages(now: now) {
-            let numbers = try Int64.fetchAll(
-                db, sql: "SELECT number FROM snapsync_outbox WHERE \(Self.isRefusable)", arguments: [now.microseconds + 86_400_000_000])
-            for number in numbers { try takeBack(number) }
-        }
         for schema in schemas {
             guard let future = try FutureChanges(transaction, schema, now: now) else { continue }
-            if try transaction.mailbox.exist() { try takeBackMessages(about: future) }
             let stamp = schema.ownInstantSQL
             let at = "max(:now, ifnull(\(future.seen) + 1, :now))"
             try db.execute(
@@ -45,42 +38,6 @@ package struct FutureInstants: TransactionPart {
                     """, arguments: future.arguments)
         }
     }
-
-    /// Withdraws the messages about changes whose instants are corrected, because they carry the old instant. A change whose message is already
-    /// in the mailbox becomes a new change.
-    private func takeBackMessages(about future: FutureChanges) throws {
-        let those = "SELECT 1 FROM snapsync_changes c WHERE c.dataset = o.dataset AND c.key = o.key AND c.seq = o.seq AND \(future.condition)"
-        try db.execute(
-            sql: "DELETE FROM snapsync_outbox AS o WHERE id IS NOT NULL AND filed = 0 AND state = 'stored' AND EXISTS (\(those))", arguments: future.arguments)
-        let filed = "SELECT number FROM snapsync_outbox o WHERE id IS NOT NULL AND filed = 1 AND state IN ('stored', 'sent', 'doubtful') AND EXISTS (\(those))"
-        for number in try Int64.fetchAll(db, sql: filed, arguments: future.arguments) { try takeBack(number) }
-    }
-
-    /// Withdraws a message; the sender removes its file later. If the change that it carried is still tracked, it becomes a new change and is
-    /// sent again.
-    private func takeBack(_ number: Int64) throws {
-        let sequence = try transaction.changeLog.nextSequence()
-        try db.execute(
-            sql: """
-                UPDATE snapsync_changes AS c SET seq = ? WHERE EXISTS (
-                    SELECT 1 FROM snapsync_outbox o WHERE o.number = ? AND c.dataset = o.dataset AND c.key = o.key AND c.seq = o.seq)
-                """, arguments: [sequence, number])
-        try db.execute(
-            sql: "UPDATE snapsync_outbox SET state = 'refused', reason = 'taken back: its instant came from a wrong clock' WHERE number = ?",
-            arguments: [number])
-    }
-
-    /// Whether the mailbox has messages of this device that publishers refuse because their instants are more than a day ahead. A publisher would
-    /// apply such a message later, when it may be out of date.
-    private func hasRefusableMessages(now: Instant) throws -> Bool {
-        guard try transaction.mailbox.exist() else { return false }
-        return try Bool.fetchOne(
-            db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_outbox WHERE \(Self.isRefusable))", arguments: [now.microseconds + 86_400_000_000]) ?? false
-    }
-
-    private static let isRefusable = """
-        id IS NOT NULL AND dataset > 0 AND filed = 1 AND state IN ('stored', 'sent', 'doubtful') AND snapsync_instant(json_extract(body, '$.timestamp')) > ?
-        """
 
     /// Tracks, at `now`, each row whose own timestamp is later than `now` and for which neither the log nor a version has an instant.
     package func adoptRows(of schema: DatasetSchema, now: Instant) throws {
@@ -139,8 +96,8 @@ private struct FutureChanges {
     ///   the first version.
     /// - A change of a row without an instant replaces nothing either.
     /// - A change that a rule made has its own instant as its base; it replaces what the version has.
-    /// - The instant of a message that may be in the mailbox counts as published until a version answers the message.
-    private static func seen(_ schema: DatasetSchema, hasMailbox: Bool) -> String {
+    /// - The instant of an edit that was handed over counts as published until a version decides it.
+    private static func seen(_ schema: DatasetSchema, hasSent: Bool) -> String {
         let stamp =
             schema.timestampIndex.map {
                 "(SELECT \(schema.instantSQL("t.\(schema.columns[$0].column.sqlIdentifier)")) FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "c.key")))"
@@ -155,10 +112,10 @@ private struct FutureChanges {
             coalesce(max(\(base), \(recorded)), \(base), \(recorded),
                 CASE WHEN \(isUnseen) OR c.base = \(Int64.min) THEN NULL WHEN c.base = c.at THEN min(:version, ifnull(\(stamp), :version)) ELSE :version END)
             """
-        guard hasMailbox else { return known }
+        guard hasSent else { return known }
         return """
-            nullif(max(ifnull(\(known), \(Int64.min)), ifnull((SELECT max(snapsync_instant(json_extract(m.body, '$.timestamp'))) FROM snapsync_outbox m
-                WHERE m.dataset = c.dataset AND m.key = c.key AND m.seq < c.seq AND m.filed = 1 AND m.state IN ('stored', 'sent', 'doubtful')), \(Int64.min))), \(Int64.min))
+            nullif(max(ifnull(\(known), \(Int64.min)), ifnull((SELECT max(m.at) FROM snapsync_sent m
+                WHERE m.dataset = c.dataset AND m.key = c.key AND m.seq < c.seq), \(Int64.min))), \(Int64.min))
             """
     }
 
@@ -169,19 +126,12 @@ private struct FutureChanges {
     init?(_ transaction: LocalTransaction, _ schema: DatasetSchema, now: Instant) throws {
         guard let id = try transaction.tracking.id(of: schema) else { return nil }
         let version = try transaction.datasetStates.versionTime(of: schema)?.microseconds
-        var values: [String: (any DatabaseValueConvertible)?] = ["id": id, "now": now.microseconds, "limit": Self.limit(now), "version": version]
-        let hasMailbox = try transaction.mailbox.exist()
-        seen = Self.seen(schema, hasMailbox: hasMailbox)
+        let hasSent = try transaction.db.hasTable(LocalTable.sent.name)
+        seen = Self.seen(schema, hasSent: hasSent)
         // A parent that was restored is 1 us later than its deletion, and the deletion is 1 us later than what the version has.
         var condition = "c.dataset = :id AND c.at > :limit AND c.at > ifnull(\(seen) + 2, :now)"
-        if hasMailbox {
-            values["day"] = now.microseconds + 86_400_000_000
-            condition += """
-                 AND NOT EXISTS (SELECT 1 FROM snapsync_outbox s WHERE s.dataset = c.dataset AND s.key = c.key AND s.seq = c.seq AND s.id IS NOT NULL
-                    AND (s.filed = 1 AND s.state IN ('stored', 'sent', 'doubtful') AND c.at <= :day OR s.state IN ('applied', 'refused')))
-                """
-        }
+        if hasSent { condition += " AND NOT EXISTS (SELECT 1 FROM snapsync_sent s WHERE s.dataset = c.dataset AND s.key = c.key AND s.seq = c.seq)" }
         self.condition = condition
-        arguments = StatementArguments(values)
+        arguments = ["id": id, "now": now.microseconds, "limit": Self.limit(now), "version": version]
     }
 }

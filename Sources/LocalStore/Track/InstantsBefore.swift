@@ -33,13 +33,11 @@ struct InstantsBefore {
         var seen: Int64?
         /// The instant of an unpublished change, if it must be taken into account.
         var own: Int64?
-        /// The instant of a message about the key that no version has answered, if that instant is later than the clock.
-        var sent: Int64?
     }
 
     private let id: Int64
     private let known: KeyedStatement
-    /// Nil if this database has no mailbox tables.
+    /// Nil if this database never handed over an edit.
     private let sent: KeyedStatement?
     private let version: Int64?
 
@@ -53,13 +51,8 @@ struct InstantsBefore {
             FROM (SELECT 1) LEFT JOIN snapsync_changes c ON c.dataset = ?1 AND c.key = ?2
             """)
         sent =
-            try transaction.mailbox.exist()
-            ? KeyedStatement(
-                transaction.db,
-                """
-                SELECT max(snapsync_instant(json_extract(body, '$.timestamp'))) FROM snapsync_outbox
-                WHERE dataset = ? AND key = ? AND seq <= ? AND id IS NOT NULL AND filed = 1 AND state IN ('stored', 'sent', 'doubtful')
-                """) : nil
+            try transaction.db.hasTable(LocalTable.sent.name)
+            ? KeyedStatement(transaction.db, "SELECT max(at) FROM snapsync_sent WHERE dataset = ? AND key = ? AND seq <= ?") : nil
         version = try transaction.datasetStates.versionTime(of: schema)?.microseconds
     }
 
@@ -78,10 +71,9 @@ struct InstantsBefore {
         return found
     }
 
-    /// The instant of the latest message about a key, up to a sequence number, if publishers accept it: at most a day after the clock.
-    func latestSent(_ key: OwnedValue, upTo sequence: Int64, _ clock: Int64) throws -> Int64? {
-        guard let latest = try sent?.bind(.integer(id), .value(key), .integer(sequence)).integer() else { return nil }
-        return latest <= clock + 86_400_000_000 ? latest : nil
+    /// The instant of the latest edit of a key that was handed over, up to a sequence number.
+    func latestSent(_ key: OwnedValue, upTo sequence: Int64) throws -> Int64? {
+        try sent?.bind(.integer(id), .value(key), .integer(sequence)).integer()
     }
 }
 
@@ -93,7 +85,7 @@ extension InstantsBefore.Known {
     ///   - old: the timestamp of the row that the statement found, in microseconds.
     ///   - clock: when the statement ran: whole milliseconds, in microseconds.
     func look(
-        _ tracked: (at: Int64, base: Int64?, sequence: Int64)?, replacing old: Int64?, clock: Int64, _ latestSent: (Int64, Int64) throws -> Int64?
+        _ tracked: (at: Int64, base: Int64?, sequence: Int64)?, replacing old: Int64?, clock: Int64, _ latestSent: (Int64) throws -> Int64?
     ) throws -> InstantsBefore.Replaced {
         guard let (own, base, sequence) = tracked else { return InstantsBefore.Replaced(seen: published ?? readable(old, clock)) }
         // A change that a rule made has its own instant as its base: that one is not published.
@@ -101,10 +93,10 @@ extension InstantsBefore.Known {
         let seen = [isOfRule ? nil : base, published].compactMap(\.self).max()
         // The log's clocks are whole milliseconds; of several statements within a millisecond, each is 1 us later than the one before.
         if own < clock + 1000 { return InstantsBefore.Replaced(isOfRule: isOfRule, seen: seen, own: own) }
-        // Here the tracked change is later than the clock. What was sent may be published by now, whichever clock its instant came from, unless
-        // publishers refuse it. Later changes of the key that were not sent may follow it.
-        let told = try latestSent(sequence, clock)
-        return InstantsBefore.Replaced(isOfRule: isOfRule, seen: seen, own: told, sent: told)
+        // Here the tracked change is later than the clock. What was sent may be published by now, whichever clock its instant came from.
+        // Later changes of the key that were not sent may follow it.
+        let told = try latestSent(sequence)
+        return InstantsBefore.Replaced(isOfRule: isOfRule, seen: seen, own: told)
     }
 
     /// The published instant of a row without a recorded one: its own timestamp, limited to the version's time, because a version limits later

@@ -49,7 +49,7 @@ struct LogConsolidation {
                 try current.map(end)
                 current = (key, PendingChange(try before.look(key)))
             }
-            try current?.change.take(LogEntry(entries, schema.timestampUnit), schema.timestampIndex, groups) { try before.latestSent(key, upTo: $0, $1) }
+            try current?.change.take(LogEntry(entries, schema.timestampUnit), schema.timestampIndex, groups) { try before.latestSent(key, upTo: $0) }
         }
         try current.map(end)
     }
@@ -149,8 +149,8 @@ private struct PendingChange {
 
     func encodedColumns() -> String? { columns.encoded(at: Instant(microseconds: at)) }
 
-    /// - Parameter latestSent: the instant of the latest message about the key up to a sequence number, in view of a clock.
-    mutating func take(_ entry: LogEntry, _ timestamp: Int?, _ groups: ColumnGroups, _ latestSent: (Int64, Int64) throws -> Int64?) throws {
+    /// - Parameter latestSent: the instant of the latest edit of the key that was handed over, up to a sequence number.
+    mutating func take(_ entry: LogEntry, _ timestamp: Int?, _ groups: ColumnGroups, _ latestSent: (Int64) throws -> Int64?) throws {
         var changed: [Int]?, stamp = entry.own, old = entry.seen, origin = TrackedOrigin.inVersion, isNewRow = false
         switch entry.change {
         case .found(let columns):
@@ -186,9 +186,7 @@ private struct PendingChange {
         // what replaces it has what is published as its base.
         if known.isOfRule {
             base = known.seen
-        } else if isTracked, !(isNewRow && isUpdated) {
-            if let sent = known.sent { base = base.map { max($0, sent) } }
-        } else {
+        } else if !isTracked || isNewRow && isUpdated {
             base = isNewRow ? before.published : known.seen ?? (origin == .inVersion ? .min : nil)
         }
         // The first entry of a key says whether the version has the entity. If an insertion follows a deletion, a trigger of the application may have

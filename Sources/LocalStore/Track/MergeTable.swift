@@ -18,14 +18,6 @@ package struct MergeTable: TransactionPart {
         }
     }
 
-    /// Records whether the applied version has the entity of a tracked change.
-    package func outlive(of key: EntityKey, in schema: DatasetSchema, isNew: Bool) throws {
-        guard let id = try trackingID(schema) else { return }
-        try KeyedStatement(db, "UPDATE snapsync_changes SET isNew = ? WHERE dataset = ? AND key = ?").bind(
-            .integer((isNew ? TrackedOrigin.new : .inVersion).rawValue), .integer(id), .key(key)
-        ).run()
-    }
-
     /// Deletes the entities of datasets that came from the zone. Entities that were changed here since the applied version stay, and their
     /// changes stay tracked.
     ///

@@ -297,11 +297,6 @@ package struct TombstonesAndInstants: TransactionPart {
         try lookUp("snapsync_tombstones", key, schema)
     }
 
-    /// The instant that the applied version gives the present row, without regard to changes made here.
-    package func versionInstant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant {
-        try appliedInstant(of: key, in: schema) ?? transaction.rows.ownInstant(of: key, in: schema) ?? .distantPast
-    }
-
     /// Stores what a version says of an entity that it has in its table: its instant, or nil if the entity's own timestamp is the instant.
     package func setPresent(_ key: EntityKey, at instant: Instant?, in schema: DatasetSchema) throws {
         try setPresent(key, RowInstants(row: instant), own: .distantPast, in: schema)
@@ -547,10 +542,7 @@ private final class InstantCursor {
     private func stated(_ instants: RowInstants, _ own: Instant?) -> RowInstants {
         let row = instants.row ?? own ?? .distantPast
         return RowInstants(
-            row: row == own ?? .distantPast ? nil : max(row, Self.earliest), born: instants.born.flatMap { $0 == row || $0 == .distantPast ? nil : $0 },
+            row: row == own ?? .distantPast ? nil : max(row, .earliest), born: instants.born.flatMap { $0 == row || $0 == .distantPast ? nil : $0 },
             columns: instants.columns.filter { names.contains($0.key) })
     }
-
-    /// The earliest instant that has a text.
-    private static let earliest = (try? Instant(parsing: "0001-01-01T00:00:00Z")) ?? .distantPast
 }

@@ -28,8 +28,6 @@ package struct TrackedChange: Sendable, Hashable {
     package let columns: ChangedColumns
     /// When the row was inserted here; nil if it came from a version, or if that is not known.
     package let born: Instant?
-    /// Whether the change touched at most columns that a message changes by themselves, such as a read mark.
-    package let isMark: Bool
     /// Whether nothing was edited, but the row has values that the version does not have.
     package let isCarried: Bool
     /// Whether these values are only the defaults of this table.
@@ -37,6 +35,12 @@ package struct TrackedChange: Sendable, Hashable {
     /// The instant of the version's entity or tombstone that the change was made on; nil if there was none or it is not known. If a version's
     /// edit is later than this, neither author had seen the other's change.
     package let base: Instant?
+
+    /// Whether the change set the row's timestamp, or may have.
+    func changesTimestamp(of schema: DatasetSchema) -> Bool {
+        guard let index = schema.timestampIndex, case .some(let columns) = columns else { return true }
+        return columns[index] != nil
+    }
 
     static let sqlColumns = "key, at, state, isNew, cause, changed, base, born"
 
@@ -52,7 +56,6 @@ package struct TrackedChange: Sendable, Hashable {
         columns = ChangedColumns(row.text(5), at: instant)
         isDefaulted = row.integer(4) == ChangeCause.defaulted.rawValue
         isCarried = row.integer(4) == ChangeCause.carried.rawValue || isDefaulted
-        isMark = !isCarried && schema.isMark(columns)
         base = row.isNull(6) ? nil : row.instant(6)
         born = row.isNull(7) ? nil : row.instant(7)
     }

@@ -78,7 +78,7 @@ package final class ImportLedger {
     /// Writes an edit that loses to the conflict journal.
     func recordConflict(_ conflict: Conflict, in transaction: LocalTransaction) throws {
         guard try transaction.conflictJournal.record(conflict, at: now) != nil else { return }
-        conflicts += LostEdits(count: 1, refused: conflict.reason == .refused ? 1 : 0)
+        conflicts += LostEdits(conflict)
     }
 
     /// Adds a sentence about an entity to the report.

@@ -2,40 +2,55 @@ import CloudStore
 import LocalStore
 import SnapshotModel
 import SnapshotVersions
+import StrictText
 
-/// The numbers of pending messages, and of changes that no message carries.
+/// The numbers of edits that wait, and of changes that stay on a reader.
 public struct MessageCounts: Sendable, Encodable {
-    /// Messages of this device that are not in the mailbox yet.
-    public internal(set) var unsent = 0
-    /// Messages of this device that no commit has answered.
+    /// Edits that this device has handed over and no version has decided.
     public internal(set) var unanswered = 0
-    /// The messages of ``unanswered`` whose files are missing or changed in the mailbox; the next sync sends them again.
+    /// 1 if the message with them is missing from the mailbox or damaged; the next sync puts it back.
     public internal(set) var missing = 0
-    /// Messages of this device that the publisher refused. Their changes stay on this device.
-    public internal(set) var refused = 0
-    /// Local changes that stay on this device because no message carries them whole, or because their message was refused.
+    /// Local changes that stay on this device, because readers may not make them.
     public internal(set) var overlays = 0
-    /// The changes of ``overlays`` whose rows cannot travel: a value does not fit its column's type, or the row is too large.
-    public internal(set) var unfit = 0
-    /// Messages in the mailbox that this publisher has not applied yet; 0 at a reader.
+    /// Edits in the mailbox that this publisher has not decided yet; 0 at a reader.
     public internal(set) var waiting = 0
 
     package init() {}
 
     package init(_ device: SyncContext) async throws {
-        let (heard, sent) = try device.database.read(at: .read) { transaction in
-            let entries = try transaction.outbox.entries(onlyMessages: true)
-            unsent = entries.count { $0.state == .stored }
-            unanswered = entries.count { $0.state == .sent || $0.state == .doubtful }
-            refused = entries.count { $0.state == .refused }
-            overlays = try transaction.outbox.overlayCount()
-            unfit = try transaction.outbox.unfitCount()
-            return (Set(try transaction.inbox.entries().map(\.id)), try UnansweredMessages(entries, of: device))
+        let (edits, file) = try device.database.read(at: .read) { transaction in
+            overlays = device.settings.role == .reader ? try transaction.sentEdits.keptCount(of: device.settings.datasets) : 0
+            return (try transaction.sentEdits.all(), try transaction.sentEdits.file())
         }
+        unanswered = edits.count
         guard device.settings.role.publishes else {
-            if !sent.sent.isEmpty { missing = try await sent.look().missing.count }
+            if let file, !edits.isEmpty { missing = try await device.isInMailbox(file) ? 0 : 1 }
             return
         }
-        waiting = try await device.cloud.at(.fetch).mailbox(MailboxRequest(known: heard, limit: 0), in: device.zone).unreadCount
+        waiting = try await device.undecidedEdits().reduce(0) { $0 + $1.edits.count }
+    }
+}
+
+extension SyncContext {
+    /// The messages in the mailbox with the edits that are not decided yet; those without any are left out.
+    package func undecidedEdits() async throws -> [ReceivedMessage] {
+        let mailbox = try await cloud.at(.fetch).mailbox(MailboxRequest(), in: zone)
+        guard !mailbox.messages.isEmpty else { return [] }
+        return try database.read(at: .read) { transaction in
+            let removed = try transaction.state.removedColumns(of: settings.datasets)
+            return try mailbox.messages.compactMap { found in
+                guard let message = try? ReceivedMessage(found, datasets: settings.datasets, removed: removed) else { return nil }
+                let known = try transaction.decidedEdits.number(of: message.sender)
+                return message.edits.contains { $0.number > known } ? message.dropping(upTo: known) : nil
+            }
+        }
+    }
+
+    /// Whether the message that this device has sent is in the mailbox as it was sent.
+    func isInMailbox(_ file: SentEdits.File) async throws -> Bool {
+        let mailbox = try await cloud.at(.fetch).mailbox(MailboxRequest(sender: file.device, limit: .max), in: zone)
+        return mailbox.messages.contains { found in
+            found.id == file.id && (try? ReceivedMessage(found, datasets: nil))?.edits.map(\.number) == file.numbers
+        }
     }
 }

@@ -1,83 +1,101 @@
 import CloudStore
-import Foundation
 import LocalStore
+import SnapshotFormat
 public import SnapshotModel
 import SnapshotVersions
 import StrictText
 
 // Messages over an application's own channel, beside the mailbox.
 extension SyncEngine {
-    /// Returns this reader's messages that no version has answered yet, oldest first; at a publisher none.
+    /// Returns this reader's edits that no version has decided, as one message; nil if there are none, and at a publisher.
     ///
-    /// They include changes since the last sync. If the cloud is unreachable, only the changes that can be composed without it are included. Each
-    /// message also goes into the mailbox at the next sync. The publisher applies it once, whichever copy arrives first. A message is returned
-    /// until this device has imported a version that answers it.
+    /// The next sync puts them into the mailbox, too. The publisher decides each edit once, whichever copy arrives first. They are returned until
+    /// this device has imported a version that decides them.
     ///
     /// - Throws: ``SyncError`` with `.refused` in a signed zone, where only messages in the mailbox are signed, and if the gate is closed.
-    public func outgoingMessages() async throws -> [ChannelMessage] {
+    public func outgoingMessage() async throws -> ChannelMessage? {
         try await locked {
             let local = try channelDevice()
-            guard local.settings.role == .reader else { return [] }
+            guard local.settings.role == .reader else { return nil }
             _ = try local.keepTracking()
-            let passing: [SyncError.Code] = [.nothingThere, .dataRefused, .tryAgainLater, .cloudUnavailable, .inputOutput]
-            do {
-                try await MessageComposer(device: device()).run()
-            } catch let error as SyncError where passing.contains(error.code) {
-                // Marks, deletions of rows that were only inserted locally, and earlier messages need no version for comparison.
-                _ = try await MessageComposer(device: local).runIfPossible()
-            }
-            let waiting = try database.write(at: .announce) { transaction in
-                let waiting = try transaction.outbox.entries(onlyMessages: true).filter { $0.state == .stored || $0.state == .sent }
-                // From now on the publisher may have these messages, and later messages about the same entities build on them.
-                try transaction.outbox.recordSending(waiting.filter { !$0.mayBeOut }.map(\.number))
-                return waiting
-            }
-            return try SyncError.at(.encode) {
-                try waiting.compactMap(\.body).map {
-                    ChannelMessage(try StrictJSON.decode(SyncUpdateMessage.self, from: $0), cloud: local.settings.cloudUUID, zone: "\(local.zone)")
-                }
-            }
+            _ = try EditSender(device: local).handOver()
+            let edits = try EditSender.message(of: database.read(at: .read) { try $0.sentEdits.all() })
+            guard !edits.isEmpty else { return nil }
+            return ChannelMessage(
+                EditMessage(id: CloudMessage.newID(at: now(), nonces: local.nonces), device: local.settings.device, edits: edits),
+                cloud: local.settings.cloudUUID, zone: "\(local.zone)")
         }
     }
 
     /// Applies a message from an application's own channel, as if it had come through the mailbox. For publishers only.
     ///
-    /// The next version answers it. A message that was received before, on either way, changes nothing.
-    ///
     /// - Throws: ``SyncError`` with `.dataRefused` for a message that is not valid for this device; `.refused` for a message of another cloud or
-    ///   zone or one older than 80 days, at a reader, in a signed zone, and if the gate is closed. Nothing was changed then.
+    ///   zone, at a reader, in a signed zone, and if the gate is closed. Nothing was changed then.
     public func apply(_ envelope: ChannelMessage) async throws -> MessageOutcome {
         try await locked {
-            let device = try channelDevice()
-            guard envelope.format == ChannelMessage.formatVersion, envelope.cloud == device.settings.cloudUUID, envelope.zone == "\(device.zone)" else {
+            let device = try publisher()
+            guard envelope.cloud.exact == device.settings.cloudUUID.exact, envelope.zone.exact == "\(device.zone)".exact else {
                 throw SyncError(
-                    .refused, step: .verify, at: ChannelMessage.place, "it is of another cloud, zone or format than this database",
+                    .refused, step: .verify, at: ChannelMessage.place, "it is of another cloud or zone than this database",
                     hint: "send a reader's messages to the publisher of its own zone")
             }
-            guard let id = envelope.message.id, let sender = envelope.message.sender else { throw ChannelMessage.refusal("it lacks its id or sender") }
-            return try receive(envelope.message, CloudMessageName(sender: sender, id: id), device)
+            let message = envelope.message
+            guard CloudNames.isMessageID(message.id), CloudNames.isName(message.device) else { throw ChannelMessage.refusal("its id or device is not one") }
+            let received: ReceivedMessage
+            do {
+                received = try ReceivedMessage(
+                    CloudMessage(id: message.id, sender: message.device, body: SyncError.at(.encode) { try StrictJSON.encode(message) }),
+                    datasets: device.settings.datasets, removed: database.read(at: .read) { try $0.state.removedColumns(of: device.settings.datasets) })
+            } catch let fault as ReceivedMessage.Fault {
+                throw ChannelMessage.refusal(fault.reason)
+            }
+            if let fault = received.fault { throw ChannelMessage.refusal(fault.reason) }
+            return try MessageOutcome(EditReceiver(device: device).apply(received.edits, from: received.sender, at: now()))
         }
     }
 
     /// Applies a message that has only type, entity and timestamp, as an application may make it. For publishers only.
     ///
-    /// Equal messages count as one message: the second changes nothing.
+    /// The later change wins, so a message that comes twice changes nothing.
     ///
     /// - Throws: ``SyncError`` as ``apply(_:)-(ChannelMessage)``.
     public func apply(_ message: SyncUpdateMessage) async throws -> MessageOutcome {
         try await locked {
-            let device = try channelDevice()
+            let device = try publisher(), now = now()
             guard let instant = try? Instant(parsing: message.timestamp) else {
                 throw ChannelMessage.refusal("its timestamp is not an RFC 3339 date and time")
             }
-            let hash = ContentHash.of(try SyncError.at(.encode) { try StrictJSON.encode(message) })
-            let id = message.id ?? CloudMessage.id(at: instant, ending: String(hash.prefix(16)))
-            let sender = message.sender ?? "channel-\(hash.prefix(16))"
-            return try receive(message.renamed(id, sender: sender), CloudMessageName(sender: sender, id: id), device)
+            return try SyncError.at(.apply) {
+                try database.withoutRollbacks {
+                    try database.write { transaction in
+                        guard message.type != .fullSync else {
+                            try transaction.state.setFullSyncRequested(true)
+                            return .applied
+                        }
+                        try transaction.changeLog.consolidate(of: device.settings.datasets)
+                        guard let one = try UpdateEdit(message, at: min(instant, now), device: device, transaction: transaction).edit else {
+                            return .refused("the row is not there any more")
+                        }
+                        return try MessageOutcome(
+                            DeviceEdits([one], of: message.sender ?? "an application", device: device, transaction: transaction, now: now).put())
+                    }
+                }
+            }
         }
     }
 
-    /// The device without its cloud, because an application's channel does not need it.
+    /// The publishing device without its cloud, because an application's channel does not need it.
+    private func publisher() throws -> SyncContext {
+        let device = try channelDevice()
+        guard device.settings.role.publishes else {
+            throw SyncError(
+                .refused, step: .apply, at: database.path, "this device is a reader, and messages are for the device that publishes",
+                hint: "send the message to the publisher")
+        }
+        _ = try device.keepTracking()
+        return device
+    }
+
     private func channelDevice() throws -> SyncContext {
         try gate.verify()
         let settings = try database.read(at: .open) { try $0.settings.read() }
@@ -89,41 +107,59 @@ extension SyncEngine {
         return try device(
             settings, .absent(SyncError(.tryAgainLater, step: .fetch, at: database.path, "the cloud is not there at the moment")))
     }
+}
 
-    private func receive(_ message: SyncUpdateMessage, _ name: CloudMessageName, _ device: SyncContext) throws -> MessageOutcome {
-        guard device.settings.role.publishes else {
-            throw SyncError(
-                .refused, step: .apply, at: database.path, "this device is a reader, and messages are for the device that publishes",
-                hint: "send the message to the publisher")
-        }
-        guard CloudNames.isMessageID(name.id), CloudNames.isName(name.sender) else { throw ChannelMessage.refusal("its id or sender is not one") }
-        let body = try SyncError.at(.encode) { try StrictJSON.encode(message) }
-        guard body.count <= ChannelMessage.byteLimit else { throw ChannelMessage.refusal("it is larger than \(ChannelMessage.byteLimit) bytes") }
-        let datasets = device.settings.datasets
-        let removed = try database.read(at: .read) { try $0.state.removedColumns(of: datasets) }
-        let incoming: IncomingMessage
-        do {
-            incoming = try IncomingMessage(
-                CloudMessage(id: name.id, sender: name.sender, body: body), datasets: datasets, removed: removed, now: now())
-        } catch let fault as IncomingMessage.Fault {
-            throw ChannelMessage.refusal(fault.reason)
-        }
-        guard incoming.instant >= now().advanced(byMicroseconds: -Self.channelMemory) else {
-            throw SyncError(
-                .refused, step: .verify, at: ChannelMessage.place, "it is older than 80 days, and what came so long ago is not remembered",
-                hint: "let the reader sync: the mailbox takes messages of any age")
-        }
-        _ = try device.keepTracking()
-        let isKnown = try database.read(at: .read) { try $0.mailbox.exist() && $0.inbox.hasReceived(name.id) }
-        if isKnown { return .receivedBefore }
-        _ = try MailboxProcessor(device: device).apply([incoming], at: now())
-        let entry = try database.read(at: .read) { try $0.inbox.entries(onlyUnnamed: true).first { $0.id == name.id } }
-        // The message was not recorded: it is about an edit that a version allows which this device has not read yet.
-        guard let entry else { return .refused("this device has not read the version yet that allows it; sync first") }
-        return entry.isApplied ? .applied : .refused(entry.reason ?? "")
+extension MessageOutcome {
+    fileprivate init(_ outcome: EditReceiver.Outcome) {
+        self = outcome.appliedCount > 0 ? .applied : outcome.refusedCount > 0 ? .refused(outcome.refusal ?? "") : .receivedBefore
     }
+}
 
-    /// The maximum age of a message, in microseconds. A publisher forgets received messages after 90 days; the difference allows for wrong
-    /// clocks.
-    private static let channelMemory: Int64 = 80 * 86_400_000_000
+/// The edit of a ``SyncUpdateMessage`` in terms of the publisher's row.
+private struct UpdateEdit {
+    /// Nil if the row that it changes is not there.
+    let edit: (place: RowPlace, edit: Edit)?
+
+    /// - Throws: ``SyncError`` with `.dataRefused` for a message that is about no dataset of this device, or incomplete.
+    init(_ message: SyncUpdateMessage, at instant: Instant, device: SyncContext, transaction: LocalTransaction) throws {
+        let datasets = device.settings.datasets
+        guard let dataset = message.type.dataset, let index = datasets.firstIndex(where: { $0.name == dataset && $0.takesBuiltInMessages }) else {
+            throw ChannelMessage.refusal("this device has no dataset that it can be about")
+        }
+        guard let id = message.entityId, !id.isEmpty, datasets[index].keyShape.holds(EntityKey(id)) else { throw ChannelMessage.refusal("it names no entity") }
+        let schema = datasets[index], place = RowPlace(index, EntityKey(id))
+        let there = try TableVersion(transaction, datasets, .json, own: nil, hasChanges: true).entry(place)
+        let base: Edit.Base =
+            switch there {
+            case .row(let row): .row(row.instants)
+            case .deleted(let at): .deleted(at)
+            case nil: .nothing
+            }
+        let born = there?.row?.born ?? instant
+        switch message.type {
+        case .notificationDeleted, .bucketDeleted:
+            edit = there?.row == nil ? nil : (place, Edit(base: base, change: .deleted(instant), born: born))
+        case .notificationRead:
+            guard let row = there?.row, let column = schema.messageRules?.patched.first else {
+                edit = nil
+                return
+            }
+            var values = row.values
+            values[column] = .text(Array((message.readAt ?? message.timestamp).utf8))
+            edit = (place, Edit(base: base, change: .columns([column: instant], values: values), born: born))
+        case .bucketCreated, .bucketUpdated, .fullSync:
+            let row = RowValues()
+            do {
+                let unknown = try EntityDocument.give(message.entity ?? "", of: schema, to: row)
+                guard unknown.isEmpty else { throw ChannelMessage.refusal("its bucket has fields that this device does not know") }
+            } catch let error as FormatError {
+                throw ChannelMessage.refusal("its bucket is not one of the dataset: \(error.reason)")
+            }
+            guard row.values.lending({ schema.keyShape.key(of: $0) }) == place.key else {
+                throw ChannelMessage.refusal("its bucket is another than the one that it names")
+            }
+            let columns = row.values.indices.filter { there?.row?.values[$0] != row.values[$0] }
+            edit = (place, Edit(base: base, change: .columns(Dictionary(uniqueKeysWithValues: columns.map { ($0, instant) }), values: row.values), born: born))
+        }
+    }
 }

@@ -36,7 +36,7 @@ extension SyncContext {
                 throw anotherRun(.apply)
             }
             try transaction.recordPublished(intended.version, saved, after: applied, of: settings.datasets)
-            try transaction.inbox.recordAnswers(applied: commit.messages.applied, refused: commit.messages.refused, in: commit.token.number, at: now())
+            try transaction.decidedEdits.setOfVersion(commit.answered)
             for schema in settings.datasets {
                 if let sequence = intended.sequences[schema.name] {
                     // The intended version may come from a table that was rewritten and exported from the log (``RewrittenTable``). Consolidate

@@ -54,11 +54,11 @@ struct ExportBase: Sendable {
         return try device.database.read(at: .read) { Set(try $0.datasetStates.all().map(\.name)).intersection(missing) }
     }
 
-    /// Whether there is no change, no answer and no description to publish.
+    /// Whether there is no change, no decision and no description to publish.
     func hasNothing(toPublishBy device: SyncContext) throws -> Bool {
         guard descriptions.isEmpty else { return false }
         return try device.database.read(at: .read) { transaction in
-            try transaction.inbox.entries(onlyUnnamed: true).isEmpty
+            try transaction.decidedEdits.unpublished().isEmpty
                 && device.settings.datasets.allSatisfy { try takenOut.contains($0.name) || isUntouched($0, in: transaction) }
         }
     }

@@ -12,13 +12,13 @@ public struct ExportReport: Sendable, Encodable {
     public let unchanged: [String]
     /// Warnings, one sentence each.
     public internal(set) var warnings: [String]
-    /// The number of readers' messages that the version answers as applied.
+    /// The number of readers' edits that stand, wholly or in part.
     public internal(set) var messagesApplied = 0
-    /// The number of readers' messages that it answers as refused.
+    /// The number of readers' edits of which nothing stands.
     public internal(set) var messagesRefused = 0
-    /// The number of edits that were written to the conflict journal because they lost to readers' messages or came in refused messages.
+    /// The number of edits that were written to the conflict journal because they lost to readers' edits or were refused.
     public internal(set) var conflicts = 0
-    /// The number of those edits that came in refused messages.
+    /// The number of those edits that were refused.
     public internal(set) var refusedEdits = 0
     /// What was pruned according to the retention settings; nil if nothing was.
     public internal(set) var pruned: RetentionOutcome?

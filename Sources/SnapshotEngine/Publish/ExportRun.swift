@@ -62,14 +62,15 @@ package struct ExportRun: Sendable {
     /// - Parameter warnings: the warnings so far.
     package func run(_ warnings: [String] = []) async throws -> ExportReport {
         let base = try await prepare(device.notices + warnings)
-        let mail = try await MailboxProcessor(device: device).run(mayRest: base.isIdle)
+        let mail = try await EditReceiver(device: device).run(mayRest: base.isIdle)
         var report = try await publish(on: base, mail)
         report.conflicts += mail.conflicts.count
         report.refusedEdits += mail.conflicts.refused
+        (report.messagesApplied, report.messagesRefused) = (mail.appliedCount, mail.refusedCount)
         return report
     }
 
-    private func publish(on prepared: ExportBase, _ mail: MailboxProcessor.Outcome) async throws -> ExportReport {
+    private func publish(on prepared: ExportBase, _ mail: EditReceiver.Outcome) async throws -> ExportReport {
         if mail.asksForFullSync, !isFull {
             var full = self
             full.isFull = true
@@ -183,7 +184,7 @@ package struct ExportRun: Sendable {
                 device: device.settings.device,
                 saving: stored.datasets.map { $0.fields.record(of: $0.schema) } + pending.pins.map(\.record) + base.descriptions.records + carried,
                 deleting: base.descriptions.removed, clock: device.now(), approvals: shrunk + (horizon.map { [TombstoneHorizon.text($0)] } ?? []))
-            draft.messages = stored.answers
+            draft.answered = stored.decided
             let commit = try await device.cloud.at(.announce).prepare(draft, after: base.token, in: device.zone)
             let sequences = Dictionary(
                 uniqueKeysWithValues: stored.read.filter { stored.isWritten($0.schema) }.map { ($0.schema.name, $0.sequence) })
@@ -208,7 +209,7 @@ package struct ExportRun: Sendable {
 
     /// Records the published version as the applied one in one transaction, and reports it to the zone.
     private func record(_ announced: AnnouncedVersion, on base: ExportBase) async throws -> ExportReport {
-        let stored = announced.stored, answers = stored.answers
+        let stored = announced.stored
         try device.database.write(at: .announce) { transaction in
             // Another run in between may have imported this commit and acknowledged its changes.
             guard try transaction.state.applied()?.token == base.token else { return }
@@ -232,14 +233,14 @@ package struct ExportRun: Sendable {
             }
             try device.recordSuccess(.export, in: transaction)
             try device.nextNonce(in: transaction)
-            try transaction.inbox.recordAnswers(applied: answers.applied, refused: answers.refused, in: announced.token.number, at: device.now())
+            try transaction.decidedEdits.setOfVersion(transaction.decidedEdits.ofVersion().merging(stored.decided) { $1 })
+            if isFull { try transaction.state.setFullSyncRequested(false) }
         }
         await device.report(announced.token)
         return ExportReport(
             published: true, version: announced.token.number, written: stored.datasets.map(\.report),
             unchanged: device.settings.datasets.filter { !stored.isWritten($0) }.map(\.name),
-            warnings: base.warnings + announced.pending.warnings + stored.datasets.compactMap { AssetLimits.warning($0.report, limit: device.assetLimit) },
-            messagesApplied: answers.applied.count, messagesRefused: answers.refused.count)
+            warnings: base.warnings + announced.pending.warnings + stored.datasets.compactMap { AssetLimits.warning($0.report, limit: device.assetLimit) })
     }
 
     /// Records that the run succeeded and published nothing.

@@ -12,12 +12,13 @@ struct ReadDataset: Sendable {
     var rewritten: RewrittenTable?
 }
 
-/// The stored assets of one version, and the answers for its commit.
+/// The stored assets of one version, and what its commit decides.
 struct StoredVersion: Sendable {
     var datasets: [DatasetPublisher.Written] = []
     /// The datasets that were read, including those whose entities did not change.
     var read: [ReadDataset] = []
-    var answers = MessageAnswers()
+    /// For readers whose edits this device has decided: the number of the last one.
+    var decided: [ExactText: Int64] = [:]
     /// Sentences for the run's report.
     var notices: [String] = []
     var assets: [CloudAsset] { datasets.flatMap(\.assets) }
@@ -95,8 +96,8 @@ struct VersionWriter: Sendable {
                 }
             }
             session.end()
-            stored.answers = try device.database.read(at: .read) { MessageAnswers(try $0.inbox.entries(onlyUnnamed: true)) }
-            return stored.datasets.isEmpty && stored.answers.isEmpty && base.descriptions.isEmpty ? .nothingNew(stored.read) : .stored(stored)
+            stored.decided = try device.database.read(at: .read) { try $0.decidedEdits.unpublished() }
+            return stored.datasets.isEmpty && stored.decided.isEmpty && base.descriptions.isEmpty ? .nothingNew(stored.read) : .stored(stored)
         } catch {
             await device.cloud.discard(stored.assets, in: device.zone)
             // Rows that were not written since the last version are in it, so they can be exported.

@@ -1,8 +1,9 @@
 import LocalStore
 import SnapshotModel
 import SnapshotVersions
+import StrictText
 
-/// What an attempt to import starts from: the state of the database, the zone's new commits and the answers in them.
+/// What an attempt to import starts from: the state of the database, the zone's new commits and what they decide.
 struct ImportBase: Sendable {
     let applied: AppliedVersion?
     let view: String?
@@ -13,10 +14,8 @@ struct ImportBase: Sendable {
     let deletedParents: Set<String>
     /// Whether the applied version has fewer columns than this device describes. Only snapshot assets name a version's columns.
     let hasMissingColumns: Bool
-    /// The answers to this device's messages in the new commits.
-    var answers = MailboxAnswers()
-    /// Whether every local change must have been compared with the applied version, so that messages of it can be made.
-    var mustBeCompared = false
+    /// For each reader up to which number its edits are decided; nil if that is as before.
+    var answered: [ExactText: Int64]?
 
     /// - Parameter upstream: the zone's new commits; nil if the import does not follow them.
     init(_ device: SyncContext, _ upstream: UpstreamChanges?) throws {

@@ -23,6 +23,7 @@ final class ImportMerge {
         self.transaction = transaction
         self.ledger = ledger
         try transaction.changeLog.consolidate(of: device.settings.datasets)
+        if device.settings.role == .reader { try transaction.sentEdits.forgetPassing(of: device.settings.datasets) }
         first = try FirstImport(transaction, schemas, settings: device.settings, isView: isView, now: ledger.now, at: device.database.path)
     }
 
@@ -32,7 +33,11 @@ final class ImportMerge {
             try single(one.schema).keepCopy(besides: one.fields.recordCount)
         }
         let datasets = device.settings.datasets
-        own = try OwnEdits(transaction, datasets, .json, first: Set(datasets.indices.filter { first.names.contains(datasets[$0].name) }))
+        let answered = try transaction.decidedEdits.ofVersion()[device.settings.device.exact] ?? 0
+        own = try OwnEdits(
+            transaction, datasets, .json, first: Set(datasets.indices.filter { first.names.contains(datasets[$0].name) }),
+            decided: transaction.sentEdits.all(upTo: answered))
+        try transaction.sentEdits.forget(upTo: answered)
         if let own { try ledger.recordOverwritten(own, of: device.settings.datasets, in: transaction) }
     }
 
@@ -54,9 +59,10 @@ final class ImportMerge {
     }
 
     private func put(_ own: OwnEdits, on incoming: [IncomingDataset], _ changes: ZoneChanges?, isFirst: Bool) throws {
-        guard try !own.hasOrphans() else {
+        guard try own.writesDecided && !own.hasOrphans() else {
             throw SyncError(
-                .needsWholeVersion, step: .apply, at: device.database.path, "rows that were changed here refer to rows that the version has deleted")
+                .needsWholeVersion, step: .apply, at: device.database.path,
+                "rows that were changed here refer to rows that the version has deleted, or the version does not have their changes")
         }
         let datasets = device.settings.datasets
         let horizons = datasets.map { schema in
@@ -64,17 +70,56 @@ final class ImportMerge {
             guard let changes, incoming.contains(where: { $0.schema.name == schema.name && $0.snapshot != nil }) else { return Instant.distantPast }
             return TombstoneHorizon.latest(of: schema, in: changes.commits, wasPruned: !isFirst && !changes.base.isEmpty) ?? .distantPast
         }
+        let state = TableVersion(transaction, datasets, .json, own: own)
+        try own.restoreParents(over: state, horizons: horizons)
+        try recordRefused(own, state)
         let outcome = try Rebase(
-            transaction, datasets: datasets, state: TableVersion(transaction, datasets, .json, own: own), edits: own, horizons: horizons,
-            marksOrphans: ledger.publishes
+            transaction, datasets: datasets, state: state, edits: own, horizons: horizons,
+            // What a reader hands over restores no row unless it may insert rows.
+            restores: { index, edit in
+                self.ledger.publishes || datasets[index].permissions.inserts || edit.permitted(in: datasets[index]) != edit
+            }, marksOrphans: ledger.publishes
         ).run()
-        try MergeLosses(datasets: datasets, ledger: ledger, transaction: transaction, first: first).record(outcome, of: own)
+        try record(outcome, of: own)
         try own.settle(outcome, publishes: device.settings.role.publishes)
         let released = Set(outcome.released)
         for place in outcome.held where !released.contains(place) { ledger.note(place.key, datasets[place.dataset], ImportLedger.isHeld) }
         for place in outcome.released { ledger.note(place.key, datasets[place.dataset], ImportLedger.isShown) }
         for one in outcome.restored { ledger.note(one.place.key, datasets[one.place.dataset], "restored, because rows that were changed here refer to them") }
         try own.end()
+    }
+
+    private var losses: MergeLosses {
+        MergeLosses(datasets: device.settings.datasets, transaction: transaction, author: ledger.device, other: ledger.author) { conflict in
+            try self.ledger.recordConflict(conflict, in: self.transaction)
+        }
+    }
+
+    /// Writes what loses to the journal, or at a first import to a file.
+    private func record(_ outcome: Rebase.Outcome, of own: OwnEdits) throws {
+        guard !outcome.merges.isEmpty else { return }
+        let losses = losses, datasets = device.settings.datasets
+        try own.forEach { place, edit in
+            guard let merge = outcome.merges[place] else { return }
+            let schema = datasets[place.dataset]
+            if first.names.contains(schema.name) {
+                if !merge.later.isEmpty, case .columns(_, let values) = edit.change { try ledger.copy(place.key, values, of: schema) }
+            } else if !own.unedited.contains(place) {
+                // An edit that was handed over is decided by the publisher, who records what loses to it and what does not fit.
+                let isUndecided = try !ledger.publishes && !transaction.sentEdits.edits(of: place.key, in: schema).isEmpty
+                let part = ledger.publishes ? edit : isUndecided || schema.messageRules == nil ? nil : edit.permitted(in: schema)
+                try losses.record(merge, edit, place.key, schema, handedOver: part, misfits: !isUndecided)
+            }
+        }
+    }
+
+    /// Writes the edits that the version has neither taken nor replaced by later ones to the journal.
+    private func recordRefused(_ own: OwnEdits, _ state: TableVersion) throws {
+        for (place, edit) in own.decided {
+            let there = try state.entry(place), schema = device.settings.datasets[place.dataset]
+            guard edit.isRefused(by: there) else { continue }
+            try losses.recordRefusal(edit, place.key, schema, beside: there, detail: nil)
+        }
     }
 
     private func single(_ schema: DatasetSchema) -> SinglePolicy { SinglePolicy(schema: schema, transaction: transaction, ledger: ledger) }
@@ -108,65 +153,4 @@ extension SyncError.Code {
     /// An import of change assets needs single entities of the version, which change assets do not have. The caller reads the whole version
     /// instead.
     static let needsWholeVersion = SyncError.Code(name: "needsWholeVersion")
-}
-
-/// Writes the values that lose in a merge to the conflict journal, or at a first import to a file.
-struct MergeLosses {
-    let datasets: [DatasetSchema]
-    let ledger: ImportLedger
-    let transaction: LocalTransaction
-    let first: FirstImport
-
-    /// Call it before the edits are settled.
-    func record(_ outcome: Rebase.Outcome, of own: OwnEdits) throws {
-        guard !outcome.merges.isEmpty else { return }
-        try own.forEach { place, edit in
-            guard let merge = outcome.merges[place] else { return }
-            let schema = datasets[place.dataset]
-            // Nobody has edited what is only this table's default.
-            if try transaction.changeLog.change(of: place.key, in: schema)?.isDefaulted == true { return }
-            if first.names.contains(schema.name) {
-                if !merge.later.isEmpty, case .columns(_, let values) = edit.change { try ledger.copy(place.key, values, of: schema) }
-                return
-            }
-            try record(merge, edit, place.key, schema)
-        }
-    }
-
-    private func record(_ merge: RowMerge, _ edit: Edit, _ key: EntityKey, _ schema: DatasetSchema) throws {
-        let quiet = schema.quietColumns
-        func loud(_ lost: Set<LostValue>) -> [Int]? {
-            if lost.contains(where: { $0.column == nil }) { return [] }
-            let columns = lost.compactMap(\.column).filter { !quiet.contains($0) }.sorted()
-            return columns.isEmpty ? nil : columns
-        }
-        var mine: [OwnedValue]?
-        if case .columns(_, let values) = edit.change { mine = values }
-        let there = merge.found
-        func conflict(_ columns: [Int], _ reason: ConflictReason, loser: ([OwnedValue]?, Instant, String?), winner: ([OwnedValue]?, Instant, String?)) throws {
-            func side(_ side: ([OwnedValue]?, Instant, String?)) throws -> ConflictSide {
-                ConflictSide(entity: try side.0.map { try EntityCodec.json.text(schema, $0) }, instant: side.1, device: side.2)
-            }
-            let isWhole = columns.isEmpty || reason == .sameKey
-            try ledger.recordConflict(
-                Conflict(
-                    dataset: schema.name, key: key, reason: reason, loser: side(loser), winner: side(winner),
-                    columns: isWhole ? nil : columns.map { schema.columns[$0].name }), in: transaction)
-        }
-        let own = (mine, edit.at, ledger.device as String?), other = (there?.row?.values, there?.at ?? .distantPast, ledger.author)
-        if let columns = loud(merge.later) {
-            let reason: ConflictReason = there?.row == nil ? .laterDeletion : edit.inserts || edit.born != there?.row?.born ? .sameKey : .laterEdit
-            try conflict(columns, reason, loser: own, winner: other)
-        }
-        // An edit that a reader has sent is decided by the publisher, who records what loses to it and what does not fit.
-        if try !ledger.publishes && transaction.mailbox.exist() && transaction.outbox.sentChanges(of: key, in: schema).contains(where: { $0.state != .local }) {
-            return
-        }
-        if let columns = loud(merge.misfits) {
-            try conflict(columns, edit.isDeletion ? .parentNeeded : .valueTaken, loser: own, winner: other)
-        }
-        if let columns = loud(merge.replaced) {
-            try conflict(columns, edit.isDeletion ? .laterDeletion : edit.inserts ? .sameKey : .laterEdit, loser: other, winner: own)
-        }
-    }
 }

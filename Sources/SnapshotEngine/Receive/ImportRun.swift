@@ -44,7 +44,7 @@ package struct ImportRun: Sendable {
         case applied(ImportReport)
         /// The version was applied already.
         case nothingNew(ImportReport)
-        /// Another program changed rows since the run composed messages of the local changes. Nothing was imported.
+        /// Another program deleted rows meanwhile that the version may need. Nothing was imported.
         case changedMeanwhile
     }
 
@@ -71,9 +71,6 @@ package struct ImportRun: Sendable {
     private mutating func attempt(_ upstream: UpstreamChanges, _ warnings: inout [String], isLast: Bool) async throws -> Outcome {
         warnings += try upstream.warnings + device.keepTracking()
         try await device.correctFutureInstants()
-        // Compose messages now, while the version that the local changes are based on is still available for comparison.
-        let uncompared = discardsChanges || upstream.isOfEarlierZone ? nil : try await MessageComposer(device: device).runIfPossible()
-        if let uncompared { warnings.append(uncompared) }
         try await TrackingRebuild(device: device).run(upstream)
         var local = try ImportBase(device, upstream)
         if upstream.isExpired || discardsChanges { local.untracked = Set(device.settings.datasets.map(\.name)) }
@@ -98,8 +95,7 @@ package struct ImportRun: Sendable {
         let agreed = try SchemaUpdate(device: device).followChoices(upstream.changes)
         device = agreed.device
         warnings += agreed.notices
-        local.answers = upstream.answers
-        local.mustBeCompared = !discardsChanges && !upstream.isOfEarlierZone && uncompared == nil && !isLast
+        local.answered = upstream.changes.answered
         let outcome = try await applyNewest(upstream, newest, local, warnings)
         if case .applied = outcome, reportsAtOnce { await device.report(newest) }
         return outcome
@@ -130,8 +126,6 @@ package struct ImportRun: Sendable {
         let warnings = try device.keepTracking()
         var local = try ImportBase(device, nil)
         local.untracked = Set(device.settings.datasets.map(\.name))
-        // The answers in the versions that are gone are no longer known.
-        local.answers = MailboxAnswers(commits: [], isComplete: false)
         return try await report(apply(state, local, token: state.token, view: nil, warnings: warnings))
     }
 
@@ -147,7 +141,7 @@ package struct ImportRun: Sendable {
     private func applyNewest(_ upstream: UpstreamChanges, _ newest: ChangeToken, _ local: ImportBase, _ noted: [String]) async throws -> Outcome {
         var warnings = noted
         var needsWhole = false
-        if local.applied != nil, local.view == nil, local.untracked.isEmpty, !local.hasMissingColumns, upstream.follows, local.answers.isComplete,
+        if local.applied != nil, local.view == nil, local.untracked.isEmpty, !local.hasMissingColumns, upstream.follows,
             let chain = CommitChain(upstream.changes.commits, datasets: device.settings.datasets), local.deletedParents.allSatisfy({ chain.isWhole($0) })
         {
             do {

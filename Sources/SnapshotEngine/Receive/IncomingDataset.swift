@@ -88,8 +88,8 @@ struct IncomingDataset: Sendable {
                 "they do not lead from what is here to the version that the commit names", hint: SnapshotAsset.hint)
         }
         try SyncError.at(.apply) {
-            try carried?.restore(publishing: ledger.publishes)
-            try transaction.defaultedRows.end(of: schema, publishing: ledger.publishes)
+            try carried?.restore()
+            try transaction.defaultedRows.end(of: schema)
             if snapshot != nil { try transaction.state.setUnseenColumns([], of: schema) }
             // Change assets do not name columns. If the version lacks one, the next version must be a snapshot asset.
             if let snapshot {

@@ -29,7 +29,7 @@ struct VersionReplacement {
         var conflicts = LostEdits()
     }
 
-    /// Returns nil if another program changed rows since the run composed messages of the local changes. Then nothing was replaced.
+    /// Returns nil if another program deleted rows meanwhile that the version may need. Then nothing was replaced.
     func run() throws -> Replaced? {
         do {
             return try attempt(ignoringChecks: false)
@@ -117,20 +117,17 @@ struct VersionReplacement {
         // The version's children may need rows that were deleted meanwhile; then their tables must be read, too.
         let deleted = try transaction.references.deletedParents(among: device.settings.datasets)
         guard deleted.isSubset(of: local.deletedParents.union(local.untracked)) else { return nil }
-        if local.mustBeCompared {
-            try transaction.changeLog.consolidate(of: device.settings.datasets)
-            if try MessageComposer(device: device).hasUnsent(in: transaction) { return nil }
-        }
         try willReplace(transaction)
         var acting = device
         if discardsChanges {
             for schema in device.settings.datasets { try transaction.changeLog.discard(of: schema) }
+            try transaction.sentEdits.withdraw()
+            try transaction.decidedEdits.forgetUnpublished()
             acting.settings.replacesOwnRows = true
         }
         if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
         let merging = try ImportMerge(device: acting, transaction: transaction, schemas: schemas, isView: view != nil, ledger: ledger)
-        if let fork = local.upstream?.fork, device.settings.role.publishes { try transaction.inbox.forgetAnswers(after: fork.number) }
-        try local.answers.take(in: transaction, role: device.settings.role, at: device.now())
+        if let answered = local.answered { try transaction.decidedEdits.setOfVersion(answered) }
         if let fork = local.upstream?.fork { try trackAgain(after: fork, in: transaction) }
         let importers = incoming.indices.map { index in
             incoming[index].snapshot.map {

@@ -43,13 +43,9 @@ extension SyncEngine {
     /// Does the same inside a run that holds the lock.
     func prune(_ policy: RetentionPolicy, by device: SyncContext, dryRun: Bool) async throws -> PruneReport {
         try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "prune on a device that publishes")
-        let now = now(), horizon = now.advanced(byMicroseconds: -policy.grace.microseconds)
-        let (token, intended, answered) = try device.database.read(at: .read) {
-            (try $0.state.applied()?.token, try $0.state.intended(), try $0.inbox.answered(before: horizon))
-        }
+        let (token, intended) = try device.database.read(at: .read) { (try $0.state.applied()?.token, try $0.state.intended()) }
         let pruner = ZonePruner(
-            cloud: device.cloud, zone: device.zone, device: device.settings.device, token: token, intended: intended, policy: policy, now: now,
-            answered: answered
+            cloud: device.cloud, zone: device.zone, device: device.settings.device, token: token, intended: intended, policy: policy, now: now()
         ) { checkpoint, record in
             try await MetadataPublisher(device: device).publish { _ in
                 let reference = try await device.cloud.at(.store).placeCheckpoint(at: checkpoint, in: device.zone)

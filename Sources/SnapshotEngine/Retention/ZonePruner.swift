@@ -22,8 +22,6 @@ public struct PruneReport: Sendable, Encodable {
     public let waitingFiles: Int
     /// The size of those files in bytes.
     public let waitingBytes: Int
-    /// The number of answered messages that were removed because their senders had left them in the mailbox.
-    public let removedMessages: Int
     /// The version that was published to name a checkpoint; nil if none was needed.
     public let publishedVersion: Int?
     /// The problems of pinned versions, one sentence each with what to do. Everything else was pruned nevertheless.
@@ -37,7 +35,7 @@ extension PruneReport {
     package init(dryRun: Bool, copies: [Int], byteCount: Int) {
         self.init(
             dryRun: dryRun, oldestKept: nil, keptVersions: 0, pinnedVersions: [], removedVersions: copies.sorted(), removedFiles: [], bytesFreed: byteCount,
-            waitingFiles: 0, waitingBytes: 0, removedMessages: 0, publishedVersion: nil, problems: [], reason: nil)
+            waitingFiles: 0, waitingBytes: 0, publishedVersion: nil, problems: [], reason: nil)
     }
 }
 
@@ -55,14 +53,12 @@ package struct ZonePruner: Sendable {
     let intended: IntendedVersion?
     let policy: RetentionPolicy
     let now: Instant
-    /// The ids of messages that were answered long ago. Their senders should have removed them.
-    let answered: Set<String>
     /// Publishes a commit that names this checkpoint and saves the record of the prune. Returns the zone's newest version.
     let announce: @Sendable (_ checkpoint: Int, RetentionRecord) async throws -> Int
 
     package init(
         cloud: CloudDatabase, zone: ZoneID, device: String, token: ChangeToken?, intended: IntendedVersion?, policy: RetentionPolicy,
-        now: Instant, answered: Set<String>, announce: @escaping @Sendable (_ checkpoint: Int, RetentionRecord) async throws -> Int
+        now: Instant, announce: @escaping @Sendable (_ checkpoint: Int, RetentionRecord) async throws -> Int
     ) {
         self.cloud = cloud
         self.zone = zone
@@ -71,7 +67,6 @@ package struct ZonePruner: Sendable {
         self.intended = intended
         self.policy = policy
         self.now = now
-        self.answered = answered
         self.announce = announce
     }
 
@@ -99,13 +94,11 @@ package struct ZonePruner: Sendable {
             }
             try await cloud.at(.store).remove(removal.files, by: device, in: zone)
         }
-        let messages = try await leftMessages()
-        if !dryRun { for message in messages { try await cloud.at(.store).removeMessage(message, in: zone) } }
         let kept = plan.keptVersions
         return PruneReport(
             dryRun: dryRun, oldestKept: kept.first, keptVersions: Set(kept + pins.readable).count, pinnedVersions: pins.readable,
             removedVersions: plan.removedVersions, removedFiles: removal.files.map(\.path), bytesFreed: removal.files.reduce(0) { $0 + $1.byteCount },
-            waitingFiles: removal.waiting.count, waitingBytes: removal.waiting.reduce(0) { $0 + $1.byteCount }, removedMessages: messages.count,
+            waitingFiles: removal.waiting.count, waitingBytes: removal.waiting.reduce(0) { $0 + $1.byteCount },
             publishedVersion: published,
             problems: pins.unreadable.map { "\($0.error)" } + pins.withoutCheckpoint.map { "\($0.checkpointIsMissing)" }, reason: plan.reason)
     }
@@ -132,12 +125,6 @@ package struct ZonePruner: Sendable {
                 commits.contains { intended.attempt(AppliedVersion($0.token)) != nil } || (commits.first?.token.number ?? 1) > intended.version.number
             } ?? true
         return RetentionPlan.Facts(commits: commits, files: files, pins: pins, clocks: clocks, unsettled: isThere ? nil : intended?.version.number)
-    }
-
-    /// Returns answered messages that are still in the mailbox: their sender is gone for good, or a sync tool has brought them back.
-    private func leftMessages() async throws -> [CloudMessageName] {
-        guard !answered.isEmpty else { return [] }
-        return try await cloud.at(.fetch).mailbox(MailboxRequest(known: answered, limit: 0), in: zone).known
     }
 
     private func pins() async throws -> [VersionPin] {

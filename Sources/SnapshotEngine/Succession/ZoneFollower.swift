@@ -198,11 +198,10 @@ struct ZoneFollower {
             hint: "compare the words of the zone's maker; on a member that publishes, compare those of this device: \(approve); then sync here again")
     }
 
-    /// Composes messages and finds untracked changes now, because both need a version of the zone that is left.
+    /// Finds untracked changes now, because that needs a version of the zone that is left.
     private func settleOldZone() async throws {
         let applied = try context.database.read(at: .read) { try $0.state.applied() }
         guard let applied else { return }
-        _ = try await MessageComposer(device: context).runIfPossible()
         let news = UpstreamChanges(applied: applied, changes: ZoneChanges(base: [], commits: [], token: applied.token), fork: nil, warnings: [])
         // If the applied version was pruned, skip this: the next import compares all rows with the new zone's version.
         do { try await TrackingRebuild(device: context).run(news) } catch let error as SyncError where error.code != .inputOutput {}
@@ -210,9 +209,7 @@ struct ZoneFollower {
 
     /// Returns the messages of this device that may still be in the mailbox of the zone that is left.
     private func sentMessages() throws -> [CloudMessageName] {
-        try context.database.read(at: .read) { try $0.outbox.entries(onlyMessages: true) }.filter(\.mayBeOut).compactMap { entry in
-            entry.id.map { CloudMessageName(sender: context.settings.device, id: $0) }
-        }
+        try context.database.read(at: .read) { try $0.sentEdits.file().map { [CloudMessageName(sender: $0.device, id: $0.id)] } ?? [] }
     }
 
     private func notice(_ own: DevicePublicKeys, isMember: Bool) -> String {

@@ -26,11 +26,6 @@ package struct UpstreamChanges: Sendable {
     /// The last version that this device and the zone have in common; nil if there is none.
     var common: AppliedVersion? { isOfEarlierZone ? nil : fork ?? applied }
 
-    /// The answers to messages in the new commits.
-    var answers: MailboxAnswers {
-        MailboxAnswers(commits: changes.commits.filter { !$0.messages.isEmpty }.map { ($0.token.number, $0.messages) }, isComplete: !isExpired)
-    }
-
     /// Whether the commits directly follow the applied version, without a gap or a fork.
     var follows: Bool { fork == nil && (changes.commits.first.map { $0.parent == applied?.hash && $0.token.number == (applied?.number ?? 0) + 1 } ?? false) }
 

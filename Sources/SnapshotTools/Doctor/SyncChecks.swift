@@ -78,46 +78,29 @@ enum SyncChecks {
             }
             return .notice(
                 "changes", found,
-                means: status.role == "reader" ? "the next sync tells the publisher what a message can carry" : "the next sync publishes them",
+                means: status.role == "reader" ? "the next sync hands over what readers may edit" : "the next sync publishes them",
                 do: "run: snapsync sync \(place)")
         }
     }
 
     private static func messages(_ status: StatusReport, at place: String) -> [DoctorReport.Finding] {
         let counts = status.messages
-        let waiting = [(counts.unsent, "not sent yet"), (counts.unanswered, "not answered yet"), (counts.waiting, "to be applied here")].filter { $0.0 > 0 }
+        let waiting = [(counts.unanswered, "handed over and not decided yet"), (counts.waiting, "to be decided here")].filter { $0.0 > 0 }
         var findings: [DoctorReport.Finding] = []
         if !waiting.isEmpty {
             findings.append(
                 .notice(
-                    "messages", waiting.map { "\($0.0) \($0.1)" }.joined(separator: ", "),
+                    "messages", "edits of readers: " + waiting.map { "\($0.0) \($0.1)" }.joined(separator: ", "),
                     means: "the next sync of this device, then of the publisher's, settles them", do: "run: snapsync sync \(place)"))
         }
         if counts.missing > 0 {
             findings.append(
                 .warning(
-                    "messages", .tryAgainLater,
-                    "\(Format.count(counts.missing, "message")) that this device sent and no version has answered "
-                        + Format.word(counts.missing, "is not in the mailbox as it was sent", "are not in the mailbox as they were sent"),
-                    means: "the publisher may never see "
-                        + Format.word(counts.missing, "it; the next sync here puts it back", "them; the next sync here puts them back"),
+                    "messages", .tryAgainLater, "the message with this device's edits is not in the mailbox as it was sent",
+                    means: "the publisher may never see it; the next sync here puts it back",
                     do:
                         "run: snapsync sync \(place); if it happens again, see that the tool that carries the directory carries messages/ back from this device and removes nothing there"
                 ))
-        }
-        if counts.unfit > 0 {
-            findings.append(
-                .warning(
-                    "messages", .dataRefused,
-                    "\(Format.count(counts.unfit, "row that was", "rows that were")) changed here cannot travel",
-                    means: "no other device gets the change",
-                    do: "see which and why: snapsync messages \(place); correct the row, or make the same change at the publisher"))
-        }
-        if counts.refused > 0 {
-            findings.append(
-                .notice(
-                    "messages", "\(Format.count(counts.refused, "message was", "messages were")) refused by the publisher",
-                    means: "what they tell stays on this device alone", do: "see why: snapsync messages \(place)"))
         }
         return findings.isEmpty ? [.ok("messages", "no message is under way")] : findings
     }

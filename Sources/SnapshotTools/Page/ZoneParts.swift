@@ -91,8 +91,8 @@ struct DatabasePart {
     private var messages: String {
         let counts = status.messages
         let parts = [
-            (counts.unsent, "not sent yet"), (counts.unanswered, "not answered yet"), (counts.missing, "missing from the mailbox"),
-            (counts.refused, "refused"), (counts.waiting, "to be applied here"), (counts.overlays, "kept here, for no message carries them"),
+            (counts.unanswered, "handed over and not decided yet"), (counts.missing, "missing from the mailbox"),
+            (counts.waiting, "to be decided here"), (counts.overlays, "kept here: readers may not make such changes"),
         ].filter { $0.0 > 0 }.map { "\(Format.count($0.0)) \($0.1)" }
         return parts.isEmpty ? "none under way" : parts.joined(separator: ", ")
     }
@@ -125,11 +125,11 @@ struct DevicePart {
     }
 
     private func table(_ id: String, _ title: String, _ devices: ArraySlice<StatusReport.OtherDevice>) -> HTML {
-        let waiting = Dictionary(grouping: (try? zone.details.messages?.get())?.waiting ?? [], by: \.sender).mapValues(\.count)
+        let waiting = Dictionary(grouping: (try? zone.details.messages?.get())?.waiting ?? [], by: \.device).mapValues(\.count)
         let isSigned = zone.details.facts?.info.isSigned == true
         return .table(
             id: "\(prefix)-\(id)", title,
-            [.text("Device"), .text("Lag"), .number("Version"), .text("Last report"), .number("Ago"), .number("Messages"), .text("Role")]
+            [.text("Device"), .text("Lag"), .number("Version"), .text("Last report"), .number("Ago"), .number("Edits"), .text("Role")]
                 + (isSigned ? [.text("Member")] : []),
             devices.map { device in
                 [

@@ -101,7 +101,7 @@ struct LocalBackups: Sendable {
         var policy = policy
         (policy.minimumAge, policy.grace) = (.zero, .zero)
         let pruner = ZonePruner(
-            cloud: cloud, zone: device.zone, device: creator, token: nil, intended: nil, policy: policy, now: device.now(), answered: []
+            cloud: cloud, zone: device.zone, device: creator, token: nil, intended: nil, policy: policy, now: device.now()
         ) { checkpoint, record in
             let token = try await cloud.records(in: device.zone).token
             var draft = CommitDraft(device: creator, saving: [record.record], clock: try await cloud.storeClock(in: device.zone))

@@ -59,10 +59,9 @@ extension SyncEngine {
             importRun.willReplace = { transaction in
                 try kept.verify(transaction)
                 try kept.record(transaction)
-                try transaction.outbox.withdraw()
             }
             var imported = try await importRun.importNewest(upstream)
-            if let warning = await device.removeWithdrawnMessages() { imported = imported.warning(warning) }
+            if let warning = await device.removeWithdrawnMessage() { imported = imported.warning(warning) }
             return ReplaceLocalReport(imported: imported, keptCopy: kept.point.copy, versionBefore: kept.point.version)
         }
     }

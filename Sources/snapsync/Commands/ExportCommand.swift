@@ -73,7 +73,7 @@ extension ExportReport {
 
     private var answers: [String] {
         guard messagesApplied + messagesRefused > 0 else { return [] }
-        return ["  messages of readers: \(messagesApplied) applied" + (messagesRefused > 0 ? ", \(messagesRefused) refused" : "")]
+        return ["  edits of readers: \(messagesApplied) applied" + (messagesRefused > 0 ? ", \(messagesRefused) refused" : "")]
     }
 
     /// The versions that automatic retention removed.

@@ -96,10 +96,6 @@ struct PruneCommand: AsyncParsableCommand {
             )
         }
         if report.dryRun { lines += all ? report.removedFiles.map { "  \($0)" } : folders(report.removedFiles) }
-        if report.removedMessages > 0 {
-            lines.append(
-                "\(verb) \(Format.count(report.removedMessages, "answered message")) that nobody took out of the mailbox")
-        }
         if lines.isEmpty { lines.append("nothing to remove") }
         if let reason = report.reason { lines.append("  no version goes: \(reason)") }
         if automatic { lines.append("  the same is done after a publish from now on, at most once a day") }

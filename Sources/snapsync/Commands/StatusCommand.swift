@@ -182,13 +182,12 @@ struct StatusCommand: AsyncParsableCommand {
 
     private func messageLines(_ counts: MessageCounts) -> [Line] {
         let told = [
-            (counts.unsent, "not sent yet"), (counts.unanswered, "not answered yet"),
-            (counts.missing, "of them missing from the mailbox, to be put back by the next sync"), (counts.refused, "refused"),
-            (counts.waiting, "to be applied here"),
-        ]
-        .filter { $0.0 > 0 }.map { "\(Format.count($0.0)) \($0.1)" }
-        return (told.isEmpty ? [] : [Line("  messages: \(told.joined(separator: ", "))", counts.missing + counts.refused > 0 ? .attention : nil)])
-            + (counts.overlays > 0 ? [Line("  \(Format.count(counts.overlays)) changed here and kept here, for no message carries them")] : [])
+            counts.unanswered > 0 ? "\(Format.count(counts.unanswered)) handed over and not decided yet" : nil,
+            counts.missing > 0 ? "their message is missing from the mailbox, and the next sync puts it back" : nil,
+            counts.waiting > 0 ? "\(Format.count(counts.waiting)) to be decided here" : nil,
+        ].compactMap(\.self)
+        return (told.isEmpty ? [] : [Line("  edits of readers: \(told.joined(separator: ", "))", counts.missing > 0 ? .attention : nil)])
+            + (counts.overlays > 0 ? [Line("  \(Format.count(counts.overlays)) changed here and kept here: readers may not make such changes")] : [])
     }
 
     private func lines(_ report: ZoneStatusReport) -> [Line] {

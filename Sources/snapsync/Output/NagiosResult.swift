@@ -40,8 +40,7 @@ struct NagiosResult {
         if let problem = report.cloudProblem { add(.warning, problem.error.reason) }
         if !report.gate.isOpen { add(.warning, report.gate.reason.map { "not synced: \($0)" } ?? "not synced") }
         if report.conflicts > 0 { add(.warning, "\(Format.count(report.conflicts, "edit")) lost") }
-        if report.messages.refused > 0 { add(.warning, "\(Format.count(report.messages.refused, "message was", "messages were")) refused") }
-        if report.messages.missing > 0 { add(.warning, "\(Format.count(report.messages.missing, "message is", "messages are")) missing from the mailbox") }
+        if report.messages.missing > 0 { add(.warning, "the message with this device's edits is missing from the mailbox") }
         let age = report.lastSuccessAge.map { "last success \(AgeText.words(seconds: $0)) ago" } ?? "never synced"
         summary = "\(report.version.map { "version \($0)" } ?? "no version yet"), \(age)"
         let limit = maximumAge.map { Int($0.components.seconds) } ?? report.interval.map { $0 * 3 }

@@ -16,7 +16,7 @@ import Testing
     private static let mark = "UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n1'"
 
     /// What comes over the channel: the bytes, as another process would send them.
-    private func send(_ mail: MailScene) async throws -> [Data] { try await reader(mail).outgoingMessages().map { try $0.encoded() } }
+    private func send(_ mail: MailScene) async throws -> [Data] { try await reader(mail).outgoingMessage().map { [try $0.encoded()] } ?? [] }
 
     private func receive(_ data: Data, _ mail: MailScene) async throws -> MessageOutcome {
         try await writer(mail).apply(try ChannelMessage(decoding: data))
@@ -29,7 +29,6 @@ import Testing
         let mail = try await MailScene()
         try mail.scene.reader.run(Self.mark)
         let data = try #require(try await send(mail).first)
-        #expect(try await send(mail) == [data])
         if order != .channelAlone { try await mail.syncReader() }
         if order == .mailboxFirst { try await mail.syncWriter() }
         #expect(try await receive(data, mail) == (order == .mailboxFirst ? .receivedBefore : .applied))
@@ -37,9 +36,8 @@ import Testing
         #expect(try mail.value(mail.scene.writer, "readAt", of: "n1") == "2026-01-01T00:00:00Z")
         for _ in 0..<2 { try await mail.round() }
         #expect(try await send(mail) == [])
-        #expect(try await mail.named().count == 1)
         #expect(try await mail.waiting().isEmpty)
-        #expect(try mail.scene.reader.run("SELECT count(*) FROM snapsync_outbox") == "0\n")
+        #expect(try mail.openCount() == 0)
         #expect(try mail.scene.differences(1) == "")
         // Were the mark applied once more, it would undo this.
         try mail.scene.writer.run("UPDATE notifications SET readAt = NULL WHERE id = 'n1'")
@@ -72,11 +70,10 @@ import Testing
                 throw CloudError(.cloudUnavailable, at: "/none", "it is not there")
             }
         }
-        let message = try #require(try await away("reader.db").outgoingMessages().first)
+        let message = try #require(try await away("reader.db").outgoingMessage())
         #expect(try await away("writer.db").apply(message) == .applied)
         #expect(try mail.value(mail.scene.writer, "readAt", of: "n1") == "2026-01-01T00:00:00Z")
         for _ in 0..<2 { try await mail.round() }
-        #expect(try await mail.named().count == 1)
         #expect(try mail.scene.differences(1) == "")
     }
 
@@ -84,12 +81,15 @@ import Testing
         let mail = try await MailScene()
         let bare = SyncUpdateMessage(type: .notificationDeleted, entityId: "n2", timestamp: mail.scene.clock.now().description)
         #expect(try await writer(mail).apply(bare) == .applied)
-        #expect(try await writer(mail).apply(bare) == .receivedBefore)
+        #expect(try await writer(mail).apply(bare) == .refused("the row is not there any more"))
         #expect(try mail.value(mail.scene.writer, "title", of: "n2") == "")
         try await mail.round()
         #expect(try mail.value(mail.scene.reader, "title", of: "n2") == "")
         let referred = SyncUpdateMessage(type: .bucketDeleted, entityId: "b", timestamp: mail.scene.clock.now().description)
-        #expect(try await writer(mail).apply(referred) == .refused("rows of notifications still point at it"))
+        guard case .refused = try await writer(mail).apply(referred) else {
+            Issue.record("a bucket with notifications was deleted")
+            return
+        }
     }
 
     @Test func whatIsNoMessageChangesNothing() async throws {
@@ -98,19 +98,16 @@ import Testing
         let data = try #require(try await send(mail).first)
         let text = String(decoding: data, as: UTF8.self)
         let before = try mail.scene.writer.dump()
-        let old = mail.scene.clock.now().advanced(byMicroseconds: -81 * 86_400_000_000).description
-        let ahead = mail.scene.clock.now().advanced(byMicroseconds: 2 * 86_400_000_000).description
-        let timestamp = try ChannelMessage(decoding: data).message.timestamp
-        let id = try #require(try ChannelMessage(decoding: data).message.id)
+        let id = try ChannelMessage(decoding: data).message.id
         let hostile = [
             "", "{}", "[]", "null", String(text.dropLast(5)), text + "x", text.replacing("\"format\":1", with: "\"format\":2"),
             text.replacing("\"cloud\":\"", with: "\"cloud\":\"0"), text.replacing("private/", with: "public/"),
-            text.replacing("notificationRead", with: "notificationShown"), text.replacing("\"sender\":\"phone\"", with: "\"sender\":\"../x\""),
-            text.replacing(id, with: "xyz"), text.replacing(id, with: String(id.dropLast())), text.replacing(timestamp, with: "yesterday"),
-            text.replacing(timestamp, with: old), text.replacing(timestamp, with: ahead), text.replacing("\"entityId\":\"n1\"", with: "\"entityId\":\"\""),
-            text.replacing("\"entityId\":\"n1\"", with: "\"entityId\":\"\(String(repeating: "n", count: 70_000))\""),
-            text.replacing("\"dataset\":\"notifications\"", with: "\"dataset\":\"buckets\""),
-            text.replacing("\"format\":1", with: "\"format\":1,\"format\":1"),
+            text.replacing("\"device\":\"phone\"", with: "\"device\":\"../x\""), text.replacing(id, with: "xyz"),
+            text.replacing(id, with: String(id.dropLast())), text.replacing("\"at\":\"2", with: "\"at\":\"x"),
+            text.replacing("\"id\":\"n1\"", with: "\"id\":\"\""),
+            text.replacing("\"id\":\"n1\"", with: "\"id\":\"\(String(repeating: "n", count: 70_000))\""),
+            text.replacing("\"dataset\":\"notifications\"", with: "\"dataset\":\"buckets\""), text.replacing("\"number\":", with: "\"number\":-"),
+            text.replacing("\"name\":\"readAt\"", with: "\"name\":\"readAt\u{301}\""), text.replacing("\"format\":1", with: "\"format\":1,\"format\":1"),
         ]
         for one in hostile {
             #expect(one != text)
@@ -123,8 +120,8 @@ import Testing
     @Test func readerRefusesMessagesAndPublisherHasNone() async throws {
         let mail = try await MailScene()
         try mail.scene.reader.run(Self.mark)
-        let message = try #require(try await reader(mail).outgoingMessages().first)
+        let message = try #require(try await reader(mail).outgoingMessage())
         await #expect { try await reader(mail).apply(message) } throws: { ($0 as? SyncError)?.code == .refused }
-        #expect(try await writer(mail).outgoingMessages().isEmpty)
+        #expect(try await writer(mail).outgoingMessage() == nil)
     }
 }

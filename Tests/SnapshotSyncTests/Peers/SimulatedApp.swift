@@ -40,14 +40,4 @@ final class SimulatedApp {
     func fetch(_ sql: String) throws -> [[String?]] {
         try queue.inDatabase { try GRDB.Row.fetchAll($0, sql: sql).map { row in (0..<row.count).map { row[$0] } } }
     }
-
-    /// The rows of `things` by key.
-    func rows() throws -> [String: PeerModel.Row] {
-        try queue.inDatabase { db in
-            Dictionary(
-                uniqueKeysWithValues: try GRDB.Row.fetchAll(db, sql: "SELECT id, changed, note FROM things").map {
-                    ($0[0], PeerModel.Row(changed: $0[1], note: $0[2]))
-                })
-        }
-    }
 }

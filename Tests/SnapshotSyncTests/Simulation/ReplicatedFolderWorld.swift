@@ -5,52 +5,29 @@ import SnapshotModel
 import StrictText
 
 @testable import SnapshotEngine
+@testable import SnapshotTools
 @testable import SnapshotVersions
 
 /// A writer and one to four readers, each with its own copy of a folder between which a tool carries files in any order, and
 /// beside them what must come of it. The same for the same seed.
 ///
-/// Readers mark, delete, and edit buckets; what they tell travels as messages. Of buckets that nobody deletes, and of
-/// notifications where nobody marks, the exact model of last write wins says what each device must have at any time.
+/// Readers mark, delete, and edit buckets; what they hand over travels as messages. The judge knows no rule of merging: all devices come to the
+/// same, and every title that was ever written is in a row, was replaced by somebody who had seen it, or is in a journal.
 final class ReplicatedFolderWorld: SimulatedWorld, @unchecked Sendable {
     // SAFETY: a history runs one step after another; what a cloud calls back, it calls while the step waits.
     let zone: SimulatedZone
-    private(set) var model: LastWriteModel
     private(set) var tool: SimulatedTool
-    let marks: Bool
     private var titleCount = 0
     private var idCount = 0
-    /// The writer's rows as each version has them; the first is version 1.
-    var published: [[String: SimulatedEntity]] = []
-    /// Every state that an entity was given at each device.
-    var given: [Int: [String: [LastWriteModel.State]]] = [:]
-    /// Who marked which entity as read or unread.
-    var markers: [String: Set<Int>] = [:]
-    /// Readers whose own version's commit was pruned: answers may be gone with it and those after it.
-    var inDoubt: Set<Int> = []
-    /// Entities that somebody deleted.
-    var deleted: Set<String> = []
-    /// Messages that readers wrote down: what they say of which entity.
-    var messages: [String: (key: String, state: LastWriteModel.State)] = [:]
-    /// Those of them that the writer has heard.
-    var heard: Set<String> = []
-    /// What messages said with instants that the writer has corrected since; what they are now is in ``given`` as of no device.
-    var overruled: [String: [LastWriteModel.State]] = [:]
-    /// What the writer applied and no version has yet, of which entity.
-    private var unnamed: [(key: String, state: LastWriteModel.State)] = []
-    /// What the writer applied, and the version that has it or something later.
-    private var applied: [(key: String, state: LastWriteModel.State, version: Int)] = []
-    /// What the writer refused, of which entity.
-    private var refused: [String: [LastWriteModel.State]] = [:]
+    private var titles = TitleJudge()
+    /// The newest version that each device has had.
+    private var applied: [Int]
     private var isQuiet = false
-    /// What the sync that is under way makes of instants from the future, once it gets there.
-    private var corrections: [Int: [String: (from: LastWriteModel.State, to: LastWriteModel.State)]] = [:]
 
     init(seed: UInt64) async throws {
         zone = try SimulatedZone(seed: seed)
         let count = 2 + zone.random.below(4)
-        model = LastWriteModel(deviceCount: count)
-        marks = zone.random.happens(percent: 60)
+        applied = Array(repeating: 0, count: count)
         let roots = (0..<count).map { "/copy\($0)" }
         tool = SimulatedTool(disk: zone.disk, roots: roots)
         let uuid = try await zone.makeCloud(in: roots[0], creator: "writer", publishers: .one)
@@ -99,17 +76,12 @@ final class ReplicatedFolderWorld: SimulatedWorld, @unchecked Sendable {
     }
 
     private func prune() async throws {
-        let policy = RetentionPolicy(keepLast: 1 + random.below(3), keepWithin: nil)
-        // Its commit, which names a checkpoint, saves nothing.
-        let attempt = Attempt()
-        if let rows = published.last, let states = model.versions[model.newest] { attempt.read = (rows, states) }
         do {
-            let report = try await zone.engine(0).prune(policy)
+            let report = try await zone.engine(0).prune(RetentionPolicy(keepLast: 1 + random.below(3), keepWithin: nil))
             zone.note("writer: prune, \(report.removedFiles.count) files")
         } catch let error as SyncError {
             zone.note("writer: prune, \(error.code)")
         }
-        try noteCommit(attempt)
     }
 
     private func fault() -> SimulatedDisk.Fault {
@@ -129,7 +101,7 @@ extension ReplicatedFolderWorld {
         case 0: try insert(.buckets, nextID("b", 0), 0)
         case 1...3: if !buckets.isEmpty { try insert(.notifications, nextID("n", 0), 0) }
         case 4: try delete(here, rows, 0)
-        case 5 where here.kind == .notifications && marks: try mark(here, 0)
+        case 5 where here.kind == .notifications: try mark(here, 0)
         default: try update(here, 0)
         }
     }
@@ -141,7 +113,7 @@ extension ReplicatedFolderWorld {
         case 0: try insert(.buckets, nextID("b", device), device)
         case 1, 2: try delete(here, rows, device)
         case _ where here.kind == .buckets: try update(here, device)
-        default: if marks { try mark(here, device) } else { try delete(here, rows, device) }
+        default: try mark(here, device)
         }
     }
 
@@ -172,7 +144,7 @@ extension ReplicatedFolderWorld {
             entity.bucket = buckets[random.below(buckets.count)]
         }
         try devices[device].app.run("INSERT \(SimulatedEntity.insert(kind))", entity.values, clock: zone.clock(device))
-        note(device, "INSERT", entity.key, entity, stamp: entity.updatedAt)
+        note(device, "INSERT", entity.key, nil, entity)
     }
 
     private func update(_ here: SimulatedEntity, _ device: Int) throws {
@@ -180,7 +152,7 @@ extension ReplicatedFolderWorld {
         entity.title = title(device)
         if random.happens(percent: 80) { entity.updatedAt = stamp(device) }
         try devices[device].app.run(SimulatedEntity.update(here.kind), entity.values + [here.id], clock: zone.clock(device))
-        note(device, "UPDATE", entity.key, entity, stamp: entity.updatedAt == here.updatedAt ? nil : entity.updatedAt)
+        note(device, "UPDATE", entity.key, here, entity)
     }
 
     /// Marks as read, or as unread again.
@@ -190,210 +162,77 @@ extension ReplicatedFolderWorld {
         guard entity.readAt != here.readAt else { return }
         if random.happens(percent: 50) { entity.updatedAt = stamp(device) }
         try devices[device].app.run(SimulatedEntity.update(here.kind), entity.values + [here.id], clock: zone.clock(device))
-        markers[entity.key, default: []].insert(device)
-        note(device, "MARK", entity.key, entity, stamp: entity.updatedAt == here.updatedAt ? nil : entity.updatedAt)
+        note(device, "MARK", entity.key, here, entity)
     }
 
     private func delete(_ here: SimulatedEntity, _ rows: [String: SimulatedEntity], _ device: Int) throws {
         if here.kind == .buckets, rows.values.contains(where: { $0.bucket == here.id }) { return try update(here, device) }
         try devices[device].app.run("DELETE FROM \(here.kind.rawValue) WHERE id = ?", [here.id], clock: zone.clock(device))
-        deleted.insert(here.key)
-        note(device, "DELETE", here.key, nil, stamp: nil)
+        note(device, "DELETE", here.key, here, nil)
     }
 
-    private func note(_ device: Int, _ verb: String, _ key: String, _ entity: SimulatedEntity?, stamp: String?) {
-        model.change(
-            key, at: device, to: entity, stamp: microseconds(stamp), clock: SimulatedApp.clock(of: zone.clock(device)),
-            isSent: model.devices[device][key].map { isSent($0, of: key) } == true)
-        if let state = model.devices[device][key] { given[device, default: [:]][key, default: []].append(state) }
-        zone.note("\(devices[device].name): \(verb) \(key) -> \(model.devices[device][key]?.description ?? "nothing")")
+    private func note(_ device: Int, _ verb: String, _ key: String, _ before: SimulatedEntity?, _ after: SimulatedEntity?) {
+        titles.note(before, after)
+        zone.note("\(devices[device].name): \(verb) \(key) -> \(after?.description ?? "nothing")")
     }
 }
 
 // Syncs.
 extension ReplicatedFolderWorld {
     private func sync(_ device: Int, _ fault: SimulatedDisk.Fault?) async throws {
+        let name = devices[device].name
         zone.note(
-            "\(devices[device].name): sync\(fault.map { ", call \($0.call) \($0.isDone ? "done, then " : "")\($0.isFatal ? "killed" : "fails with \($0.number)")" } ?? "")"
-        )
+            "\(name): sync\(fault.map { ", call \($0.call) \($0.isDone ? "done, then " : "")\($0.isFatal ? "killed" : "fails with \($0.number)")" } ?? "")")
         var failure: SyncError?
-        let attempt = Attempt()
-        corrections[device] = model.corrections(device, clock: zone.clock(device) * 1000)
-        if device > 0, let oldest = zone.commits(in: devices[device].root).min(), oldest > model.applied[device] { inDoubt.insert(device) }
         do {
-            try await sync(device, fault, attempt)
+            let engine = try zone.engine(device)
+            if let fault { zone.disk.set(fault) }
+            let report = try await engine.sync()
+            if let sent = report.messages?.sent, sent > 0 { zone.note("\(name): tells \(sent)") }
+            if let count = report.exported?.messagesApplied, count > 0 { zone.note("writer: applied \(count)") }
+            if let count = report.exported?.messagesRefused, count > 0 { zone.note("writer: refused \(count)") }
         } catch let error as SyncError {
             failure = error
         }
         let wasHit = zone.disk.hasFailed
         zone.disk.set(nil)
-        if wasHit, let fault { zone.note("\(devices[device].name): \(fault.isFatal ? "was killed" : "met a failed call")") }
-        try noteCommit(attempt, by: device)
-        try observe(device)
+        if wasHit, let fault { zone.note("\(name): \(fault.isFatal ? "was killed" : "met a failed call")") }
+        let version = try devices[device].applied()
+        guard version >= applied[device] else { throw zone.difference(device, ["it has gone back from version \(applied[device]) to \(version)"]) }
+        if device == 0, version > applied[0] { zone.note("version \(version)") }
+        applied[device] = version
         if let failure {
-            zone.note("\(devices[device].name): \(failure.code) at \(failure.step?.rawValue ?? "no step")")
+            zone.note("\(name): \(failure.code) at \(failure.step?.rawValue ?? "no step")")
             let isWaiting = !isQuiet && [.tryAgainLater, .dataRefused, .nothingThere].contains(failure.code)
             guard wasHit || isWaiting else { throw zone.difference(device, ["a sync failed that nothing hindered: \(failure)"]) }
         }
         guard zone.disk.openCount == 0 else { throw zone.difference(device, ["\(zone.disk.openCount) descriptors were left open"]) }
-        try check(device)
+        let rows = try devices[device].rows()
+        let dangling = rows.values.filter { one in one.bucket.map { rows["buckets/\($0)"] == nil } ?? false }.map { "\($0.key) has no bucket" }
+        guard dangling.isEmpty else { throw zone.difference(device, dangling.sorted()) }
     }
 
-    private func sync(_ device: Int, _ fault: SimulatedDisk.Fault?, _ attempt: Attempt) async throws {
-        let scripted = ScriptedCloud(wrapped: try zone.cloud(of: device))
-        scripted.prepared = { [self] in
-            // Here the writer has heard its messages, and has read what it is about to publish.
-            try observe(device)
-            attempt.read = (try devices[device].rows(), model.devices[device])
-        }
-        if let fault { zone.disk.set(fault) }
-        let cloud = scripted
-        _ = try await zone.engine(device) { cloud }.sync()
-    }
-
-    private final class Attempt: @unchecked Sendable {
-        // SAFETY: as for the world.
-        var read: (rows: [String: SimulatedEntity], states: LastWriteModel.States)?
-    }
-
-    /// If the commit that was under way is there, its version is what was read for it, whatever the device was told.
-    private func noteCommit(_ attempt: Attempt, by device: Int? = nil) throws {
-        let number = String(model.newest + 1)
-        guard let read = attempt.read, zone.commits(in: devices[0].root).contains(model.newest + 1) else { return }
-        attempt.read = nil
-        published.append(read.rows)
-        model.publish(read.states)
-        if let device {
-            model.note(read.states, by: device)
-            applied += unnamed.map { ($0.key, $0.state, model.newest) }
-            unnamed = []
-        }
-        zone.note("version \(number)")
-    }
-
-    /// Lets the model take in what the device has taken in by now.
-    private func observe(_ device: Int) throws {
-        try noteCorrected(device)
-        if device == 0 { return try hear() }
-        let version = try devices[device].applied()
-        guard version >= model.applied[device] else { throw zone.difference(device, ["it has gone back from version \(model.applied[device]) to \(version)"]) }
-        guard version <= model.newest else { throw zone.difference(device, ["it has version \(version), which nobody published"]) }
-        if version > model.applied[device] { model.merge(version, into: device, publishes: false) }
-        try noteRevived(device)
-        try noteAnswered(device)
-        try noteTakenBack(device)
-        try noteRefused(device)
-        for entry in try devices[device].database.read({ try $0.outbox.entries(onlyMessages: true) }) {
-            guard let id = entry.id, messages[id] == nil, let body = entry.body, let dataset = entry.dataset, case .text(let bytes)? = entry.key else {
-                continue
+    /// All devices have what the writer has, every edit was decided, and no title is gone without a word.
+    func checkAgreement() async throws {
+        let rows = try devices[0].rows()
+        for (number, device) in devices.enumerated() {
+            let found = try device.rows()
+            guard found == rows else {
+                let keys = Set(found.keys).union(rows.keys).filter { found[$0] != rows[$0] }.sorted()
+                throw zone.difference(
+                    number,
+                    keys.map { "after two quiet rounds \($0) is \(found[$0]?.description ?? "nothing"), at the writer \(rows[$0]?.description ?? "nothing")" })
             }
-            let key = "\(dataset)/\(String(decoding: bytes, as: UTF8.self))"
-            let message = try StrictJSON.decode(SyncUpdateMessage.self, from: body), instant = microseconds(message.timestamp)
-            guard let state = given[device]?[key]?.first(where: { $0.at == instant }) else {
-                throw zone.difference(device, ["a message about \(key) tells of a change at \(instant ?? 0), which nobody made"])
-            }
-            messages[id] = (key, state)
-            zone.note(
-                "\(devices[device].name): tells \(message.type.rawValue) of \(key) at \(state.at)" + (message.newReadAt.map { ", read \($0)" } ?? "")
-                    + (message.basedOnReadAt.map { ", was \($0)" } ?? ""))
+            let problems = try await zone.engine(number).inspector().verify(all: number < 2, local: true).problems
+            guard problems.isEmpty else { throw zone.difference(number, problems) }
+            let open = try device.database.read { (try $0.sentEdits.all().count, try $0.sentEdits.keptCount(of: DatasetSchema.builtIn)) }
+            guard open == (0, 0) || number == 0 else { throw zone.difference(number, ["\(open.0) edits are not decided, \(open.1) changes stay"]) }
+            guard
+                !zone.disk.files(in: device.root).keys.contains(where: {
+                    $0.contains("/messages/") && !tool.wereGone.contains($0) && !$0.lowercased().contains("conflict") && !$0.contains("/.")
+                })
+            else { throw zone.difference(number, ["a message whose edits are decided lies in the mailbox"]) }
         }
-    }
-
-    /// Instants from the future were set back if the run came that far, except those that a message has told.
-    private func noteCorrected(_ device: Int) throws {
-        guard let expected = corrections[device], !expected.isEmpty else { return }
-        let tracked = try devices[device].tracked()
-        for (key, change) in expected.sorted(by: { $0.key < $1.key }) where model.devices[device][key] == change.from {
-            // Another instant is that of a bucket that came back: 1 us after its deletion, which was corrected unless it was sent.
-            if let found = tracked[key], found == nil || found == change.from.at { continue }
-            if isSent(change.from, of: key), tracked[key] != change.to.at, tracked[key] != change.to.at + 1 { continue }
-            // What was sent before it counts as published.
-            let found = tracked[key].flatMap { $0 },
-                sent = found.flatMap { at in messages.values.first { $0.key == key && $0.state.at + 1 == at }.map { _ in at } }
-            let corrected = LastWriteModel.State(at: max(change.to.at, sent ?? change.to.at), entity: change.to.entity)
-            model.devices[device][key] = corrected
-            let isOwn = given[device]?[key]?.contains(change.from) == true
-            // What it replaced was neither published nor sent: nobody else has seen it, and it is later than nothing.
-            given[device]?[key]?.removeAll { $0.at > corrected.at && (found == corrected.at || !isSent($0, of: key)) }
-            if isOwn {
-                given[device, default: [:]][key, default: []].append(corrected)
-            } else {
-                // A message said it.
-                overruled[key, default: []].append(change.from)
-                given[-1, default: [:]][key, default: []].append(corrected)
-            }
-            zone.note("\(devices[device].name): \(key) is of \(corrected.at), not of \(change.from.at)")
-        }
-    }
-
-    private func isSent(_ state: LastWriteModel.State, of key: String) -> Bool { messages.values.contains { $0.key == key && $0.state == state } }
-
-    /// What a message told ends with the version that has it, whatever instant the writer gave it.
-    private func noteAnswered(_ device: Int) throws {
-        let states = model.versions[model.applied[device]] ?? [:], open = try openKeys(device)
-        for (key, mine) in model.devices[device] where !open.contains(key) && isSent(mine, of: key) {
-            guard let state = states[key], state != mine else { continue }
-            // Where the writer has applied it, the version has it or something later.
-            guard state.entity == mine.entity || applied.contains(where: { $0.key == key && $0.state == mine && $0.version <= model.applied[device] }) else {
-                continue
-            }
-            model.devices[device][key] = state
-        }
-    }
-
-    /// A bucket that was deleted and that a notification still needs comes back, which takes the deletion back and nothing else.
-    private func noteRevived(_ device: Int) throws {
-        for (key, entity) in try devices[device].rows().sorted(by: { $0.key < $1.key }) where entity.isOrphan && model.devices[device][key]?.entity == nil {
-            guard let deleted = model.devices[device][key], let instant = try devices[device].instant(of: entity), instant == deleted.at + 1 else { continue }
-            let state = LastWriteModel.State(at: instant, entity: entity)
-            model.devices[device][key] = state
-            given[device, default: [:]][key, default: []].append(state)
-            zone.note("\(devices[device].name): \(key) came back at \(instant)")
-        }
-    }
-
-    /// A mark that was taken back before it was told was never made: what is there is the version's, its instant as well.
-    private func noteTakenBack(_ device: Int) throws {
-        guard marks, model.applied[device] > 0 else { return }
-        let version = published[model.applied[device] - 1], states = model.versions[model.applied[device]] ?? [:]
-        let open = try openKeys(device)
-        for (key, row) in try devices[device].rows().sorted(by: { $0.key < $1.key })
-        where row.kind == .notifications && row == version[key] && !open.contains(key) {
-            guard let mine = model.devices[device][key]?.entity, let state = states[key], mine.title == row.title, mine.readAt == row.readAt,
-                model.devices[device][key] != state
-            else { continue }
-            model.devices[device][key] = state
-            zone.note("\(devices[device].name): \(key) is the version's again, of \(state.at)")
-        }
-    }
-
-    /// A deletion that the writer refused was never made: what is there is the version's, its instant as well.
-    private func noteRefused(_ device: Int) throws {
-        guard model.applied[device] > 0 else { return }
-        let version = published[model.applied[device] - 1], states = model.versions[model.applied[device]] ?? [:]
-        let open = try openKeys(device), rows = try devices[device].rows()
-        for (key, all) in refused.sorted(by: { $0.key < $1.key }) where rows[key] != nil && rows[key] == version[key] && !open.contains(key) {
-            guard let mine = model.devices[device][key], mine.entity == nil, all.contains(mine), let state = states[key] else { continue }
-            model.devices[device][key] = state
-            zone.note("\(devices[device].name): \(key) is there again, of \(state.at)")
-        }
-    }
-
-    /// The writer takes in what it applied of the mailbox.
-    private func hear() throws {
-        for entry in try devices[0].database.read({ try $0.inbox.entries() }) where heard.insert(entry.id).inserted {
-            guard let (key, state) = messages[entry.id] else { throw zone.difference(0, ["it has heard a message that nobody wrote"]) }
-            zone.note("writer: \(entry.isApplied ? "applied" : "refused (\(entry.reason ?? ""))") \(entry.type) of \(entry.sender) about \(key) at \(state.at)")
-            guard entry.isApplied else {
-                refused[key, default: []].append(state)
-                continue
-            }
-            unnamed.append((key, state))
-            let own = model.devices[0][key]
-            if let own, !state.wins(over: own) { continue }
-            // Not later than the writer's clock, unless what it replaces is.
-            let latest = max(zone.clock(0) * 1000, own.map { $0.at + 1 } ?? .min)
-            model.devices[0][key] = LastWriteModel.State(at: min(state.at, latest), entity: state.entity)
-        }
+        try titles.verify(rows, zone)
     }
 }

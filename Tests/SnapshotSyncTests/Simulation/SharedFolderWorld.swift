@@ -4,27 +4,24 @@ import SnapshotModel
 import StrictText
 
 @testable import SnapshotEngine
+@testable import SnapshotTools
 @testable import SnapshotVersions
 
-/// Peers and a reader on one file system, whose calls fail and under which processes are killed, and beside them the model of
-/// what must come of it. The same for the same seed.
+/// Peers and a reader on one file system, whose calls fail and under which processes are killed. The same for the same seed.
 final class SharedFolderWorld: SimulatedWorld, @unchecked Sendable {
     // SAFETY: a history runs one step after another; what a cloud calls back, it calls while the step waits.
     let zone: SimulatedZone
-    private(set) var model: LastWriteModel
+    private var titles = TitleJudge()
     private let writesTimestamps: [Bool]
     private var titleCount = 0
-    /// Every content that an entity ever had, without the mark of a parent that came back.
-    private var contents: [String: Set<SimulatedEntity>] = [:]
-    private var openings: [Int: Int] = [:]
-    /// What the sync that is under way makes of instants from the future, once it gets there.
-    private var corrections: [Int: [String: (from: LastWriteModel.State, to: LastWriteModel.State)]] = [:]
+    /// The newest version that each device has had.
+    private var applied: [Int]
     private static let root = "/shared"
 
     init(seed: UInt64) async throws {
         zone = try SimulatedZone(seed: seed)
         let count = 3 + zone.random.below(3)
-        model = LastWriteModel(deviceCount: count)
+        applied = Array(repeating: 0, count: count)
         var writes: [Bool] = []
         for _ in 0..<count { writes.append(zone.random.happens(percent: 80)) }
         writesTimestamps = writes
@@ -67,24 +64,19 @@ final class SharedFolderWorld: SimulatedWorld, @unchecked Sendable {
     private func prune(_ device: Int) async throws {
         guard devices[device].role == .peer else { return }
         let policy = RetentionPolicy(keepLast: 1 + random.below(3), keepWithin: nil)
-        // Its commit, which names a checkpoint, saves nothing.
-        let attempt = Attempt()
-        attempt.read = model.versions[model.newest]
         do {
             let report = try await zone.engine(device).prune(policy)
             zone.note("\(devices[device].name): prune, \(report.removedFiles.count) files")
         } catch let error as SyncError {
             zone.note("\(devices[device].name): prune, \(error.code)")
         }
-        try noteCommit(attempt)
-        try observe(device)
     }
 }
 
 // Edits.
 extension SharedFolderWorld {
     private func edit(_ device: Int) throws {
-        let rows = model.devices[device].compactMapValues(\.entity)
+        let rows = try devices[device].rows()
         let bucket = "b\(random.below(5))", notification = "n\(random.below(9))"
         if random.happens(percent: 35) {
             guard let here = rows["buckets/\(bucket)"] else { return try insert(.buckets, bucket, "INSERT", device) }
@@ -119,21 +111,20 @@ extension SharedFolderWorld {
 
     private func title() -> String {
         titleCount += 1
-        // Equal ones on several devices, too.
-        return (random.happens(percent: 25) ? "same \(random.below(2))" : "title \(titleCount)") + zone.pad
+        return "title \(titleCount)" + zone.pad
     }
 
-    private func someBucket(_ device: Int) -> String? {
-        let ids = model.devices[device].values.compactMap(\.entity).filter { $0.kind == .buckets }.map(\.id).sorted()
+    private func someBucket(_ device: Int) throws -> String? {
+        let ids = try devices[device].rows().values.filter { $0.kind == .buckets }.map(\.id).sorted()
         return ids.isEmpty ? nil : ids[random.below(ids.count)]
     }
 
     private func insert(_ kind: SimulatedEntity.Kind, _ id: String, _ verb: String, _ device: Int) throws {
         var entity = SimulatedEntity(kind: kind, id: id, title: title(), updatedAt: stamp(device))
-        if kind == .notifications { entity.bucket = someBucket(device) }
-        let old = model.devices[device][entity.key]?.entity
+        if kind == .notifications { entity.bucket = try someBucket(device) }
+        let old = try devices[device].rows()[entity.key]
         try devices[device].app.run("\(verb) \(SimulatedEntity.insert(kind))", entity.values, clock: zone.clock(device))
-        note(device, verb, entity.key, entity, stamp: entity.updatedAt == old?.updatedAt ? nil : entity.updatedAt)
+        note(device, verb, entity.key, old, entity)
     }
 
     private func update(_ here: SimulatedEntity, _ device: Int) throws {
@@ -143,31 +134,26 @@ extension SharedFolderWorld {
         if random.happens(percent: 85) { entity.title = title() }
         if here.kind == .notifications {
             if random.happens(percent: 30) { entity.readAt = random.happens(percent: 70) ? Instant(microseconds: zone.clock(device) * 1000).description : nil }
-            if random.happens(percent: 20) { entity.bucket = someBucket(device) }
+            if random.happens(percent: 20) { entity.bucket = try someBucket(device) }
         }
         try devices[device].app.run(SimulatedEntity.update(here.kind), entity.values + [here.id], clock: zone.clock(device))
-        note(device, "UPDATE", entity.key, entity, stamp: entity.updatedAt == here.updatedAt ? nil : entity.updatedAt)
+        note(device, "UPDATE", entity.key, here, entity)
     }
 
     private func delete(_ here: SimulatedEntity, _ device: Int) throws {
         try devices[device].app.run("DELETE FROM \(here.kind.rawValue) WHERE id = ?", [here.id], clock: zone.clock(device))
-        note(device, "DELETE", here.key, nil, stamp: nil)
+        note(device, "DELETE", here.key, here, nil)
     }
 
     private func rename(_ here: SimulatedEntity, to id: String, _ device: Int) throws {
         let entity = here.renamed(id)
         try devices[device].app.run(SimulatedEntity.update(here.kind), entity.values + [here.id], clock: zone.clock(device))
-        note(device, "UPDATE id of \(here.id) to", entity.key, entity, stamp: nil)
-        note(device, "UPDATE id of", here.key, nil, stamp: nil)
+        note(device, "UPDATE id of \(here.id) to", entity.key, here, entity)
     }
 
-    private func note(_ device: Int, _ verb: String, _ key: String, _ entity: SimulatedEntity?, stamp: String?) {
-        model.change(key, at: device, to: entity, stamp: microseconds(stamp), clock: SimulatedApp.clock(of: zone.clock(device)))
-        if var entity {
-            entity.isOrphan = false
-            contents[key, default: []].insert(entity)
-        }
-        zone.note("\(devices[device].name): \(verb) \(key) -> \(model.devices[device][key]?.description ?? "nothing")")
+    private func note(_ device: Int, _ verb: String, _ key: String, _ before: SimulatedEntity?, _ after: SimulatedEntity?) {
+        titles.note(before, after)
+        zone.note("\(devices[device].name): \(verb) \(key) -> \(after?.description ?? "nothing")")
     }
 }
 
@@ -199,111 +185,75 @@ extension SharedFolderWorld {
 
     private func sync(_ device: Int, _ trouble: Trouble) async throws {
         zone.note("\(devices[device].name): sync\(trouble)")
-        let attempt = Attempt()
-        corrections[device] = model.corrections(device, clock: zone.clock(device) * 1000)
         var failure: SyncError?
         do {
-            try await sync(device, trouble, attempt)
+            try await run(device, trouble)
         } catch let error as SyncError {
             failure = error
         }
         let wasHit = zone.disk.hasFailed
         zone.disk.set(nil)
         if wasHit, case .fault(let fault) = trouble { zone.note("\(devices[device].name): \(fault.isFatal ? "was killed" : "met a failed call")") }
-        try noteCommit(attempt, by: device)
-        try observe(device)
+        let version = try devices[device].applied()
+        guard version >= applied[device] else { throw zone.difference(device, ["it has gone back from version \(applied[device]) to \(version)"]) }
+        if version > (applied.max() ?? 0) { zone.note("version \(version)") }
+        applied[device] = version
         if let failure {
             zone.note("\(devices[device].name): \(failure.code) at \(failure.step?.rawValue ?? "no step")")
             let isClock = failure.code == .refused && abs(devices[device].skew) >= 80_000_000
             guard wasHit || isClock else { throw zone.difference(device, ["a sync failed that nothing hindered: \(failure)"]) }
         }
         guard zone.disk.openCount == 0 else { throw zone.difference(device, ["\(zone.disk.openCount) descriptors were left open"]) }
-        try check(device)
+        let rows = try devices[device].rows()
+        let dangling = rows.values.filter { one in one.bucket.map { rows["buckets/\($0)"] == nil } ?? false }.map { "\($0.key) has no bucket" }.sorted()
+        guard dangling.isEmpty else { throw zone.difference(device, dangling) }
     }
 
-    private func sync(_ device: Int, _ trouble: Trouble, _ attempt: Attempt) async throws {
-        let wrapped = try zone.cloud(of: device)
-        let scripted = ScriptedCloud(wrapped: wrapped)
-        scripted.prepared = { [self] in
-            // Here the device has imported the zone's newest version, and has read what it is about to publish.
-            try observe(device)
-            attempt.read = model.devices[device]
-        }
+    private func run(_ device: Int, _ trouble: Trouble) async throws {
+        let scripted = ScriptedCloud(wrapped: try zone.cloud(of: device))
+        let attempts = Attempts()
         scripted.publishing = { [self] in
-            attempt.count += 1
-            guard attempt.count == 1 else { return }
+            attempts.count += 1
+            guard attempts.count == 1 else { return }
             switch trouble {
             case .otherWasFirst:
                 zone.note("\(devices[device].name): is overtaken")
                 try await sync((device + 1) % (devices.count - 1), .none)
             case .editMeanwhile:
                 zone.note("\(devices[device].name): is edited while it publishes")
-                if let read = attempt.read { model.note(read, by: device) }
                 for _ in 0..<3 { try edit(device) }
             case .none, .fault: break
             }
         }
-        scripted.published = { [self] in try noteCommit(attempt, by: device) }
         if case .fault(let fault) = trouble { zone.disk.set(fault) }
         let cloud = scripted
         _ = try await zone.engine(device) { cloud }.sync()
     }
 
-    private final class Attempt: @unchecked Sendable {
+    private final class Attempts: @unchecked Sendable {
         // SAFETY: as for the world.
         var count = 0
-        var read: LastWriteModel.States?
     }
 
-    /// If the commit that was under way is there, its version is what was read for it, whatever the device was told.
-    private func noteCommit(_ attempt: Attempt, by device: Int? = nil) throws {
-        guard let read = attempt.read, zone.commits(in: Self.root).contains(model.newest + 1) else { return }
-        attempt.read = nil
-        model.publish(read)
-        if let device { model.note(read, by: device) }
-        zone.note("version \(model.newest)")
-    }
-
-    /// Lets the model take in what the device has taken in by now.
-    private func observe(_ device: Int) throws {
-        let version = try devices[device].applied()
-        guard version >= model.applied[device] else { throw zone.difference(device, ["it has gone back from version \(model.applied[device]) to \(version)"]) }
-        guard version <= model.newest else { throw zone.difference(device, ["it has version \(version), which nobody published"]) }
-        try noteCorrected(device)
-        if version > model.applied[device] { model.merge(version, into: device, publishes: devices[device].role == .peer) }
-        try noteRevived(device)
-    }
-
-    /// Instants from the future were set back if the run came that far.
-    private func noteCorrected(_ device: Int) throws {
-        guard let expected = corrections[device], !expected.isEmpty else { return }
-        let tracked = try devices[device].tracked()
-        for (key, change) in expected.sorted(by: { $0.key < $1.key }) where model.devices[device][key] == change.from {
-            // Another instant is that of a bucket that came back after the deletion was corrected.
-            if let found = tracked[key], found == nil || found == change.from.at { continue }
-            model.devices[device][key] = change.to
-            zone.note("\(devices[device].name): \(key) is of \(change.to.at), not of \(change.from.at)")
-        }
-    }
-
-    /// A bucket that was deleted and that a notification still needs comes back, as it last was, as a change of this device.
-    private func noteRevived(_ device: Int) throws {
-        let rows = try devices[device].rows()
-        for (key, entity) in rows.sorted(by: { $0.key < $1.key }) where entity.kind == .buckets && entity.isOrphan && model.devices[device][key]?.entity == nil
-        {
-            var content = entity
-            content.isOrphan = false
-            guard let deleted = model.devices[device][key], rows.values.contains(where: { $0.bucket == entity.id }), contents[key]?.contains(content) == true,
-                let instant = try devices[device].instant(of: entity)
-            else { continue }
-            // Of a deletion that was not published, what came back may be corrected by the publishing step of the same run.
-            model.devices[device][key] = .init(at: deleted.at + 1, entity: entity)
-            guard instant == deleted.at + 1 || instant == model.corrections(device, clock: zone.clock(device) * 1000)[key]?.to.at else {
-                model.devices[device][key] = deleted
-                continue
+    /// All devices have the same, and no title is gone without a word.
+    func checkAgreement() async throws {
+        let rows = try devices[0].rows()
+        for (number, device) in devices.enumerated() {
+            let found = try device.rows()
+            guard found == rows else {
+                let keys = Set(found.keys).union(rows.keys).filter { found[$0] != rows[$0] }.sorted()
+                throw zone.difference(
+                    number,
+                    keys.map { "after two quiet rounds \($0) is \(found[$0]?.description ?? "nothing"), at peer0 \(rows[$0]?.description ?? "nothing")" })
             }
-            model.devices[device][key] = .init(at: instant, entity: entity)
-            zone.note("\(devices[device].name): \(key) came back at \(instant)")
+            try device.database.read { transaction in
+                for schema in DatasetSchema.builtIn where try transaction.changeLog.summary(of: schema).count != 0 {
+                    throw zone.difference(number, ["changes of \(schema.name) are tracked although all was published"])
+                }
+            }
+            let problems = try await zone.engine(number).inspector().verify(all: number == 0, local: true).problems
+            guard problems.isEmpty else { throw zone.difference(number, problems) }
         }
+        try titles.verify(rows, zone)
     }
 }

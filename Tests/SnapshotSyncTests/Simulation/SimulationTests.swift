@@ -11,8 +11,7 @@ import Testing
         try await SimulationRun(steps: 25).sharedFolder(seed)
     }
 
-    @Test(.disabled("the model of this test knows rows, not columns: Tests/Model/command.py judges instead"), arguments: Sample.of(UInt64(1)...8, oneIn: 4))
-    func aWriterAndReadersInCopiesOfAFolderConverge(seed: UInt64) async throws {
+    @Test(arguments: Sample.of(UInt64(1)...8, oneIn: 4)) func aWriterAndReadersInCopiesOfAFolderConverge(seed: UInt64) async throws {
         try await SimulationRun(steps: 25).replicatedFolder(seed)
     }
 
@@ -22,7 +21,7 @@ import Testing
         #expect(try await run.replicatedFolder(12) == run.replicatedFolder(12))
     }
 
-    @Test(.disabled("the model of this test knows rows, not columns: Tests/Model/command.py judges instead")) func everyKindOfTroubleComesTrue() async throws {
+    @Test func everyKindOfTroubleComesTrue() async throws {
         let outcome = try await SimulationRun(steps: 40).all(9..<25, isRepeated: Sample.isWhole)
         #expect(outcome.count == 16)
         #expect(outcome.tally.missing == [])

@@ -65,10 +65,17 @@ struct MailScene {
         try database.run("SELECT ifnull(\(column), '-') FROM notifications WHERE id = '\(key)'").replacing("\n", with: "")
     }
 
-    /// The ids that the zone's commits name, each as often as it is named.
-    func named() async throws -> [String] {
-        try await scene.cloud.history(in: scene.zone).flatMap { $0.messages.applied + $0.messages.refused }
+    /// The number up to which the newest commit decides the reader's edits; 0 if it decides none.
+    func decided() async throws -> Int64 { try await scene.cloud.history(in: scene.zone).last?.answered["phone".exact] ?? 0 }
+
+    /// How many edits of the reader no version has decided.
+    func openCount() throws -> Int {
+        guard try scene.reader.run("SELECT count(*) FROM sqlite_schema WHERE name = 'snapsync_sent'") == "1\n" else { return 0 }
+        return Int(try scene.reader.run("SELECT count(*) FROM snapsync_sent").replacing("\n", with: "")) ?? -1
     }
+
+    /// The edits in the messages that wait.
+    func waitingEdits() async throws -> [HandedOverEdit] { try await waiting().flatMap { try StrictJSON.decode(EditMessage.self, from: $0.body).edits } }
 
     func waiting() async throws -> [CloudMessage] { try await scene.cloud.mailbox(MailboxRequest(), in: scene.zone).messages }
 
@@ -86,13 +93,15 @@ struct MailScene {
         try await scene.cloud.send(message, clock: scene.clock.now(), in: scene.zone)
     }
 
-    /// Tells of bucket `b` as another device.
+    /// Hands over an edit of bucket `b` as another device.
     ///
     /// - Parameter bucket: the bucket's JSON.
-    func tell(_ type: SyncUpdateMessage.UpdateType, _ bucket: String, by sender: String, at timestamp: String) async throws {
-        let id = CloudMessage.newID(at: try Instant(parsing: timestamp))
-        let message = SyncUpdateMessage(type: type, entityId: "b", timestamp: timestamp, id: id, sender: sender, dataset: "buckets", entity: bucket)
-        try await scene.cloud.send(CloudMessage(id: id, sender: sender, body: try StrictJSON.encode(message)), clock: scene.clock.now(), in: scene.zone)
+    func handOver(_ bucket: String, by device: String, at timestamp: String, number: Int64 = 1) async throws {
+        let at = try Instant(parsing: timestamp), id = CloudMessage.newID(at: at)
+        var edit = HandedOverEdit(number: number, dataset: "buckets", key: EntityKey("b"))
+        (edit.at, edit.born, edit.row, edit.base) = (at, try Instant(parsing: "2020-01-01T00:00:00Z"), bucket, .init(at: .earliest, columns: []))
+        let message = EditMessage(id: id, device: device, edits: [edit])
+        try await scene.cloud.send(CloudMessage(id: id, sender: device, body: try StrictJSON.encode(message)), clock: scene.clock.now(), in: scene.zone)
     }
 
     /// What is wrong with the two tables' being the applied version and the tracked changes.

@@ -1,0 +1,54 @@
+package import SnapshotModel
+package import StrictText
+
+extension HandedOverEdit {
+    /// An edit of a row as a message carries it.
+    package init(_ edit: Edit, number: Int64, key: EntityKey, of schema: DatasetSchema, _ codec: EntityCodec) throws {
+        self.init(number: number, dataset: schema.name, key: key)
+        func named(_ instants: [Int: Instant]) -> [Column] {
+            instants.sorted { $0.key < $1.key }.map { Column(name: schema.columns[$0].name, at: max($1, .earliest)) }
+        }
+        at = max(edit.at, .earliest)
+        born = max(edit.born, .earliest)
+        if edit.isHeld { held = true }
+        if edit.isLoose { loose = true }
+        switch edit.base {
+        case .nothing: break
+        case .deleted(let at): base = Base(deletedAt: max(at, .earliest))
+        case .row(let instants):
+            let first = max(instants.min() ?? .earliest, .earliest)
+            base = Base(at: first, columns: named(Dictionary(uniqueKeysWithValues: instants.enumerated().filter { $1 > first }.map { ($0, $1) })))
+        }
+        guard case .columns(let changed, let values) = edit.change else { return }
+        row = try codec.text(schema, values)
+        if changed.count < schema.columns.count || changed.values.contains(where: { $0 != edit.at }) { columns = named(changed) }
+    }
+
+    /// The edit in terms of this device's description. Columns that it does not have are left out.
+    ///
+    /// - Parameter latest: a later instant counts as this one.
+    package func edit(of schema: DatasetSchema, _ codec: EntityCodec, notAfter latest: Instant = Instant(microseconds: .max)) throws -> Edit {
+        func instants(_ columns: [Column]) -> [Int: Instant] {
+            let pairs = columns.compactMap { column in schema.columns.firstIndex { $0.name.exact == column.name.exact }.map { ($0, min(column.at, latest)) } }
+            return Dictionary(pairs) { max($0, $1) }
+        }
+        let at = min(self.at ?? .earliest, latest)
+        let seen: Edit.Base
+        if let deleted = base?.deletedAt {
+            seen = .deleted(min(deleted, latest))
+        } else if let base {
+            let known = instants(base.columns ?? []), rest = min(base.at ?? .earliest, latest)
+            seen = .row(schema.columns.indices.map { known[$0] ?? rest })
+        } else {
+            seen = .nothing
+        }
+        let change: Edit.Change
+        if let row {
+            let changed = columns.map(instants) ?? Dictionary(uniqueKeysWithValues: schema.columns.indices.map { ($0, at) })
+            change = .columns(changed, values: try codec.values(schema, row))
+        } else {
+            change = .deleted(at)
+        }
+        return Edit(base: seen, change: change, born: min(born ?? at, latest), isHeld: held == true, isLoose: loose == true)
+    }
+}

@@ -1,0 +1,240 @@
+import Foundation
+import GRDB
+package import SnapshotModel
+package import StrictText
+
+/// The edits that a reader has handed over and that no version has decided: the table `snapsync_sent`.
+///
+/// Each has a number. A message repeats all of them, and a commit says up to which number they are decided.
+package struct SentEdits: TransactionPart {
+    let transaction: LocalTransaction
+
+    /// The file of the last message.
+    package struct File: Codable, Hashable, Sendable {
+        package let id: String
+        package let device: String
+        /// The numbers of the edits in it.
+        package let numbers: [Int64]
+        /// Whether the file was written, as far as this device knows.
+        package var isWritten = false
+
+        package init(id: String, device: String, numbers: [Int64]) {
+            self.id = id
+            self.device = device
+            self.numbers = numbers
+        }
+    }
+
+    private static let table = LocalTable.sent.name
+
+    /// The message in the mailbox; nil if there is none.
+    package func file() throws -> File? { try transaction.state.value("message") }
+
+    /// Records a message, before its file is written and afterwards.
+    package func setFile(_ file: File?) throws { try transaction.state.setValue("message", file) }
+
+    /// Whether an edit waits for its decision.
+    package func hasAny() throws -> Bool {
+        guard try db.hasTable(Self.table) else { return false }
+        return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_sent)").bind().integer() == 1
+    }
+
+    /// The edits in the order of their numbers.
+    ///
+    /// - Parameter number: leaves out later ones.
+    package func all(upTo number: Int64 = .max) throws -> [HandedOverEdit] {
+        guard try db.hasTable(Self.table) else { return [] }
+        return try edits(KeyedStatement(db, "SELECT edit FROM snapsync_sent WHERE number <= ? ORDER BY number").bind(.integer(number)))
+    }
+
+    private func edits(_ rows: KeyedStatement) throws -> [HandedOverEdit] {
+        defer { rows.end() }
+        var edits: [HandedOverEdit] = []
+        while try rows.step() {
+            guard let edit = rows.text(0).flatMap({ try? StrictJSON.decode(HandedOverEdit.self, from: Data($0)) }) else {
+                throw damaged(Self.table, "an edit cannot be read")
+            }
+            edits.append(edit)
+        }
+        return edits
+    }
+
+    /// The edits of a row.
+    package func edits(of key: EntityKey, in schema: DatasetSchema) throws -> [HandedOverEdit] {
+        guard try db.hasTable(Self.table), let id = try trackingID(schema) else { return [] }
+        return try edits(KeyedStatement(db, "SELECT edit FROM snapsync_sent WHERE dataset = ? AND key = ? ORDER BY number").bind(.integer(id), .key(key)))
+    }
+
+    /// Forgets the edits up to a number: a version has decided them.
+    package func forget(upTo number: Int64) throws {
+        guard try db.hasTable(Self.table) else { return }
+        try db.execute(sql: "DELETE FROM snapsync_sent WHERE number <= ?", arguments: [number])
+    }
+
+    /// Takes back all edits. The next message has none of them.
+    package func withdraw() throws { try forget(upTo: .max) }
+
+    /// Adds a request for a full sync, unless one waits.
+    package func requestFullSync(at now: Instant) throws {
+        try LocalTable.sent.create(in: db)
+        guard try all().allSatisfy({ $0.fullSync != true }) else { return }
+        try add(HandedOverEdit(requestingFullSyncAs: nextNumber(now)), dataset: ReservedDataset.none.rawValue, sequence: 0)
+    }
+
+    private func add(_ edit: HandedOverEdit, dataset: Int64, sequence: Int64) throws {
+        try KeyedStatement(db, "INSERT INTO snapsync_sent(number, dataset, key, seq, at, edit) VALUES(?, ?, ?, ?, ?, ?)").bind(
+            .integer(edit.number), .integer(dataset), edit.key.map { .key($0) } ?? .null, .integer(sequence), edit.at.map { .instant($0) } ?? .null,
+            .text(try text(edit))
+        ).run()
+    }
+
+    private func text(_ edit: HandedOverEdit) throws -> String { String(decoding: try StrictJSON.encode(edit), as: UTF8.self) }
+
+    /// By the clock: a device that is restored or set up again does not use a number twice.
+    private func nextNumber(_ now: Instant) throws -> Int64 {
+        let last: Int64? = try transaction.state.value("lastEdit")
+        let number = max((last ?? 0) + 1, now.microseconds)
+        try transaction.state.setValue("lastEdit", number)
+        return number
+    }
+
+    // MARK: - Handing over
+
+    /// Numbers what a reader may hand over of its edits since the last call.
+    ///
+    /// - Parameters:
+    ///   - device: the device's name. Under another name than before, all edits get new numbers.
+    ///   - limit: the largest edit, in bytes.
+    /// - Returns: how many edits were numbered.
+    package func handOver(of datasets: [DatasetSchema], as device: String, codec: EntityCodec, now: Instant, limit: Int) throws -> Int {
+        try transaction.changeLog.consolidate(of: datasets)
+        if let file = try file(), file.device.exact != device.exact { try withdraw() }
+        try forgetPassing(of: datasets)
+        guard datasets.contains(where: { $0.messageRules != nil }), let own = try OwnEdits(transaction, datasets, codec, isReading: true) else { return 0 }
+        defer { try? own.end() }
+        try LocalTable.sent.create(in: db)
+        for schema in datasets where schema.messageRules != nil { own.touch(nil, of: schema) }
+        var count = 0
+        try own.forEach { place, edit in
+            let schema = datasets[place.dataset]
+            guard let part = try fresh(edit, place, own, schema, codec), let id = try trackingID(schema) else { return }
+            let handed = try HandedOverEdit(part, number: nextNumber(now), key: place.key, of: schema, codec)
+            guard try text(handed).utf8.count <= limit else { return }
+            let sequence = try KeyedStatement(db, "SELECT seq FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(.integer(id), .key(place.key))
+                .integer()
+            try add(handed, dataset: id, sequence: sequence ?? 0)
+            count += 1
+        }
+        for schema in datasets { try transaction.changeLog.spellColumns(of: schema) }
+        return count
+    }
+
+    /// What of an edit is new and may be handed over; nil if nothing is.
+    private func fresh(_ edit: Edit, _ place: RowPlace, _ own: OwnEdits, _ schema: DatasetSchema, _ codec: EntityCodec) throws -> Edit? {
+        guard !own.unedited.contains(place), schema.keyShape.holds(place.key) else { return nil }
+        if try transaction.changeLog.change(of: place.key, in: schema)?.isCarried == true { return nil }
+        let earlier = try edits(of: place.key, in: schema).map { try $0.edit(of: schema, codec) }
+        guard !earlier.isEmpty else { return edit.permitted(in: schema) }
+        return edit.following(earlier).flatMap { $0.permitted(in: schema) }
+    }
+
+    /// Forgets rows that were inserted and deleted again before anybody else had them. The log must have been consolidated.
+    package func forgetPassing(of datasets: [DatasetSchema]) throws {
+        let isSent = try db.hasTable(Self.table) ? " OR EXISTS (SELECT 1 FROM snapsync_sent s WHERE s.dataset = c.dataset AND s.key = c.key)" : ""
+        let waits = try db.hasTable(LocalTable.waiting.name) ? " OR EXISTS (SELECT 1 FROM snapsync_waiting a WHERE a.dataset = ?2 AND a.key = c.key)" : ""
+        for schema in datasets {
+            guard let id = try trackingID(schema) else { continue }
+            try KeyedStatement(
+                db,
+                """
+                DELETE FROM snapsync_changes AS c WHERE dataset = ?1 AND state = \(TrackedState.deleted) AND isNew = \(TrackedOrigin.new) AND ?2 IS NOT NULL
+                    AND NOT (EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = c.dataset AND t.key = c.key)\(waits)\(isSent))
+                """
+            ).bind(.integer(id), .text(schema.name)).run()
+        }
+    }
+
+    /// How many tracked changes stay on this device, wholly or in part: readers may not hand them over.
+    package func keptCount(of datasets: [DatasetSchema]) throws -> Int {
+        try datasets.reduce(0) { count, schema in
+            guard schema.messageRules != nil, let id = try trackingID(schema) else { return count }
+            let changes = try KeyedStatement(db, "SELECT \(TrackedChange.sqlColumns) FROM snapsync_changes WHERE dataset = ?").bind(.integer(id))
+            defer { changes.end() }
+            var kept = 0
+            while try changes.step() {
+                if let change = TrackedChange(changes, schema), !change.isCarried, !change.isPermitted(in: schema) { kept += 1 }
+            }
+            return count + kept
+        }
+    }
+}
+
+extension TrackedChange {
+    /// Whether a reader may hand over all of the change.
+    fileprivate func isPermitted(in schema: DatasetSchema) -> Bool {
+        let permissions = schema.permissions
+        if isDeletion { return permissions.deletes }
+        guard let allowed = permissions.columns else { return true }
+        guard case .some(let columns) = columns, isInVersion != false else { return permissions.inserts }
+        return allowed.isSuperset(of: columns.keys)
+    }
+}
+
+extension Edit {
+    /// What of the edit a reader may hand over; nil if nothing.
+    package func permitted(in schema: DatasetSchema) -> Edit? {
+        let permissions = schema.permissions
+        guard case .columns(let columns, let values) = change else { return permissions.deletes ? self : nil }
+        if inserts { return permissions.inserts ? self : nil }
+        guard let allowed = permissions.columns else { return self }
+        let part = columns.filter { allowed.contains($0.key) }
+        guard !part.isEmpty else { return nil }
+        var edit = self
+        edit.change = .columns(part, values: values)
+        return edit
+    }
+
+    /// What of the edit comes after earlier ones of the same row that were handed over; nil if nothing does.
+    fileprivate func following(_ earlier: [Edit]) -> Edit? {
+        guard let last = earlier.last else { return self }
+        var next = self
+        if case .deleted(let at) = last.change {
+            guard self.at > at else { return nil }
+            // With fewer columns than all, the row is there because its deletion has lost.
+            if case .columns(let columns, let values) = change, columns.count == values.count { next.base = .deleted(at) }
+            return next
+        }
+        guard case .columns(let columns, let values) = change else {
+            guard at > last.at else { return nil }
+            next.base = seen(after: earlier)
+            return next
+        }
+        var sent: [Int: Instant] = [:]
+        for edit in earlier {
+            guard case .columns(let columns, _) = edit.change else {
+                sent = Dictionary(uniqueKeysWithValues: values.indices.map { ($0, edit.at) })
+                continue
+            }
+            sent.merge(columns) { max($0, $1) }
+        }
+        let fresh = columns.filter { column, at in sent[column].map { at > $0 } ?? true }
+        guard !fresh.isEmpty else { return nil }
+        next.change = .columns(fresh, values: values)
+        next.base = seen(after: earlier)
+        return next
+    }
+
+    /// What the device has seen of the row once its own earlier edits are counted.
+    private func seen(after earlier: [Edit]) -> Base {
+        var instants: [Instant]?
+        if case .row(let seen) = base { instants = seen }
+        for edit in earlier {
+            guard case .columns(let columns, let values) = edit.change else {
+                instants = nil
+                continue
+            }
+            instants = values.indices.map { columns[$0] ?? instants?[$0] ?? .earliest }
+        }
+        return instants.map { .row($0) } ?? base
+    }
+}

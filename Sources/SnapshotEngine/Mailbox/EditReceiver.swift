@@ -1,0 +1,252 @@
+import CloudStore
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import SnapshotVersions
+import StrictText
+
+/// Puts the edits of readers on a publisher's tables before an export reads any rows. Each edit is decided once.
+///
+/// Source: docs/internals/merge.md, "Who decides".
+struct EditReceiver: Sendable {
+    let device: SyncContext
+
+    /// The result of reading the mailbox.
+    struct Outcome: Sendable {
+        /// Whether a reader asks for every dataset to be written whole.
+        var asksForFullSync = false
+        /// Whether the mailbox was not even listed, because nothing new can be in it.
+        var isUnchanged = false
+        /// The number of edits that stand, wholly or in part.
+        var appliedCount = 0
+        /// The number of edits of which nothing stands.
+        var refusedCount = 0
+        /// The number of edits that were written to the conflict journal.
+        var conflicts = LostEdits()
+        var warnings: [String] = []
+        /// Why the first refused edit was refused.
+        var refusal: String?
+    }
+
+    /// How long the mailbox's mark must have been unchanged before it is trusted, in microseconds. This is longer than the clock of any file
+    /// system stands still.
+    private static let settling: Int64 = 10_000_000
+    /// The mailbox is listed at least once in each period of this length, whatever its mark says, in microseconds: one hour.
+    private static let rest: Int64 = 3_600_000_000
+
+    /// Decides the waiting edits. A file that is no message is set aside and stops nothing.
+    ///
+    /// - Parameter mayRest: whether to skip listing the mailbox if its mark says that nothing has arrived.
+    func run(mayRest: Bool = false) async throws -> Outcome {
+        let look = try device.database.read(at: .read) { try $0.state.mailboxListing() }
+        if mayRest, let look, try await isAsBefore(look) { return Outcome(isUnchanged: true) }
+        return try await listAndApply(look)
+    }
+
+    /// Whether nothing can have arrived since the mailbox was last listed. Two conditions: the mark is the same, and a successful run has listed
+    /// the mailbox after the mark had been unchanged for long enough.
+    ///
+    /// Such a run either listed the mailbox or relied on a run that did; the first of them must have listed it. If a file system's times are
+    /// wrong, the next listing is at most an hour away: a message is then seen later, but not lost.
+    private func isAsBefore(_ look: MailboxListingCache) async throws -> Bool {
+        let now = device.now()
+        let last = try device.database.read(at: .read) { transaction in
+            try transaction.state.lastIdleRun(of: device.settings.role)
+                ?? transaction.state.lastRun(.export).map { $0.at.advanced(byMicroseconds: -$0.microseconds) }
+        }
+        guard let began = last, began >= look.since.advanced(byMicroseconds: Self.settling),
+            began <= now, began.microseconds / Self.rest == now.microseconds / Self.rest,
+            let mark = try? StrictJSON.decode(MailboxMark.self, from: look.mark)
+        else { return false }
+        return try await device.cloud.at(.fetch).isMailboxUnchanged(since: mark, in: device.zone)
+    }
+
+    private func listAndApply(_ look: MailboxListingCache?) async throws -> Outcome {
+        let datasets = device.settings.datasets
+        let mailbox = try await device.cloud.at(.fetch).mailbox(MailboxRequest(), in: device.zone)
+        // One statement for each dataset, which a run without messages does not need.
+        let removed = try mailbox.messages.isEmpty ? [:] : device.database.read(at: .read) { try $0.state.removedColumns(of: datasets) }
+        var outcome = Outcome(), setAside = mailbox.setAside.count
+        var edits: [ExactText: [Int64: HandedOverEdit]] = [:]
+        for found in mailbox.messages {
+            guard let message = try? ReceivedMessage(found, datasets: datasets, removed: removed) else {
+                setAside += 1
+                continue
+            }
+            if message.fault != nil { setAside += 1 }
+            for edit in message.edits { edits[message.sender.exact, default: [:]][edit.number] = edit }
+        }
+        for (sender, edits) in edits.sorted(by: { $0.key < $1.key }) {
+            outcome += try apply(edits.values.sorted { $0.number < $1.number }, from: sender.text, at: device.now())
+        }
+        outcome.asksForFullSync = try device.database.read(at: .read) { try $0.state.isFullSyncRequested() }
+        if setAside > 0 {
+            outcome.warnings.append(
+                "\(Format.count(setAside, "message")) in the mailbox \(Format.word(setAside, "was", "were")) set aside; snapsync messages says why")
+        }
+        if mailbox.unreadCount > 0 { outcome.warnings.append("\(mailbox.unreadCount) more messages wait; the next sync goes on with them") }
+        try remember(mailbox.mark, look)
+        return outcome
+    }
+
+    private func remember(_ mark: MailboxMark?, _ look: MailboxListingCache?) throws {
+        let text = try mark.map { try StrictJSON.text($0) }
+        guard text != look?.mark else { return }
+        try device.database.write(at: .apply) { try $0.state.setMailboxListing(text.map { MailboxListingCache(mark: $0, since: device.now()) }) }
+    }
+
+    /// Puts the edits of one device on the tables, in one transaction, as far as they are not decided yet.
+    ///
+    /// - Parameter edits: in the order of their numbers.
+    func apply(_ edits: [HandedOverEdit], from sender: String, at now: Instant) throws -> Outcome {
+        try SyncError.at(.apply) {
+            let known = try device.database.read { try $0.decidedEdits.number(of: sender) }
+            guard let last = edits.last, last.number > known else { return Outcome() }
+            return try device.database.withoutRollbacks {
+                try device.database.write { transaction in
+                    let known = try transaction.decidedEdits.number(of: sender)
+                    if edits.contains(where: { $0.number > known && $0.fullSync == true }) { try transaction.state.setFullSyncRequested(true) }
+                    try transaction.changeLog.consolidate(of: device.settings.datasets)
+                    let outcome = try DeviceEdits(edits, after: known, of: sender, device: device, transaction: transaction, now: now).put()
+                    // The version that decides the edits also has those rows that are held.
+                    for schema in device.settings.datasets { try transaction.waiting.stage(schema) }
+                    try transaction.decidedEdits.decide(sender, upTo: last.number)
+                    return outcome
+                }
+            }
+        }
+    }
+}
+
+extension EditReceiver.Outcome {
+    static func += (left: inout Self, right: Self) {
+        left.appliedCount += right.appliedCount
+        left.refusedCount += right.refusedCount
+        left.conflicts += right.conflicts
+        left.warnings += right.warnings
+        left.refusal = left.refusal ?? right.refusal
+    }
+}
+
+/// The edits of one device on their way onto the tables. Used within one transaction.
+struct DeviceEdits {
+    private let edits: [(place: RowPlace, edit: Edit)]
+    /// What the device may not do, each with the reason.
+    private let forbidden: [(place: RowPlace, edit: Edit, reason: String)]
+    private let sender: String
+    private let device: SyncContext
+    private let transaction: LocalTransaction
+    private let now: Instant
+    private var datasets: [DatasetSchema] { device.settings.datasets }
+
+    /// - Parameters:
+    ///   - known: the number up to which the device's edits are decided.
+    ///   - sender: the device that made the edits.
+    init(_ handedOver: [HandedOverEdit], after known: Int64, of sender: String, device: SyncContext, transaction: LocalTransaction, now: Instant) throws {
+        let datasets = device.settings.datasets, state = TableVersion(transaction, datasets, .json, own: nil, hasChanges: true)
+        var decided: Set<RowPlace> = []
+        let edits = try handedOver.compactMap { one -> (place: RowPlace, edit: Edit)? in
+            guard let key = one.key, let index = datasets.firstIndex(where: { $0.name.exact == one.dataset?.exact }) else { return nil }
+            let place = RowPlace(index, key)
+            guard one.number > known else {
+                decided.insert(place)
+                return nil
+            }
+            var edit = try one.edit(of: datasets[index], .json, notAfter: now)
+            // After an edit that was decided before, it is of the row that came of that one, whose insertion may count as earlier here.
+            if decided.contains(place), !edit.inserts, let row = try state.entry(place)?.row { edit.born = row.born }
+            return (place, edit)
+        }
+        self.init(edits, of: sender, device: device, transaction: transaction, now: now)
+    }
+
+    init(_ edits: [(place: RowPlace, edit: Edit)], of sender: String, device: SyncContext, transaction: LocalTransaction, now: Instant) {
+        let datasets = device.settings.datasets
+        self.edits = edits.compactMap { one in one.edit.permitted(in: datasets[one.place.dataset]).map { (one.place, $0) } }
+        forbidden = edits.compactMap { one in
+            guard one.edit.permitted(in: datasets[one.place.dataset]) != one.edit else { return nil }
+            return (one.place, one.edit, "the dataset \(datasets[one.place.dataset].name) takes no such edits from readers")
+        }
+        self.sender = sender
+        self.device = device
+        self.transaction = transaction
+        self.now = now
+    }
+
+    /// Puts the edits on the tables. What a table refuses is left out and written to the journal.
+    func put() throws -> EditReceiver.Outcome {
+        var outcome = try put(edits)
+        for one in forbidden { try refuse(one.place, one.edit, one.reason, &outcome) }
+        outcome.warnings += transaction.triggerNotices
+        return outcome
+    }
+
+    /// Puts edits on the tables, or halves of them, or half of a half.
+    private func put(_ edits: [(place: RowPlace, edit: Edit)]) throws -> EditReceiver.Outcome {
+        guard let first = edits.first else { return EditReceiver.Outcome() }
+        do {
+            return try transaction.undoingOnError { try putAll(edits) }
+        } catch let error as LocalStoreError where [.badRow, .foreignKeyViolated, .schemaMismatch].contains(error.code) {
+            let places = Set(edits.map(\.place))
+            guard places.count > 1 else {
+                var outcome = EditReceiver.Outcome()
+                try refuse(first.place, EditList(edits).edit(of: first.place) ?? first.edit, error.reason, &outcome)
+                return outcome
+            }
+            let half = Set(places.sorted().prefix(places.count / 2))
+            var outcome = try put(edits.filter { half.contains($0.place) })
+            outcome += try put(edits.filter { !half.contains($0.place) })
+            return outcome
+        }
+    }
+
+    private func putAll(_ edits: [(place: RowPlace, edit: Edit)]) throws -> EditReceiver.Outcome {
+        let list = EditList(edits)
+        let keeper = try ForeignKeyEnforcer(transaction, datasets: datasets)
+        let horizon = now.advanced(byMicroseconds: -TombstoneHorizon.ageInMicroseconds)
+        return try transaction.tracking.importing(datasets, then: keeper.enforce) {
+            let result = try Rebase(
+                transaction, datasets: datasets, state: TableVersion(transaction, datasets, .json, own: nil, hasChanges: true), edits: list,
+                horizons: datasets.map { _ in horizon }, restores: { index, _ in datasets[index].permissions.inserts }
+            ).run()
+            var outcome = EditReceiver.Outcome()
+            let losses = MergeLosses(datasets: datasets, transaction: transaction, author: sender, other: nil) { conflict in
+                if try transaction.conflictJournal.record(conflict, at: now) != nil { outcome.conflicts += LostEdits(conflict) }
+            }
+            let released = Set(result.released), held = Set(result.held).subtracting(released)
+            try list.forEach { place, edit in
+                let schema = datasets[place.dataset], merge = result.merges[place]
+                if let merge { try losses.record(merge, edit, place.key, schema, handedOver: edit) }
+                let isLost = merge.map { $0.standing == nil && !($0.later.isEmpty && $0.misfits.isEmpty) || edit.isDeletion && !$0.misfits.isEmpty } ?? false
+                if isLost {
+                    outcome.refusedCount += 1
+                    outcome.refusal =
+                        outcome.refusal ?? (edit.isDeletion ? "rows refer to it, or it was changed later" : "a later change, or another row's value, stands")
+                } else {
+                    outcome.appliedCount += 1
+                }
+                if let standing = merge.map(\.standing) ?? edit {
+                    if held.contains(place) { return try transaction.changeLog.forget(of: place.key, in: schema) }
+                    var base = merge?.found?.at
+                    if merge == nil, case .row(let seen) = edit.base { base = seen.max() }
+                    try transaction.changeLog.adopt(
+                        standing, of: place.key, in: schema, wasThere: merge.map { $0.found?.shown != nil } ?? !edit.inserts, base: base)
+                }
+            }
+            for place in released { try transaction.changeLog.trackShown(place.key, of: datasets[place.dataset]) }
+            return outcome
+        }
+    }
+
+    private func refuse(_ place: RowPlace, _ edit: Edit, _ reason: String, _ outcome: inout EditReceiver.Outcome) throws {
+        let schema = datasets[place.dataset], there = try TableVersion(transaction, datasets, .json, own: nil, hasChanges: true).entry(place)
+        outcome.refusedCount += 1
+        outcome.refusal = outcome.refusal ?? reason
+        var lost = LostEdits()
+        let losses = MergeLosses(datasets: datasets, transaction: transaction, author: sender, other: nil) { conflict in
+            if try transaction.conflictJournal.record(conflict, at: now) != nil { lost += LostEdits(conflict) }
+        }
+        try losses.recordRefusal(edit, place.key, schema, beside: there, detail: reason)
+        outcome.conflicts += lost
+    }
+}
