@@ -109,11 +109,13 @@ package struct ChangeTracking: TransactionPart {
         guard let id = try trackingID(schema) else { return }
         // Entries that were logged after the triggers were restored describe the rows of that moment, not what the version has.
         try transaction.changeLog.consolidate(of: [schema])
+        // A row that this device has inserted stays its own, even if the version has another one under its key.
         let origin = absent == nil ? TrackedOrigin.unknown : .inVersion
         try db.execute(
             sql: """
                 UPDATE snapsync_changes SET isNew = CASE state WHEN \(TrackedState.deleted) THEN \(TrackedOrigin.unknown) ELSE \(origin) END,
-                    changed = :compared || ifnull(' ' || changed, ''), base = nullif(base, \(Int64.min)) WHERE dataset = :id
+                    changed = :compared || ifnull(' ' || changed, ''), base = nullif(base, \(Int64.min))
+                WHERE dataset = :id AND (isNew <> \(TrackedOrigin.new) OR born IS NULL OR state = \(TrackedState.deleted))
                 """, arguments: ["compared": columns.map(String.init).joined(separator: " "), "id": id])
         for key in absent ?? [] {
             try KeyedStatement(
