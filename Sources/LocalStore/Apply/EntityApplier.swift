@@ -27,7 +27,13 @@ package final class EntityApplier: EntitySink {
 
     /// - Parameter updating: whether an entity whose key exists updates that row instead of failing.
     init(_ transaction: LocalTransaction, _ schema: DatasetSchema, updating: Bool = false) throws {
-        let kept = updating ? try Self.required(transaction.db, besides: schema) : []
+        // SQLite checks NOT NULL before it finds that the row is there and only has to be updated.
+        let key = schema.keyIndices.map { "t.\(schema.columns[$0].column.sqlIdentifier) = ?\($0 + 1)" }.joined(separator: " AND ")
+        let kept =
+            updating
+            ? try transaction.db.requiredColumns(besides: schema).map {
+                (name: $0, value: "(SELECT t.\($0) FROM main.\(schema.table.sqlIdentifier) t WHERE \(key))")
+            } : []
         let columns = (schema.columns.map { $0.column.sqlIdentifier } + kept.map(\.name)).joined(separator: ", ")
         // A version may lack a value for a column that this table declares NOT NULL: it was published before the column was added, or by a device
         // whose table permits NULL.
@@ -64,18 +70,6 @@ package final class EntityApplier: EntitySink {
         let affinities = schema.columns.map { ColumnAffinity(declared: declared[$0.column.folded] ?? "", isStrict: isStrict) }
         changingColumns = schema.columns.indices.filter { affinities[$0].mayChange(schema.columns[$0].shape) }.map {
             ($0, declared[schema.columns[$0].column.folded] ?? "", affinities[$0])
-        }
-    }
-
-    /// The columns without which SQLite inserts no row and that the dataset does not describe, with the value of the row that has the key.
-    ///
-    /// SQLite checks NOT NULL before it finds that the row is there and only has to be updated.
-    private static func required(_ db: Database, besides schema: DatasetSchema) throws -> [(name: String, value: String)] {
-        let sql = "SELECT name FROM pragma_table_info(?) WHERE \"notnull\" = 1 AND dflt_value IS NULL AND pk = 0"
-        let described = Set(schema.columns.map { $0.column.folded })
-        let key = schema.keyIndices.map { "t.\(schema.columns[$0].column.sqlIdentifier) = ?\($0 + 1)" }.joined(separator: " AND ")
-        return try String.fetchAll(db.keptStatement(sql: sql), arguments: [schema.table]).filter { !described.contains($0.folded) }.map {
-            ($0.sqlIdentifier, "(SELECT t.\($0.sqlIdentifier) FROM main.\(schema.table.sqlIdentifier) t WHERE \(key))")
         }
     }
 

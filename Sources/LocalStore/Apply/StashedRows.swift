@@ -21,6 +21,8 @@ package final class StashedRows {
     let columnNames: [String]
     private let transaction: LocalTransaction
     private let described: String
+    /// The columns of this database alone without which SQLite inserts no row.
+    private let required: [String]
     /// What is inserted into the described columns.
     private let values: String
     private var db: Database { transaction.db }
@@ -35,11 +37,13 @@ package final class StashedRows {
         stashed = try schema.inTable(table)
         let columns = try String.fetchAll(transaction.db, sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", arguments: [schema.table])
         columnNames = (try transaction.tables.hiddenKey(of: schema).map { [$0] } ?? []).map(\.sqlIdentifier) + columns.map(\.sqlIdentifier)
-        described = schema.columns.map { $0.column.sqlIdentifier }.joined(separator: ", ")
+        required = try transaction.db.requiredColumns(besides: schema)
+        described = (schema.columns.map { $0.column.sqlIdentifier } + required).joined(separator: ", ")
         let defaults = try transaction.db.requiredDefaults(of: schema)
-        values = schema.columns.map { column in
-            defaults[column.column.folded].map { "coalesce(\(column.column.sqlIdentifier), \($0))" } ?? column.column.sqlIdentifier
-        }.joined(separator: ", ")
+        values =
+            (schema.columns.map { column in
+                defaults[column.column.folded].map { "coalesce(\(column.column.sqlIdentifier), \($0))" } ?? column.column.sqlIdentifier
+            } + required).joined(separator: ", ")
     }
 
     /// Creates the temporary table, after dropping one of the same name.
@@ -64,6 +68,15 @@ package final class StashedRows {
     package func take(_ key: EntityKey, _ give: (any EntitySink) throws -> Void) throws {
         try KeyedStatement(db, "DELETE FROM \(table) WHERE \(self.key.matches(nil, "?1"))").bind(.key(key)).run()
         try give(try EntityApplier(transaction, stashed))
+        guard !required.isEmpty else { return }
+        let list = required.joined(separator: ", ")
+        try KeyedStatement(
+            db,
+            """
+            UPDATE \(table) SET (\(list)) = (SELECT \(list) FROM main.\(schema.table.sqlIdentifier) t WHERE \(self.key.matches("t", "?1")))
+            WHERE \(self.key.matches(nil, "?1"))
+            """
+        ).bind(.key(key)).run()
     }
 
     /// Adds an entity with these values.
@@ -99,6 +112,27 @@ package final class StashedRows {
             return true
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
             return false
+        }
+    }
+
+    /// Inserts rows whose keys no version can contain, and no merge decides, where the table does not have them.
+    func putBack(_ keys: [OwnedValue]) throws {
+        let stashed = key.value(of: "s"), own = key.value(of: "t"), name = "main.\(schema.table.sqlIdentifier)"
+        for key in keys {
+            do {
+                try KeyedStatement(
+                    db,
+                    """
+                    INSERT INTO \(name)(\(columns)) SELECT \(columns) FROM \(table) s
+                    WHERE \(stashed) = ?1 AND NOT EXISTS (SELECT 1 FROM \(name) t WHERE \(own) = ?1)
+                    """
+                ).bind(.value(key)).run()
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+                throw LocalStoreError(
+                    .badRow, at: "\(transaction.path), table \(schema.table)",
+                    "a row of this device, whose key no version can contain, does not fit beside the version's rows; nothing was changed",
+                    hint: "snapsync verify --local lists such rows; change their keys or delete them, then run the same command again")
+            }
         }
     }
 

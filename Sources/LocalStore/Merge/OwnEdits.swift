@@ -341,6 +341,7 @@ extension OwnEdits {
         if publishes {
             for place in outcome.released where !own.contains(place) { try transaction.changeLog.trackShown(place.key, of: datasets[place.dataset]) }
         }
+        for part in parts { try part.rows.putBack(transaction.changeLog.misfits(of: part.schema, id: part.id, where: "state < \(TrackedState.deleted)")) }
     }
 }
 

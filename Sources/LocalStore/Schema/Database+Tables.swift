@@ -43,6 +43,14 @@ extension Database {
         guard !optional.isEmpty else { return [:] }
         return try defaults(of: schema.table, required: true).filter { optional.contains($0.key) && (try? makeStatement(sql: "SELECT (\($0.value))")) != nil }
     }
+
+    /// The columns, quoted, that a dataset does not describe and without which SQLite inserts no row.
+    func requiredColumns(besides schema: DatasetSchema) throws -> [String] {
+        let described = Set(schema.columns.map { $0.column.folded })
+        return try String.fetchAll(
+            keptStatement(sql: "SELECT name FROM pragma_table_info(?) WHERE \"notnull\" = 1 AND dflt_value IS NULL AND pk = 0"), arguments: [schema.table]
+        ).filter { !described.contains($0.folded) }.map(\.sqlIdentifier)
+    }
 }
 
 /// The collation that a column is declared with, in upper case; `BINARY` if none is declared.

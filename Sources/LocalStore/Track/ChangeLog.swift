@@ -142,6 +142,13 @@ package struct ChangeLog: TransactionPart {
     /// Deletes tracked deletions whose keys no version can contain, such as one that is too long: a tombstone could not name such a key. While such a
     /// row exists its change stays tracked, and the export reports the row.
     private func forgetMisfits(_ schema: DatasetSchema, id: Int64) throws {
+        for key in try misfits(of: schema, id: id, where: "state = \(TrackedState.deleted)") {
+            try KeyedStatement(db, "DELETE FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(.integer(id), .value(key)).run()
+        }
+    }
+
+    /// The keys of tracked changes that no version can contain.
+    func misfits(of schema: DatasetSchema, id: Int64, where condition: String) throws -> [OwnedValue] {
         let isInteger = "typeof(key) = 'integer'"
         let isText = "typeof(key) = 'text' AND length(CAST(key AS BLOB)) <= \(KeyShape.byteLimit) AND snapsync_is_utf8(key)"
         let isUsual =
@@ -152,14 +159,10 @@ package struct ChangeLog: TransactionPart {
             case .text: isText
             default: "0"
             }
-        let rows = try KeyedStatement(
-            db, "SELECT key FROM snapsync_changes WHERE dataset = ? AND state = \(TrackedState.deleted) AND NOT (\(isUsual))"
-        ).bind(.integer(id))
+        let rows = try KeyedStatement(db, "SELECT key FROM snapsync_changes WHERE dataset = ? AND \(condition) AND NOT (\(isUsual))").bind(.integer(id))
         var misfits: [OwnedValue] = []
         while try rows.step() { if rows.key(0).map(schema.keyShape.holds) != true { misfits.append(rows.value(0)) } }
-        for key in misfits {
-            try KeyedStatement(db, "DELETE FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(.integer(id), .value(key)).run()
-        }
+        return misfits
     }
 
     /// Marks each change as a deletion if its row is gone, else as an edit.
@@ -243,125 +246,8 @@ package struct ChangeLog: TransactionPart {
         ).run()
     }
 
-    /// Stores what a merge has left of an edit.
-    ///
-    /// - Parameter isInVersion: whether the version's table has a row with the key. An edit of a row that it has no more is an insertion from now on.
-    func store(_ edit: Edit, of key: EntityKey, in schema: DatasetSchema, isInVersion: Bool) throws {
-        guard let id = try trackingID(schema) else { return }
-        let origin: TrackedOrigin = !isInVersion ? .new : edit.inserts ? .unknown : .inVersion
-        var changed: String?
-        if case .columns(let columns, let values) = edit.change, columns.count < values.count || columns.values.contains(where: { $0 != edit.at }) {
-            changed = ChangedColumns.some(columns).encoded(at: edit.at)
-        }
-        try KeyedStatement(
-            db,
-            """
-            INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew, changed, base, born) VALUES(?1, ?2, ?3, ?4, \(Self.state(of: schema)), ?5, ?6, ?3, ?7)
-            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, state = excluded.state, isNew = excluded.isNew, changed = excluded.changed, born = excluded.born
-            """
-        ).bind(
-            .integer(id), .key(key), .instant(edit.at), .integer(nextSequence()),
-            .integer(origin.rawValue), .optional(changed), origin == .inVersion ? .null : .instant(edit.born)
-        ).run()
-    }
-
-    /// Tracks what stands of another device's edit, which this device has put on its tables.
-    ///
-    /// - Parameters:
-    ///   - wasThere: whether the table had a row with the key before.
-    ///   - base: the instant of what the edit replaces; nil if it replaces nothing.
-    package func adopt(_ edit: Edit, of key: EntityKey, in schema: DatasetSchema, wasThere: Bool, base: Instant?) throws {
-        guard let id = try trackingID(schema) else { return }
-        let earlier = try change(of: key, in: schema), at = max(edit.at, earlier?.instant ?? edit.at)
-        var changed: String?
-        if case .columns(var columns, let values) = edit.change {
-            if let earlier, wasThere {
-                let own: [Int: Instant] =
-                    switch earlier.columns {
-                    case .some(let some): some
-                    case .all: Dictionary(uniqueKeysWithValues: values.indices.map { ($0, earlier.instant) })
-                    }
-                columns = own.merging(columns) { $1 }
-            }
-            if columns.count < values.count || columns.values.contains(where: { $0 != at }) { changed = ChangedColumns.some(columns).encoded(at: at) }
-        }
-        let origin: TrackedOrigin = wasThere ? .inVersion : .new
-        try KeyedStatement(
-            db,
-            """
-            INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew, changed, born, base) VALUES(?1, ?2, ?3, ?4, \(Self.state(of: schema)), ?5, ?6, ?7, ?9)
-            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = excluded.state, cause = 0, changed = excluded.changed,
-                born = CASE WHEN ?8 THEN born ELSE excluded.born END
-            """
-        ).bind(
-            .integer(id), .key(key), .instant(at), .integer(nextSequence()), .integer(origin.rawValue), .optional(changed),
-            origin == .new && !edit.isDeletion ? .instant(edit.born) : .null, .integer(wasThere ? 1 : 0), base.map { .instant($0) } ?? .null
-        ).run()
-    }
-
-    /// Takes edits that a version has decided out of the tracked change of their row. What was edited after them stays.
-    ///
-    /// - Parameter decided: the edits in the order of their numbers.
-    func settle(_ decided: [Edit], of key: EntityKey, in schema: DatasetSchema) throws {
-        guard let id = try trackingID(schema), let change = try change(of: key, in: schema), let last = decided.last else { return }
-        if change.isDeletion {
-            if last.isDeletion, change.instant <= last.at { try forget(of: key, in: schema) }
-            return
-        }
-        var sent: [Int: Instant] = [:], isInserted = false
-        for edit in decided {
-            switch edit.change {
-            case .deleted(let at): (sent, isInserted) = (Dictionary(uniqueKeysWithValues: schema.columns.indices.map { ($0, at) }), false)
-            case .columns(let columns, _):
-                sent.merge(columns) { max($0, $1) }
-                isInserted = isInserted || edit.inserts
-            }
-        }
-        var rest: [Int: Instant] =
-            switch change.columns {
-            case .some(let some): some
-            case .all: Dictionary(uniqueKeysWithValues: schema.columns.indices.map { ($0, change.instant) })
-            }
-        rest = rest.filter { column, at in sent[column].map { at > $0 } ?? true }
-        guard !rest.isEmpty else { return try forget(of: key, in: schema) }
-        // A row that was inserted again after its deletion; with fewer columns, the deletion has lost to another device's edit.
-        let isAnother = last.isDeletion && rest.count == schema.columns.count
-        let origin: Int64? = isAnother ? TrackedOrigin.new.rawValue : isInserted ? TrackedOrigin.inVersion.rawValue : nil
-        try KeyedStatement(
-            db,
-            """
-            UPDATE snapsync_changes SET changed = ?3, isNew = ifnull(?4, isNew), born = CASE WHEN ?4 IS NULL THEN born ELSE ?5 END
-            WHERE dataset = ?1 AND key = ?2
-            """
-        ).bind(
-            .integer(id), .key(key), .optional(ChangedColumns.some(rest).encoded(at: change.instant)), origin.map { .integer($0) } ?? .null,
-            isAnother ? .instant(last.born) : .null
-        ).run()
-    }
-
-    /// Names the columns of changes that were handed over as a whole, so that what is edited after that is told apart.
-    func spellColumns(of schema: DatasetSchema) throws {
-        guard let id = try trackingID(schema) else { return }
-        try db.execute(
-            sql: """
-                UPDATE snapsync_changes AS c SET changed = ? WHERE dataset = ? AND changed IS NULL AND state < \(TrackedState.deleted)
-                    AND EXISTS (SELECT 1 FROM snapsync_sent s WHERE s.dataset = c.dataset AND s.key = c.key AND s.seq = c.seq)
-                """, arguments: [schema.columns.indices.map(String.init).joined(separator: " "), id])
-    }
-
-    /// Tracks a row that was held in the version and is in its table now, with its instant.
-    package func trackShown(_ key: EntityKey, of schema: DatasetSchema) throws {
-        let instants = try transaction.tombstonesAndInstants.instants(of: key, in: schema)
-        let at = instants.latest(own: try transaction.rows.ownInstant(of: key, in: schema))
-        try store(
-            Edit(
-                base: .nothing, change: .columns(Dictionary(uniqueKeysWithValues: schema.columns.indices.map { ($0, at) }), values: []),
-                born: instants.born ?? at),
-            of: key, in: schema, isInVersion: false)
-    }
-
     /// SQL for the state of the change of key `?2` at the instant `?3`.
-    private static func state(of schema: DatasetSchema) -> String {
+    static func state(of schema: DatasetSchema) -> String {
         """
         coalesce((SELECT CASE WHEN \(schema.ownInstantSQL) IS ?3 OR ?3 = \(Int64.min) THEN \(TrackedState.plain) ELSE \(TrackedState.stamped) END
             FROM main.\(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "?2"))), \(TrackedState.deleted))
