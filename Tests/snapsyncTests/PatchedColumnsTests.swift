@@ -10,7 +10,7 @@ import Testing
             {"name": "rating", "type": "real", "optional": true}, {"name": "updated", "type": "text"}]}]}
         """
 
-    @Test(.disabled("columns of readers: open")) func columnsTravelByThemselves() throws {
+    @Test func columnsTravelByThemselves() throws {
         let scene = try Scene()
         try scene.scratch.write(Self.patches, to: "todo.json")
         try scene.database("desk.db").run(

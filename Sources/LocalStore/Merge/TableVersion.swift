@@ -86,8 +86,11 @@ package struct TableVersion: VersionState {
     }
 
     package func willChange(_ place: RowPlace) throws {
+        let schema = datasets[place.dataset]
+        // The base of an unpublished change that set the timestamp is that instant already.
+        if hasChanges, try transaction.changeLog.change(of: place.key, in: schema)?.changesTimestamp(of: schema) == true { return }
         // The instant of the columns that the edit leaves alone.
-        try transaction.tombstonesAndInstants.keepOwnInstant(of: place.key, in: datasets[place.dataset])
+        try transaction.tombstonesAndInstants.keepOwnInstant(of: place.key, in: schema)
     }
 
     package func ownRow(_ place: RowPlace) throws -> VersionRow? { try own?.lastParent(place) }
