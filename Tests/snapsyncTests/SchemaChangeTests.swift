@@ -71,7 +71,7 @@ import Testing
         try scene.succeed("verify --local --db b.db")
     }
 
-    @Test(.disabled("a reader's own value in a column that the zone gets later: open")) func aReaderThatIsFirstKeepsItsValues() throws {
+    @Test func aReaderThatIsFirstKeepsItsValues() throws {
         let scene = try scene(("writer", "reader"))
         try addColumns(scene, "b", "UPDATE task SET due = 'mine' WHERE id = 't2'")
         try scene.succeed("detach --db b.db")
@@ -97,7 +97,7 @@ import Testing
         #expect(((entries.first?["lost"] as? [String: Any])?["entity"] as? String)?.contains(#""due":"mine""#) == true)
     }
 
-    @Test(.disabled("values in a column that is new after detach: open")) func peersTakeTheColumnsOverInTurnAndLoseNothing() throws {
+    @Test func peersTakeTheColumnsOverInTurnAndLoseNothing() throws {
         let scene = try scene(("peer", "peer"))
         try addColumns(scene, "a", "UPDATE task SET due = 'by a' WHERE id IN ('t1', 't2')")
         try scene.database("b.db").run("UPDATE task SET title = 'by b' WHERE id IN ('t1', 't3')")

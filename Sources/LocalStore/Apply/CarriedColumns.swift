@@ -9,6 +9,8 @@ import StrictText
 ///     let carried = try CarriedColumns(transaction, schema, missing)     // before a row changes
 ///     …                                                                  // the import writes the version's rows
 ///     try carried?.restore()
+///     …                                                                  // the device's edits are put on the version's rows
+///     try carried?.track()
 ///
 /// Memory: none; a temporary table holds the values.
 package final class CarriedColumns {
@@ -16,6 +18,7 @@ package final class CarriedColumns {
     private let schema: DatasetSchema
     private let columns: [String]
     private let missing: [Int]
+    private let table: String
     /// For each column the condition that a row `t` has no value there: it is NULL, or it is the default that the import inserted instead.
     private let unset: [String]
 
@@ -28,6 +31,7 @@ package final class CarriedColumns {
         self.schema = schema
         self.missing = missing
         guard !columns.isEmpty, let id = try transaction.tracking.id(of: schema) else { return nil }
+        table = "snapsync_carried_\(id)"
         let defaults = try transaction.db.requiredDefaults(of: schema), unpublished = Set(transaction.missingColumns[schema.name] ?? [])
         unset = missing.map { index in
             let name = "t." + schema.columns[index].column.sqlIdentifier
@@ -37,32 +41,37 @@ package final class CarriedColumns {
         let isSet = missing.map { index in
             "\(schema.columns[index].column.sqlIdentifier) IS NOT (\(defaults[schema.columns[index].column.folded] ?? "NULL"))"
         }.joined(separator: " OR ")
-        let table = schema.table.sqlIdentifier
-        guard try Bool.fetchOne(transaction.db, sql: "SELECT EXISTS (SELECT 1 FROM main.\(table) WHERE \(isSet))") == true else { return nil }
+        let own = "main.\(schema.table.sqlIdentifier)"
+        guard try Bool.fetchOne(transaction.db, sql: "SELECT EXISTS (SELECT 1 FROM \(own) WHERE \(isSet))") == true else { return nil }
         let key = schema.keySQL
         try transaction.db.execute(
             sql: """
-                DROP TABLE IF EXISTS temp.snapsync_carried;
-                CREATE TEMP TABLE snapsync_carried AS SELECT \(([key.list()] + columns).joined(separator: ", ")) FROM main.\(table) WHERE \(isSet);
-                CREATE UNIQUE INDEX temp.snapsync_carried_key ON snapsync_carried(\(key.indexed));
+                DROP TABLE IF EXISTS temp.\(table);
+                CREATE TEMP TABLE \(table) AS SELECT \(([key.list()] + columns).joined(separator: ", ")) FROM \(own) WHERE \(isSet);
+                CREATE UNIQUE INDEX temp.\(table)_key ON \(table)(\(key.indexed));
                 """)
     }
 
-    /// Writes the values back into the rows that the version also has, and drops the temporary table.
-    ///
-    /// Each row whose values are restored counts as changed here, just after the version: any edit of another device is later.
+    /// Writes the values back into the rows that the version also has.
     package func restore() throws {
-        let db = transaction.db, table = schema.table.sqlIdentifier, key = schema.keySQL
+        let own = "main.\(schema.table.sqlIdentifier)", key = schema.keySQL
         let list = columns.joined(separator: ", "), isUnset = unset.joined(separator: " AND ")
-        // If a later change asset of the version has the columns after all, its values count.
-        try db.execute(
+        // If a later change asset of the version has the columns after all, its values count. A row that the import did not write has its own.
+        let isOwn = columns.map { "t.\($0) IS k.\($0)" }.joined(separator: " AND ")
+        try transaction.db.execute(
             sql: """
-                DELETE FROM temp.snapsync_carried AS k WHERE NOT EXISTS (SELECT 1 FROM main.\(table) t WHERE \(key.isSame("t", "k")) AND \(isUnset));
-                UPDATE main.\(table) AS t SET (\(list)) = (SELECT \(list) FROM temp.snapsync_carried k WHERE \(key.isSame("k", "t")))
-                WHERE \(key.isIn("t", table: "temp.snapsync_carried"));
+                DELETE FROM temp.\(table) AS k
+                WHERE NOT EXISTS (SELECT 1 FROM \(own) t WHERE \(key.isSame("t", "k")) AND (\(isUnset) OR \(isOwn)));
+                UPDATE \(own) AS t SET (\(list)) = (SELECT \(list) FROM temp.\(table) k WHERE \(key.isSame("k", "t")))
+                WHERE \(key.isIn("t", table: "temp.\(table)"));
                 """)
-        try Self.track(missing, ofRows: key.isIn("t", table: "temp.snapsync_carried"), of: schema, in: transaction, order: .after)
-        try db.execute(sql: "DROP TABLE temp.snapsync_carried")
+    }
+
+    /// Records that the rows whose values were restored changed here, just after the version: any edit of another device is later. Drops the temporary
+    /// table.
+    package func track() throws {
+        try Self.track(missing, ofRows: schema.keySQL.isIn("t", table: "temp.\(table)"), of: schema, in: transaction, order: .after)
+        try transaction.db.execute(sql: "DROP TABLE temp.\(table)")
     }
 
     /// The order of the change's instant and the row's instant in the applied version.
@@ -87,7 +96,7 @@ package final class CarriedColumns {
         let instant =
             switch order {
             case .before: "CASE WHEN base > \(Instant.earliest.microseconds) THEN base - 1 ELSE \(Int64.min) END"
-            case .after: "max(base + 1, \(Instant.earliest.microseconds))"
+            case .after: "(max(base, \(Instant.earliest.microseconds)) + 1)"
             }
         let changed = columns.map { "'\($0)@' || \(instant)" }.joined(separator: " || ' ' || ")
         try transaction.db.execute(

@@ -14,6 +14,8 @@ final class ImportMerge {
     private let first: FirstImport
     private let ledger: ImportLedger
     private var own: OwnEdits?
+    /// Restored values of columns that the version does not have.
+    var carried: [CarriedColumns] = []
 
     /// Consolidates the log and decides what happens to own rows. Nothing in the datasets' tables is changed.
     ///
@@ -54,6 +56,7 @@ final class ImportMerge {
             for commit in changes?.commits ?? [] { try TombstoneHorizon.take(from: commit, of: one.schema, in: transaction) }
         }
         if let own { try put(own, on: incoming, changes, isFirst: isFirst) }
+        for columns in carried { try columns.track() }
         for one in incoming where first.isSingle(one.schema) { try single(one.schema).keepOne() }
         for one in incoming { try transaction.detachedChanges.forget(of: one.schema) }
     }

@@ -89,6 +89,7 @@ struct IncomingDataset: Sendable {
         }
         try SyncError.at(.apply) {
             try carried?.restore()
+            if let carried { merge.carried.append(carried) }
             try transaction.defaultedRows.end(of: schema)
             if snapshot != nil { try transaction.state.setUnseenColumns([], of: schema) }
             // Change assets do not name columns. If the version lacks one, the next version must be a snapshot asset.

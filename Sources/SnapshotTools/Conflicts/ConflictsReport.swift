@@ -66,7 +66,8 @@ extension ConflictsReport.Entry {
         let shown = names.indices.filter { isWhole || lostColumns?.contains(names[$0].exact) ?? ((lost?[$0] ?? .null) != (kept?[$0] ?? .null)) }
         func side(_ side: ConflictSide) -> ConflictsReport.Side {
             ConflictsReport.Side(
-                isDeletion: side.entity == nil, at: side.instant <= .earliest ? nil : side.instant.description, device: side.device, entity: side.entity)
+                isDeletion: side.entity == nil, at: side.instant <= Instant.earliest.advanced(byMicroseconds: 1) ? nil : side.instant.description,
+                device: side.device, entity: side.entity)
         }
         self.init(
             id: entry.id, dataset: conflict.dataset, key: ReportedKey(conflict.key), reason: conflict.reason.name, detail: conflict.detail,
