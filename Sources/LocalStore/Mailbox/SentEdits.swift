@@ -71,8 +71,11 @@ package struct SentEdits: TransactionPart {
         try db.execute(sql: "DELETE FROM snapsync_sent WHERE number <= ?", arguments: [number])
     }
 
-    /// Takes back all edits. The next message has none of them.
-    package func withdraw() throws { try forget(upTo: .max) }
+    /// Takes back the edits from a number on. The next message has none of them.
+    package func withdraw(from number: Int64 = .min) throws {
+        guard try db.hasTable(Self.table) else { return }
+        try db.execute(sql: "DELETE FROM snapsync_sent WHERE number >= ?", arguments: [number])
+    }
 
     /// Adds a request for a full sync, unless one waits.
     package func requestFullSync(at now: Instant) throws {
@@ -105,16 +108,16 @@ package struct SentEdits: TransactionPart {
     /// - Parameters:
     ///   - device: the device's name. Under another name than before, all edits get new numbers.
     ///   - limit: the largest edit, in bytes.
-    /// - Returns: how many edits were numbered.
-    package func handOver(of datasets: [DatasetSchema], as device: String, codec: EntityCodec, now: Instant, limit: Int) throws -> Int {
+    /// - Returns: the first number; nil if no edit was numbered.
+    package func handOver(of datasets: [DatasetSchema], as device: String, codec: EntityCodec, now: Instant, limit: Int) throws -> Int64? {
         try transaction.changeLog.consolidate(of: datasets)
         if let file = try file(), file.device.exact != device.exact { try withdraw() }
         try forgetPassing(of: datasets)
-        guard datasets.contains(where: { $0.messageRules != nil }), let own = try OwnEdits(transaction, datasets, codec, isReading: true) else { return 0 }
+        guard datasets.contains(where: { $0.messageRules != nil }), let own = try OwnEdits(transaction, datasets, codec, isReading: true) else { return nil }
         defer { try? own.end() }
         try LocalTable.sent.create(in: db)
         for schema in datasets where schema.messageRules != nil { own.touch(nil, of: schema) }
-        var count = 0
+        var first: Int64?
         try own.forEach { place, edit in
             let schema = datasets[place.dataset]
             guard let part = try fresh(edit, place, own, schema, codec), let id = try trackingID(schema) else { return }
@@ -123,10 +126,10 @@ package struct SentEdits: TransactionPart {
             let sequence = try KeyedStatement(db, "SELECT seq FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(.integer(id), .key(place.key))
                 .integer()
             try add(handed, dataset: id, sequence: sequence ?? 0)
-            count += 1
+            first = first ?? handed.number
         }
         for schema in datasets { try transaction.changeLog.spellColumns(of: schema) }
-        return count
+        return first
     }
 
     /// What of an edit is new and may be handed over; nil if nothing is.

@@ -13,16 +13,16 @@ struct EditSender: Sendable {
 
     /// Numbers the edits since the last call, without the cloud.
     ///
-    /// - Returns: how many there are.
-    func handOver() throws -> Int {
-        guard device.settings.role == .reader else { return 0 }
+    /// - Returns: the first number; nil if there are none.
+    @discardableResult func handOver() throws -> Int64? {
+        guard device.settings.role == .reader else { return nil }
         let datasets = device.settings.datasets
         let hasWork = try device.database.read(at: .read) { transaction in
             guard try transaction.state.view() == nil, try transaction.state.applied() != nil else { return false }
             return try transaction.changeLog.hasEntries(datasets) || datasets.contains { try transaction.changeLog.hasChanges(of: $0) }
                 || transaction.waiting.hasAny()
         }
-        guard hasWork else { return 0 }
+        guard hasWork else { return nil }
         return try device.database.write(at: .read) {
             try $0.sentEdits.handOver(of: datasets, as: device.settings.device, codec: .json, now: device.now(), limit: Self.room / 2)
         }
@@ -30,7 +30,15 @@ struct EditSender: Sendable {
 
     /// Hands edits over and puts the message into the mailbox.
     func run() async throws -> SendReport {
-        _ = try handOver()
+        if let first = try handOver() {
+            do {
+                try await device.verifyClock()
+            } catch {
+                // They are numbered again, with their corrected instants, once the clock is right.
+                try device.database.write(at: .announce) { try $0.sentEdits.withdraw(from: first) }
+                throw error
+            }
+        }
         let (edits, file, isNew) = try device.database.read(at: .read) { transaction in
             (try transaction.sentEdits.all(), try transaction.sentEdits.file(), try transaction.state.applied() == nil)
         }

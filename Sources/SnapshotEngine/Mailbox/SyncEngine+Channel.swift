@@ -18,7 +18,7 @@ extension SyncEngine {
             let local = try channelDevice()
             guard local.settings.role == .reader else { return nil }
             _ = try local.keepTracking()
-            _ = try EditSender(device: local).handOver()
+            try EditSender(device: local).handOver()
             let edits = try EditSender.message(of: database.read(at: .read) { try $0.sentEdits.all() })
             guard !edits.isEmpty else { return nil }
             return ChannelMessage(
