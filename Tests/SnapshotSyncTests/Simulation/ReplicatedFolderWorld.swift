@@ -217,12 +217,7 @@ extension ReplicatedFolderWorld {
         let rows = try devices[0].rows()
         for (number, device) in devices.enumerated() {
             let found = try device.rows()
-            guard found == rows else {
-                let keys = Set(found.keys).union(rows.keys).filter { found[$0] != rows[$0] }.sorted()
-                throw zone.difference(
-                    number,
-                    keys.map { "after two quiet rounds \($0) is \(found[$0]?.description ?? "nothing"), at the writer \(rows[$0]?.description ?? "nothing")" })
-            }
+            try zone.check(found, is: rows, number, as: "the writer")
             let problems = try await zone.engine(number).inspector().verify(all: number < 2, local: true).problems
             guard problems.isEmpty else { throw zone.difference(number, problems) }
             let open = try device.database.read { (try $0.sentEdits.all().count, try $0.sentEdits.keptCount(of: DatasetSchema.builtIn)) }

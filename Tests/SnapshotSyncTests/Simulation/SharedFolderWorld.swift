@@ -240,12 +240,7 @@ extension SharedFolderWorld {
         let rows = try devices[0].rows()
         for (number, device) in devices.enumerated() {
             let found = try device.rows()
-            guard found == rows else {
-                let keys = Set(found.keys).union(rows.keys).filter { found[$0] != rows[$0] }.sorted()
-                throw zone.difference(
-                    number,
-                    keys.map { "after two quiet rounds \($0) is \(found[$0]?.description ?? "nothing"), at peer0 \(rows[$0]?.description ?? "nothing")" })
-            }
+            try zone.check(found, is: rows, number, as: "peer0")
             try device.database.read { transaction in
                 for schema in DatasetSchema.builtIn where try transaction.changeLog.summary(of: schema).count != 0 {
                     throw zone.difference(number, ["changes of \(schema.name) are tracked although all was published"])

@@ -103,6 +103,15 @@ final class SimulatedZone: @unchecked Sendable {
                 + log.suffix(70).joined(separator: "\n  "))
     }
 
+    /// Throws if a device's rows after the quiet rounds are not those of the first device.
+    func check(_ found: [String: SimulatedEntity], is rows: [String: SimulatedEntity], _ device: Int, as first: String) throws {
+        guard found != rows else { return }
+        let keys = Set(found.keys).union(rows.keys).filter { found[$0] != rows[$0] }.sorted()
+        throw difference(
+            device,
+            keys.map { "after two quiet rounds \($0) is \(found[$0]?.description ?? "nothing"), at \(first) \(rows[$0]?.description ?? "nothing")" })
+    }
+
     struct Difference: Error, CustomStringConvertible {
         let description: String
     }
