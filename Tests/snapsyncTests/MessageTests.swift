@@ -311,6 +311,56 @@ import Testing
         #expect(try scene.succeed("sync --db phone.db").hasPrefix("nothing new"))
     }
 
+    /// The publisher refused the first edit for a later value of its own, which the reader had not seen when it made the second.
+    @Test(arguments: ["UPDATE t SET v = 'again'", "DELETE FROM t"], ["UPDATE t SET v = 'of w'", "INSERT OR REPLACE INTO t VALUES(1, 'of w')"])
+    func aValueThatASecondEditReplacesUnseenIsInTheJournal(second: String, ofWriter: String) throws {
+        let scene = try Scene()
+        try scene.database("w.db").run("CREATE TABLE t(id INT PRIMARY KEY NOT NULL, v TEXT); INSERT INTO t VALUES(1, 'old')")
+        try scene.succeed("init --db w.db --cloud cloud --role writer --device w --tables all --reader-edits all")
+        try scene.succeed("sync --db w.db")
+        try scene.succeed("init --db r.db --cloud cloud --role reader --device r --create")
+        try scene.succeed("sync --db r.db")
+        try scene.database("r.db").run("UPDATE t SET v = 'of r'")
+        try scene.succeed("sync --db r.db")
+        usleep(20_000)
+        try scene.database("w.db").run(ofWriter)
+        usleep(20_000)
+        try scene.database("r.db").run(second)
+        for name in ["w", "r", "w", "r"] { try scene.succeed("sync --db \(name).db") }
+        let row = try scene.database("w.db").run("SELECT v FROM t")
+        #expect(try scene.database("r.db").run("SELECT v FROM t") == row)
+        #expect(try row == "of w\n" || scene.succeed("conflicts --db r.db").contains("v: \"of w\" lost"))
+        #expect(try scene.succeed("conflicts --db w.db").contains("v: \"of r\" lost"))
+    }
+
+    /// What the publisher's triggers raise refuses an edit as a CHECK does: they see it as they see a statement of the application.
+    @Test(
+        arguments: ["BEFORE INSERT", "BEFORE UPDATE OF name", "AFTER UPDATE", "BEFORE DELETE"], ["RAISE(ABORT, 'it is closed')", "RAISE(FAIL, 'it is closed')"])
+    func aTriggerOfThePublisherRefusesAnEdit(event: String, raise: String) throws {
+        let scene = try Scene()
+        try scene.database("w.db").run(
+            "CREATE TABLE t(id INT PRIMARY KEY NOT NULL, name TEXT, n INT); INSERT INTO t VALUES(1, 'one', 1), (2, 'two', 2), (3, 'three', 3)")
+        try scene.succeed("init --db w.db --cloud cloud --role writer --device w --tables all --reader-edits all")
+        try scene.succeed("sync --db w.db")
+        let row = event.hasSuffix("INSERT") || event.contains("UPDATE") ? "NEW" : "OLD"
+        try scene.database("w.db").run("CREATE TRIGGER closed \(event) ON t WHEN \(row).id IN (2, 4) BEGIN SELECT \(raise); END")
+        try scene.succeed("init --db r.db --cloud cloud --role reader --device r --create")
+        try scene.succeed("sync --db r.db")
+        let refused =
+            event.hasSuffix("INSERT")
+            ? "INSERT INTO t VALUES(4, 'four', 4)" : event.hasSuffix("DELETE") ? "DELETE FROM t WHERE id = 2" : "UPDATE t SET name = 'x' WHERE id = 2"
+        try scene.database("r.db").run("\(refused); UPDATE t SET n = 30 WHERE id = 3; DELETE FROM t WHERE id = 1; INSERT INTO t VALUES(5, 'five', 5)")
+        try scene.succeed("sync --db r.db")
+        #expect(try scene.succeed("sync --db w.db").contains("edits of readers: 3 applied, 1 refused"))
+        for name in ["w", "r"] {
+            if name == "r" { try scene.succeed("sync --db r.db") }
+            #expect(try scene.database("\(name).db").run("SELECT group_concat(id || name || n) FROM t") == "2two2,3three30,5five5\n")
+            let reason = name == "r" ? "(refused)" : "(refused: the trigger closed failed (it is closed))"
+            #expect(try scene.succeed("conflicts --db \(name).db").contains(reason))
+        }
+        #expect(try scene.succeed("sync --db r.db").contains("nothing") && scene.succeed("sync --db w.db").contains("nothing"))
+    }
+
     @Test func detachTakesTheMailboxOut() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.database("watch.db").run("DELETE FROM notifications WHERE rowid % 3 = 0")

@@ -89,11 +89,13 @@ package struct Edit: Hashable, Sendable {
     package var values: [OwnedValue]? { if case .columns(_, let values) = change { values } else { nil } }
 
     /// Whether a version that has decided the edit has neither taken it nor replaced it by a later one.
-    package func isRefused(by there: VersionEntry?) -> Bool {
+    ///
+    /// - Parameter horizon: the latest instant of a tombstone that the version has dropped.
+    package func isRefused(by there: VersionEntry?, horizon: Instant) -> Bool {
         guard case .columns(let columns, let values) = change else {
             return there?.row.map { $0.born == born && $0.at <= at } ?? false
         }
-        guard let row = there?.row else { return there.map { at > $0.at } ?? false }
+        guard let row = there?.row else { return at > (there?.at ?? horizon) }
         return columns.contains { column, at in (row.instants[column] < at || row.born != born) && row.values[column] != values[column] }
     }
 

@@ -157,6 +157,8 @@ package final class LocalTransaction {
     /// Runs `body` in a savepoint. If it throws, its changes are rolled back and the transaction continues.
     package func undoingOnError<T>(_ body: () throws -> T) throws -> T {
         var result: T?
+        let notices = triggerNotices
+        defer { if result == nil { triggerNotices = notices } }
         try LocalStoreError.translating(at: path) {
             try db.inSavepoint {
                 result = try body()

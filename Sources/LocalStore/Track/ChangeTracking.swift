@@ -159,14 +159,16 @@ package struct ChangeTracking: TransactionPart {
     ///
     /// - Parameters:
     ///   - schemas: all datasets of the database.
+    ///   - isRefusable: whether the changes are edits that the application's triggers may refuse: then this throws. Otherwise the rows are the
+    ///     version's, whatever triggers say.
     ///   - finish: changes tables that are not synced; runs last.
-    package func importing<T>(_ schemas: [DatasetSchema], then finish: () throws -> Void = {}, _ work: () throws -> T) throws -> T {
+    package func importing<T>(_ schemas: [DatasetSchema], isRefusable: Bool = false, then finish: () throws -> Void = {}, _ work: () throws -> T) throws -> T {
         try transaction.observe(schemas)
         func body() throws -> T { try keepingOwnColumns(of: schemas, work) }
         return try settingChecks(off: transaction.ignoresChecks) {
             let triggers = try ApplicationTriggers(db)
             guard triggers.isEmpty else {
-                return try unrecorded { try TriggerReplay(transaction, schemas, triggers).run(noting: false, then: { try end(schemas, finish) }, body) }
+                return try unrecorded { try TriggerReplay(transaction, schemas, triggers).run(noting: false, refusing: isRefusable, then: { try end(schemas, finish) }, body) }
             }
             // All triggers are the tracking's. Turning them off costs no page of the log, which the import would have to write at its beginning
             // and again at its end.

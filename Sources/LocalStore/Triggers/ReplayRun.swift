@@ -20,6 +20,11 @@ final class ReplayRun {
         let trigger: String?
         let message: String
         let isUnique: Bool
+        /// Whether a constraint or RAISE refused the change. Otherwise the triggers cannot run here.
+        let isRefusal: Bool
+
+        /// What failed, in words.
+        var what: String { trigger.map { "the trigger \($0) failed (\(message))" } ?? "triggers could not run (\(message))" }
     }
 
     private let transaction: LocalTransaction
@@ -92,7 +97,7 @@ final class ReplayRun {
         } catch let error as DatabaseError where error.isOfTriggers {
             let message = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
             guard case .success(let failed) = statement else {
-                return Cause(table: name, trigger: culprit(message, name), message: message, isUnique: false)
+                return Cause(table: name, trigger: culprit(message, name), message: message, isUnique: false, isRefusal: false)
             }
             // Otherwise GRDB throws this error again when it resets the statement for the next row.
             sqlite3_reset(failed.sqliteStatement)
@@ -104,7 +109,7 @@ final class ReplayRun {
             let last = trace.last ?? speaker(of: message)
             try db.execute(sql: "ROLLBACK TO snapsync_row; RELEASE snapsync_row")
             let isUnique = [.SQLITE_CONSTRAINT_UNIQUE, .SQLITE_CONSTRAINT_PRIMARYKEY, .SQLITE_CONSTRAINT_ROWID].contains(error.extendedResultCode)
-            return Cause(table: name, trigger: last, message: message, isUnique: isUnique)
+            return Cause(table: name, trigger: last, message: message, isUnique: isUnique, isRefusal: error.resultCode == .SQLITE_CONSTRAINT)
         }
     }
 
@@ -149,15 +154,20 @@ final class ReplayRun {
         }
     }
 
+    /// Throws if a trigger, or a constraint of a table that it writes, refused a change. Triggers that cannot run here refuse nothing.
+    func refuse(_ failed: [Failed]) throws {
+        guard let cause = failed.first(where: { $0.cause.isRefusal })?.cause else { return }
+        throw LocalStoreError(.badRow, at: "\(transaction.path), table \(cause.table)", cause.what)
+    }
+
     /// Notices about changes that were forced, one sentence for each cause.
     func notices(_ failed: [Failed]) -> [String] {
         var counts: [Cause: Int] = [:]
         for one in failed { counts[one.cause, default: 0] += 1 }
         return counts.map { cause, count in
             let rows = Format.count(count, "row")
-            let what = cause.trigger.map { "the trigger \($0) failed (\(cause.message))" } ?? "triggers could not run (\(cause.message))"
             return
-                "\(cause.table): \(what) for \(rows); the import changed \(Format.word(count, "it", "them")) with triggers off, so what the table's triggers do for \(Format.word(count, "it", "them")) was not done"
+                "\(cause.table): \(cause.what) for \(rows); the import changed \(Format.word(count, "it", "them")) with triggers off, so what the table's triggers do for \(Format.word(count, "it", "them")) was not done"
         }.sorted()
     }
 }

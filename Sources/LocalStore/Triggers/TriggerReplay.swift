@@ -29,8 +29,10 @@ struct TriggerReplay {
 
     /// Runs `body`, then the triggers, then `finish`, which changes tables that are not synced.
     ///
-    /// - Parameter noting: whether the rows that differ in the end are logged as changes of this device.
-    func run<T>(noting: Bool, then finish: () throws -> Void, _ body: () throws -> T) throws -> T {
+    /// - Parameters:
+    ///   - noting: whether the rows that differ in the end are logged as changes of this device.
+    ///   - refusing: whether a change that a trigger refuses ends the run with an error.
+    func run<T>(noting: Bool, refusing: Bool = false, then finish: () throws -> Void, _ body: () throws -> T) throws -> T {
         let concerned = schemas.filter { !triggers.of($0).isEmpty }
         let firing = Set(try concerned.filter { try fires($0) }.map(\.table.exact))
         let images = try schemas.filter { noting || firing.contains($0.table.exact) }.enumerated().map { try TableImage(db, $1, name: "\($0)") }
@@ -48,7 +50,7 @@ struct TriggerReplay {
             for image in images { try image.close() }
             if noting { for image in images { if let id = try transaction.tracking.id(of: image.schema) { try image.note(id: id) } } }
             let seen = images.filter { firing.contains($0.schema.table.exact) }
-            if !seen.isEmpty { try replay(seen) }
+            if !seen.isEmpty { try replay(seen, refusing) }
             for image in images { try image.drop() }
         }
         try self.finish(finish)
@@ -66,13 +68,14 @@ struct TriggerReplay {
 
     // MARK: - The rows
 
-    private func replay(_ images: [TableImage]) throws {
+    private func replay(_ images: [TableImage], _ refusing: Bool) throws {
         do {
             try inSavepoint {
                 try toggle.off { for image in images { try image.restore() } }
                 try guardTables()
                 let run = ReplayRun(transaction, images)
                 let failed = try run.run()
+                if refusing { try run.refuse(failed) }
                 try unguardTables()
                 if !failed.isEmpty {
                     try toggle.off { try run.force(failed) }

@@ -204,7 +204,7 @@ struct DeviceEdits {
         let list = EditList(edits)
         let keeper = try ForeignKeyEnforcer(transaction, datasets: datasets)
         let horizon = now.advanced(byMicroseconds: -TombstoneHorizon.ageInMicroseconds)
-        return try transaction.tracking.importing(datasets, then: keeper.enforce) {
+        return try transaction.tracking.importing(datasets, isRefusable: true, then: keeper.enforce) {
             let result = try Rebase(
                 transaction, datasets: datasets, state: TableVersion(transaction, datasets, .json, own: nil, hasChanges: true), edits: list,
                 horizons: datasets.map { _ in horizon }, restores: { index, _ in datasets[index].permissions.inserts }

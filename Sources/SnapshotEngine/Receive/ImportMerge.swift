@@ -75,7 +75,7 @@ final class ImportMerge {
         }
         let state = TableVersion(transaction, datasets, .json, own: own)
         try own.restoreParents(over: state, horizons: horizons)
-        try recordRefused(own, state)
+        try recordRefused(own, state, horizons)
         let outcome = try Rebase(
             transaction, datasets: datasets, state: state, edits: own, horizons: horizons,
             // What a reader hands over restores no row unless it may insert rows.
@@ -117,10 +117,10 @@ final class ImportMerge {
     }
 
     /// Writes the edits that the version has neither taken nor replaced by later ones to the journal.
-    private func recordRefused(_ own: OwnEdits, _ state: TableVersion) throws {
+    private func recordRefused(_ own: OwnEdits, _ state: TableVersion, _ horizons: [Instant]) throws {
         for (place, edit) in own.decided {
             let there = try state.entry(place), schema = device.settings.datasets[place.dataset]
-            guard edit.isRefused(by: there) else { continue }
+            guard edit.isRefused(by: there, horizon: horizons[place.dataset]) else { continue }
             try losses.recordRefusal(edit, place.key, schema, beside: there, detail: nil)
         }
     }
