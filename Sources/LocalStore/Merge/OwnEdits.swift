@@ -205,13 +205,10 @@ package final class OwnEdits: EditSource {
             try seen.row ?? (values == nil || decided[place] != nil || change.changesTimestamp(of: part.schema) ? change.base : rowInstant(change.key, part))
                 ?? .earliest,
             .earliest)
-        let now = try decided[place].map { _ in try instantsNow(change.key, part.schema) }
+        let now = try decided[place].map { _ in try entryNow(change.key, part.schema) }
         let base: Edit.Base =
             if !first.contains(part.index), change.isInVersion == true || change.isInVersion == nil && change.born == nil {
-                // What this device has handed over is in the version that it is put on, with the instants that the publisher gave it.
-                .row(
-                    columns.enumerated().map { (decided[place]?.changes($0) == true ? now?.columns[$1.name.exact] : nil) ?? seen.columns[$1.name.exact] ?? own }
-                )
+                .row(columns.enumerated().map { column, one in handedOver(column, place, now) ?? seen.columns[one.name.exact] ?? own })
             } else {
                 try deletion(of: change.key, id: part.id).map { .deleted($0) } ?? .nothing
             }
@@ -229,11 +226,18 @@ package final class OwnEdits: EditSource {
         return Edit(base: base, change: changed, born: max(born, .earliest), isLoose: loose.contains(place))
     }
 
-    /// What the version that is imported says of a row, with the instants of all columns.
-    private func instantsNow(_ key: EntityKey, _ schema: DatasetSchema) throws -> (born: Instant, columns: [ExactText: Instant]) {
-        let found = try transaction.tombstonesAndInstants.instants(of: key, in: schema)
+    /// What the version that is imported says of a row.
+    private func entryNow(_ key: EntityKey, _ schema: DatasetSchema) throws -> VersionRow {
+        let found = try transaction.tombstonesAndInstants.instants(of: key, in: schema), sink = LastRow()
         let row = try found.row ?? transaction.rows.ownInstant(of: key, in: schema) ?? .earliest
-        return (found.born ?? row, Dictionary(uniqueKeysWithValues: schema.columns.map { ($0.name.exact, found.columns[$0.name.exact] ?? row) }))
+        try transaction.rows.giveRow(key, of: schema, to: sink)
+        return VersionRow(values: sink.values, instants: schema.columns.map { found.columns[$0.name.exact] ?? row }, born: found.born ?? row)
+    }
+
+    /// When this device wrote the value of a column that the version has decided; nil if it did not. If the version has the value, it says when.
+    private func handedOver(_ column: Int, _ place: RowPlace, _ now: VersionRow?) -> Instant? {
+        guard let edit = decided[place], let at = edit.instant(of: column), let now else { return nil }
+        return now.values.isEmpty || now.values[column] == edit.values?[column] ? now.instants[column] : at
     }
 
     // MARK: - References
