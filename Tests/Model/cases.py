@@ -18,7 +18,8 @@ def entry(key, e):
 
 
 def edit(e):
-    base = {"row": e.base} if isinstance(e.base, dict) else {"deleted": e.base} if e.base is not None else {}
+    # A parent that was restored has seen nothing of the row's columns.
+    base = {"row": {c: at for c, at in e.base.items() if at is not None}} if isinstance(e.base, dict) else {"deleted": e.base} if e.base is not None else {}
     change = {"deleted": e.changed[None]} if e.values is None else {"changed": e.changed, "values": e.values}
     return {"at": place(e.key), "base": base, **change, "born": e.born, "held": e.held, "loose": e.loose}
 
