@@ -168,7 +168,9 @@ package struct ChangeTracking: TransactionPart {
         return try settingChecks(off: transaction.ignoresChecks) {
             let triggers = try ApplicationTriggers(db)
             guard triggers.isEmpty else {
-                return try unrecorded { try TriggerReplay(transaction, schemas, triggers).run(noting: false, refusing: isRefusable, then: { try end(schemas, finish) }, body) }
+                return try unrecorded {
+                    try TriggerReplay(transaction, schemas, triggers).run(noting: false, refusing: isRefusable, then: { try end(schemas, finish) }, body)
+                }
             }
             // All triggers are the tracking's. Turning them off costs no page of the log, which the import would have to write at its beginning
             // and again at its end.
