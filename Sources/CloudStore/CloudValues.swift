@@ -143,8 +143,6 @@ public struct CommitDraft: Sendable {
     public var clock: Instant
     /// The exceptions that the user explicitly allowed for this publish: `shrink:notifications_data`.
     public var approvals: [String]
-    /// The ids of the mailbox messages that the publisher applied, and of those that it refused.
-    public var messages = MessageAnswers()
     /// For devices whose edits the commit decides: the number of the last one. All others keep the number that the parent states.
     public var answered: [ExactText: Int64] = [:]
     /// The event of the zone itself: its deletion, its creation after a deletion, or its move. Such a commit saves and deletes no record.
@@ -171,20 +169,6 @@ public struct CheckpointReference: Hashable, Sendable, Codable {
         self.number = number
         self.sha256 = sha256
     }
-}
-
-/// How a publisher answered the messages that it read: their ids, applied or refused.
-public struct MessageAnswers: Hashable, Sendable {
-    public var applied: [String]
-    public var refused: [String]
-
-    public init(applied: [String] = [], refused: [String] = []) {
-        self.applied = applied
-        self.refused = refused
-    }
-
-    /// Whether no message is answered.
-    public var isEmpty: Bool { applied.isEmpty && refused.isEmpty }
 }
 
 /// A commit that is ready to be published: its zone, its token, and its bytes.
@@ -216,8 +200,6 @@ public struct Commit: Hashable, Sendable {
     public let saved: [CloudRecord]
     public let deleted: [String]
     public let approvals: [String]
-    /// How the publisher answered messages of other devices.
-    public let messages: MessageAnswers
     /// For each device that has handed over edits: the number up to which they are decided.
     public package(set) var answered: [ExactText: Int64] = [:]
     /// Why the commit deletes the zone itself; nil for all other commits.
@@ -229,7 +211,7 @@ public struct Commit: Hashable, Sendable {
 
     public init(
         token: ChangeToken, parent: String?, timestamp: Instant, clock: Instant, device: String,
-        saved: [CloudRecord], deleted: [String], approvals: [String], messages: MessageAnswers = MessageAnswers(), zoneDeletion: ZoneDeletion? = nil
+        saved: [CloudRecord], deleted: [String], approvals: [String], zoneDeletion: ZoneDeletion? = nil
     ) {
         self.token = token
         self.parent = parent
@@ -239,7 +221,6 @@ public struct Commit: Hashable, Sendable {
         self.saved = saved
         self.deleted = deleted
         self.approvals = approvals
-        self.messages = messages
         self.zoneDeletion = zoneDeletion
     }
 
@@ -247,7 +228,7 @@ public struct Commit: Hashable, Sendable {
     package func saving(_ saved: [CloudRecord]) -> Commit {
         var commit = Commit(
             token: token, parent: parent, timestamp: timestamp, clock: clock, device: device, saved: saved, deleted: deleted, approvals: approvals,
-            messages: messages, zoneDeletion: zoneDeletion)
+            zoneDeletion: zoneDeletion)
         (commit.checkpoint, commit.key) = (checkpoint, key)
         return commit
     }

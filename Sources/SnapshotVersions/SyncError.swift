@@ -280,8 +280,8 @@ package struct CloudStep: Sendable {
         do { return try await cloud.newAsset(for: record, number: number, kind: kind, in: zone) } catch { throw SyncError(error, step: step) }
     }
 
-    package func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox {
-        try await SyncError.at(step) { try await cloud.mailbox(request, in: zone) }
+    package func mailbox(of sender: String? = nil, in zone: ZoneID) async throws -> CloudMailbox {
+        try await SyncError.at(step) { try await cloud.mailbox(of: sender, in: zone) }
     }
 
     package func isMailboxUnchanged(since mark: MailboxMark, in zone: ZoneID) async throws -> Bool {

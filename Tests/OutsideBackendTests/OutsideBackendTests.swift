@@ -66,7 +66,7 @@ import Testing
         _ = try await desk.sync()
         #expect(try await DatabaseQueue(path: path("desk")).read { try String.fetchOne($0, sql: "SELECT name FROM buckets") } == "Home")
         _ = try await phone.sync()
-        #expect(try await cloud.mailbox(MailboxRequest(), in: .standard).waitingCount == 0)
+        #expect(try await cloud.mailbox(in: .standard).waitingCount == 0)
     }
 
     @Test func rowsAndMessagesTravelOverAStoreOfObjects() async throws {

@@ -337,9 +337,9 @@ open class CloudDatabase: @unchecked Sendable {
         }
     }
 
-    /// The waiting messages. A message that cannot be read is listed as set aside, and the others are returned normally.
-    public final func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox {
-        var mailbox = try await call(.mailbox, in: zone) { try $0.mailbox(request) }
+    /// The waiting messages, of one sender or (nil) of all. A message that cannot be read is listed as set aside, and the others are returned normally.
+    public final func mailbox(of sender: String? = nil, in zone: ZoneID) async throws -> CloudMailbox {
+        var mailbox = try await call(.mailbox, in: zone) { try $0.mailbox(of: sender) }
         for layer in layers { mailbox = try await layer.opened(mailbox, in: zone) }
         return mailbox
     }

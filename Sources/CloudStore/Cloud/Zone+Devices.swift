@@ -11,23 +11,23 @@ extension Zone {
     }
 
     /// Reads the waiting messages. Folders whose names are not valid device names are ignored.
-    func mailbox(_ request: MailboxRequest) throws -> CloudMailbox {
+    func mailbox(of sender: String?) throws -> CloudMailbox {
         let all = path("\(CloudNames.messages)/")
         var mailbox = CloudMailbox(), stamps: [(folder: String, stamp: String)]?, listed: [String]
         do throws(CloudError) {
             // Take the stamps before the listing, so that a later change changes a stamp.
-            if request.sender == nil { stamps = try store.stamps(of: all, subfolders: nil) }
-            listed = try store.paths(request.sender.map { "\(all)\($0)/" } ?? all)
+            if sender == nil { stamps = try store.stamps(of: all, subfolders: nil) }
+            listed = try store.paths(sender.map { "\(all)\($0)/" } ?? all)
         } catch {
             guard error.code == .damaged else { throw error }
             mailbox.setAside.append(SetAsideMessage(place: path(CloudNames.messages), reason: error.reason))
             return mailbox
         }
         let senders = Self.grouped(listed, beneath: all)
-        let signers = senders.isEmpty ? nil : try MessageSigners(self, request)
+        let signers = senders.isEmpty ? nil : try MessageSigners(self, of: sender)
         for (sender, names) in senders {
             let folder = "\(all)\(sender)"
-            mailbox.take(names, of: sender, request, in: history, by: signers, at: folder, isArriving: { store.isArriving("\(folder)/\($0)") }) {
+            mailbox.take(names, of: sender, in: history, by: signers, at: folder, isArriving: { store.isArriving("\(folder)/\($0)") }) {
                 name throws(CloudError) in
                 try store.get("\(folder)/\(name)", limit: CloudMessage.byteLimit)
             }

@@ -15,7 +15,7 @@ extension CloudMailbox {
     ///     later.
     ///   - read: returns a file's bytes; nil if the file was just removed.
     package mutating func take(
-        _ names: [String], of sender: String, _ request: MailboxRequest, in history: HistoryID, by signers: MessageSigners? = nil,
+        _ names: [String], of sender: String, in history: HistoryID, by signers: MessageSigners? = nil,
         at place: String, isArriving: (String) -> Bool = { _ in false }, read: (String) throws(CloudError) -> [UInt8]?
     ) {
         var readCount = 0, setAsideCount = 0
@@ -29,11 +29,7 @@ extension CloudMailbox {
                 continue
             }
             let message = CloudMessageName(sender: sender, id: String(name.dropLast(5)))
-            if request.known.contains(message.id) {
-                known.append(message)
-                continue
-            }
-            guard readCount < request.limit else {
+            guard readCount < Self.readLimit else {
                 unreadCount += 1
                 continue
             }

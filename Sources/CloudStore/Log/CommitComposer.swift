@@ -23,7 +23,7 @@ struct CommitComposer {
         let document = CommitDocument(
             answered: answered.isEmpty ? nil : answered, approvals: draft.approvals, checkpoint: checkpoint, clock: draft.clock, cloud: history.cloud,
             zone: history.zone.description, deleted: draft.deleting.sorted(), device: draft.device, key: keys?.publicKeys.signing,
-            messages: .init(applied: draft.messages.applied.sorted(), refused: draft.messages.refused.sorted()), nonce: nonce,
+            nonce: nonce,
             number: number, parent: log.token?.hash, requires: requirements(draft),
             saved: sorted(draft.saving).map { RecordDocument($0, tagged: false) },
             timestamp: CommitClock.timestamp(clock: draft.clock, after: log.timestamp),
@@ -42,14 +42,10 @@ struct CommitComposer {
         try CloudNames.verify(draft.device, isNameOf: "device")
         try authorize(draft.device, number: number)
         try CommitClock.verify(draft.clock)
-        guard (draft.zoneEvent != nil) == (draft.saving.isEmpty && draft.deleting.isEmpty && draft.messages.isEmpty && draft.answered.isEmpty) else {
+        guard (draft.zoneEvent != nil) == (draft.saving.isEmpty && draft.deleting.isEmpty && draft.answered.isEmpty) else {
             throw invalid(draft.zoneEvent == nil ? "the commit would change nothing" : "a commit that deletes a zone saves nothing")
         }
         for name in draft.deleting { try CloudNames.verify(name, isNameOf: "record") }
-        let answered = draft.messages.applied + draft.messages.refused
-        guard answered.allSatisfy(CloudNames.isMessageID), Set(answered).count == answered.count else {
-            throw invalid("a message's id is not one, or is answered twice")
-        }
         guard draft.answered.isEmpty || AnsweredEdits.isPossible(draft.answered) else { throw invalid("a number of decided edits is not possible") }
         let names = draft.saving.map(\.name) + draft.deleting
         guard Set(names).count == names.count else { throw invalid("a record is saved or deleted twice") }

@@ -14,7 +14,6 @@ extension CommitDocument: JSONNodeDecodable {
         deleted = try [String](members.member("deleted"))
         device = try members.member("device").text()
         key = try members.optional("key")?.text()
-        messages = try Messages(members.member("messages"))
         nonce = try members.member("nonce").text()
         number = try members.member("number").count()
         parent = try members.optional("parent")?.text()
@@ -26,21 +25,12 @@ extension CommitDocument: JSONNodeDecodable {
     }
 }
 
-extension CommitDocument.Messages: JSONNodeDecodable {
-    init(_ node: JSONNode) throws(JSONNode.Misfit) {
-        let members = try node.object()
-        applied = try [String](members.member("applied"))
-        refused = try [String](members.member("refused"))
-    }
-}
-
 extension CommitDocument: JSONNodeEncodable {
     var node: JSONNode {
         .object([
             "answered": answered.map(AnsweredEdits.node), "approvals": .texts(approvals), "checkpoint": checkpoint?.node, "clock": .instant(clock),
             "cloud": .text(cloud), "zone": .text(zone),
             "deleted": .texts(deleted), "device": .text(device), "key": key.map { .text($0) },
-            "messages": .object(["applied": .texts(messages.applied), "refused": .texts(messages.refused)]),
             "nonce": .text(nonce), "number": .count(number), "parent": parent.map { .text($0) }, "requires": requires.map { .texts($0) },
             "saved": .list(saved.map(\.node)), "timestamp": .instant(timestamp), "zoneEvent": zoneEvent.map { _ in .otherNumber },
         ])

@@ -2,12 +2,6 @@ import StrictText
 
 /// A commit's JSON, as docs/cloud-directory.md describes it. Keys that are not named here are ignored.
 package struct CommitDocument: Codable {
-    /// The ids of the messages that the commit applied or refused.
-    struct Messages: Codable {
-        let applied: [String]
-        let refused: [String]
-    }
-
     /// For each device: the number of its last edit that is decided; absent if there is none. Numbers never go backwards.
     let answered: [ExactText: Int64]?
     let approvals: [String]
@@ -21,7 +15,6 @@ package struct CommitDocument: Codable {
     let device: String
     /// In a signed zone: the Ed25519 public key of the device that signed the commit.
     let key: String?
-    let messages: Messages
     /// 16 hexadecimal digits, so that two commits with the same content have different hashes.
     let nonce: String
     let number: Int
@@ -84,7 +77,6 @@ package struct VerifiedCommit {
             token: found, parent: document.parent, timestamp: document.timestamp,
             clock: document.clock, device: document.device, saved: saved,
             deleted: document.deleted, approvals: document.approvals,
-            messages: MessageAnswers(applied: document.messages.applied, refused: document.messages.refused),
             zoneDeletion: document.zoneEvent?.deletion(at: document.timestamp, device: document.device))
         commit.checkpoint = document.checkpoint
         commit.answered = document.answered ?? [:]
@@ -123,10 +115,6 @@ extension CommitDocument {
         guard named == Set(history.requirements) else { return "the commit says another protection of the zone than zone.json" }
         guard CloudNames.isName(device), deleted.allSatisfy(CloudNames.isName) else { return "a name is not allowed" }
         guard CommitClock.plausible.contains(clock), timestamp >= clock else { return "the times are not possible" }
-        let messageIDs = messages.applied + messages.refused
-        guard messageIDs.allSatisfy(CloudNames.isMessageID), Set(messageIDs).count == messageIDs.count else {
-            return "the answers to messages are not possible"
-        }
         guard AnsweredEdits.isPossible(answered) else { return "the numbers of decided edits are not possible" }
         if let checkpoint, !(1..<number).contains(checkpoint.number) || !ContentHash.isHash(checkpoint.sha256) {
             return "the checkpoint is not possible"

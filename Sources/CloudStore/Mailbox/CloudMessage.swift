@@ -13,8 +13,6 @@ public struct CloudMessage: Hashable, Sendable {
 
     /// The largest message file, in bytes.
     public static let byteLimit = 1 << 20
-    /// The default for the most waiting messages of one device.
-    public static let waitingLimit = 1000
 
     public init(id: String, sender: String, body: Data) {
         self.id = id

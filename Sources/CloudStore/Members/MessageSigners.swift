@@ -6,11 +6,12 @@ package struct MessageSigners {
 
     /// Loads the members for one read of a zone's mailbox; nil in an unsigned zone.
     ///
+    /// - Parameter sender: the only device whose messages are read; nil for all.
     /// - Throws: ``CloudError`` if the list of members cannot be read.
-    package init?(_ zone: Zone, _ request: MailboxRequest) throws {
+    package init?(_ zone: Zone, of sender: String?) throws {
         guard let members = try HistoryReader(zone).members() else { return nil }
         self.members = members
-        own = request.sender == nil ? nil : zone.authority.knowledge.own
+        own = sender == nil ? nil : zone.authority.knowledge.own
     }
 
     /// Returns why a message does not count; nil if it does.

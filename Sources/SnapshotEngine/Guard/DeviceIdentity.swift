@@ -81,7 +81,7 @@ struct DeviceIdentity {
         func reason(_ report: DeviceReport?, _ commits: [Commit]) -> String? {
             // A database without a version has made no commit; the first import handles commits that exist then. A commit that deletes or
             // recreates the zone holds no data, and an administrator may make it in the creator's name.
-            let withData = commits.filter { !($0.saved.isEmpty && $0.deleted.isEmpty && $0.messages.isEmpty) }
+            let withData = commits.filter { !($0.saved.isEmpty && $0.deleted.isEmpty) }
             if applied != nil,
                 let foreign = withData.first(where: { $0.device == name && $0.token.number > known && intended?.attempt(AppliedVersion($0.token)) == nil })
             {

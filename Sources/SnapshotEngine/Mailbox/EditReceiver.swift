@@ -63,7 +63,7 @@ struct EditReceiver: Sendable {
 
     private func listAndApply(_ look: MailboxListingCache?) async throws -> Outcome {
         let datasets = device.settings.datasets
-        let mailbox = try await device.cloud.at(.fetch).mailbox(MailboxRequest(), in: device.zone)
+        let mailbox = try await device.cloud.at(.fetch).mailbox(in: device.zone)
         // One statement for each dataset, which a run without messages does not need.
         let removed = try mailbox.messages.isEmpty ? [:] : device.database.read(at: .read) { try $0.state.removedColumns(of: datasets) }
         var outcome = Outcome(), setAside = mailbox.setAside.count

@@ -64,7 +64,7 @@ struct EditSender: Sendable {
     ///
     /// - Returns: how many edits are new in the mailbox; and 1 if a message that should have been there was missing or damaged.
     private func place(_ edits: [HandedOverEdit], _ last: SentEdits.File?) async throws -> (sent: Int, putBack: Int) {
-        let name = device.settings.device, mailbox = try await device.cloud.at(.announce).mailbox(MailboxRequest(sender: name, limit: .max), in: device.zone)
+        let name = device.settings.device, mailbox = try await device.cloud.at(.announce).mailbox(of: name, in: device.zone)
         let isSame = last.map { $0.device.exact == name.exact && $0.numbers == edits.map(\.number) } ?? false
         let id = isSame ? last?.id ?? "" : CloudMessage.newID(at: device.now(), nonces: device.nonces)
         let message =

@@ -34,7 +34,7 @@ public struct MessageCounts: Sendable, Encodable {
 extension SyncContext {
     /// The messages in the mailbox with the edits that are not decided yet; those without any are left out.
     package func undecidedEdits() async throws -> [ReceivedMessage] {
-        let mailbox = try await cloud.at(.fetch).mailbox(MailboxRequest(), in: zone)
+        let mailbox = try await cloud.at(.fetch).mailbox(in: zone)
         guard !mailbox.messages.isEmpty else { return [] }
         return try database.read(at: .read) { transaction in
             let removed = try transaction.state.removedColumns(of: settings.datasets)
@@ -48,7 +48,7 @@ extension SyncContext {
 
     /// Whether the message that this device has sent is in the mailbox as it was sent.
     func isInMailbox(_ file: SentEdits.File) async throws -> Bool {
-        let mailbox = try await cloud.at(.fetch).mailbox(MailboxRequest(sender: file.device, limit: .max), in: zone)
+        let mailbox = try await cloud.at(.fetch).mailbox(of: file.device, in: zone)
         return mailbox.messages.contains { found in
             found.id == file.id && (try? ReceivedMessage(found, datasets: nil))?.edits.map(\.number) == file.numbers
         }

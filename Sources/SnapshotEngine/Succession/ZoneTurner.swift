@@ -178,7 +178,7 @@ struct ZoneTurner {
         for earlier in zones where !earlier.isPruned {
             let id = ZoneID(earlier.zone, scope: context.zone.scope)
             // Remove the messages first: once the rest of the zone is gone, their senders are unknown.
-            let messages = (try? await cloud.mailbox(MailboxRequest(limit: .max), in: id).messages) ?? []
+            let messages = (try? await cloud.mailbox(in: id).messages) ?? []
             for message in messages {
                 try await cloud.at(.store).removeMessage(CloudMessageName(sender: message.sender, id: message.id), in: id)
             }

@@ -33,18 +33,8 @@ extension ContractCheck {
             for message in messages { try await test.send(message) }
             messages.sort { ($0.sender.utf8.first ?? 0, $0.id) < ($1.sender.utf8.first ?? 0, $1.id) }
             try await test.expectWaiting(messages, line: #line)
-            let one = try await test.cloud.mailbox(MailboxRequest(sender: "b"), in: ContractTest.zone)
+            let one = try await test.cloud.mailbox(of: "b", in: ContractTest.zone)
             try test.expect(one.messages, is: messages.filter { $0.sender == "b" }, "one sender's messages")
-        },
-        ContractCheck("knownMessagesAreNotReadAndTheLimitIsForEachSender") { test in
-            try await test.makeZone()
-            let messages = ["a", "b"].flatMap { sender in (0..<6).map { test.message($0, "{}", from: sender) } }
-            for message in messages { try await test.send(message) }
-            let found = try await test.cloud.mailbox(MailboxRequest(known: [messages[0].id, messages[2].id], limit: 3), in: ContractTest.zone)
-            try test.expect(found.messages, is: [1, 3, 4, 7, 9, 10].map { messages[$0] }, "the messages read")
-            try test.expect(found.known.map(\.id), is: [0, 2, 6, 8].map { messages[$0].id }, "the messages that were known")
-            try test.expect(found.unreadCount, is: 2, "the messages beyond the limit")
-            try test.expect(found.waitingCount, is: 12, "all that wait")
         },
         ContractCheck("whatIsNoMessageIsRefused") { test in
             try await test.makeZone()
@@ -82,8 +72,8 @@ extension ContractCheck {
             let other = ZoneID("OtherZone")
             _ = try await test.cloud.createZone(other, creator: "writer", publishers: .one)
             try await test.send(test.message(1, "{}"))
-            try test.expect(try await test.cloud.mailbox(MailboxRequest(), in: other).waitingCount, is: 0, "the other zone's messages")
-            try await test.expect(.zoneNotFound, "a mailbox without a zone") { _ = try await test.cloud.mailbox(MailboxRequest(), in: ZoneID("None")) }
+            try test.expect(try await test.cloud.mailbox(in: other).waitingCount, is: 0, "the other zone's messages")
+            try await test.expect(.zoneNotFound, "a mailbox without a zone") { _ = try await test.cloud.mailbox(in: ZoneID("None")) }
             try await test.expect(.zoneNotFound, "a message without a zone") {
                 try await test.cloud.send(test.message(1, "{}"), clock: .now, in: ZoneID("None"))
             }
@@ -101,7 +91,7 @@ extension ContractTest {
     fileprivate func send(_ message: CloudMessage) async throws { try await cloud.send(message, clock: .now, in: ContractTest.zone) }
 
     fileprivate func expectWaiting(_ messages: [CloudMessage], line: Int) async throws {
-        let found = try await cloud.mailbox(MailboxRequest(), in: ContractTest.zone)
+        let found = try await cloud.mailbox(in: ContractTest.zone)
         try expect(found.messages, is: messages, "the messages that wait", line: line)
         try expect(found.setAside, is: [], "what was set aside", line: line)
     }

@@ -64,7 +64,7 @@ extension ContractCheck {
                 try await test.expectSetAside(nil, line: #line)
                 try test.damage(path) { $0?[place] ^= 1 }
             }
-            try test.expect(try await test.cloud.mailbox(MailboxRequest(), in: ContractTest.zone).messages.count, is: 3, "the messages")
+            try test.expect(try await test.cloud.mailbox(in: ContractTest.zone).messages.count, is: 3, "the messages")
             for length in stride(from: 0, to: size, by: test.damageStride) {
                 var whole: [UInt8]?
                 try test.damage(path) {
@@ -86,13 +86,13 @@ extension ContractCheck {
             try await test.expectSetAside("its name is not 32 hexadecimal digits and .json", readable: [0, 1, 2], line: #line)
             try test.damage("messages/reader/note.txt") { $0 = nil }
             try test.damage("messages/reader/.\(test.messageID(1)).json.tmp") { $0 = bytes }
-            let mailbox = try await test.cloud.mailbox(MailboxRequest(), in: ContractTest.zone)
+            let mailbox = try await test.cloud.mailbox(in: ContractTest.zone)
             try test.expect(mailbox.messages.count == 3 && mailbox.setAside.isEmpty, "a temporary file counts as a message: \(mailbox)")
         },
         ContractCheck("ofManyForeignFilesSomeAreListed") { test in
             try await test.sendThree()
             for number in 0..<120 { try test.damage("messages/reader/junk \(number)") { $0 = [1] } }
-            let mailbox = try await test.cloud.mailbox(MailboxRequest(), in: ContractTest.zone)
+            let mailbox = try await test.cloud.mailbox(in: ContractTest.zone)
             try test.expect(mailbox.messages.count, is: 3, "the messages")
             try test.expect(mailbox.setAside.count, is: CloudMailbox.setAsideLimit, "the files set aside")
         },
@@ -120,7 +120,7 @@ extension ContractTest {
 
     /// Expects one message to be set aside, for a reason that contains a text, and the others to be read.
     fileprivate func expectSetAside(_ reason: String?, readable: [Int] = [0, 2], line: Int) async throws {
-        let found = try await cloud.mailbox(MailboxRequest(), in: ContractTest.zone)
+        let found = try await cloud.mailbox(in: ContractTest.zone)
         try expect(found.messages.map(\.id), is: readable.map(messageID), "the messages that can be read", line: line)
         try expect(found.setAside.count, is: 1, "the messages set aside", line: line)
         if let reason { try expect(found.setAside.allSatisfy { $0.reason.contains(reason) }, "the reason: \(found.setAside)", line: line) }

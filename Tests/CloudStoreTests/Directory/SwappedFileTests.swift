@@ -79,7 +79,7 @@ import Testing
         let message = "\(folder)/\(String(repeating: "0", count: 32)).json"
         try test.scratch.write([], to: message)
         #expect(truncate("\(test.scratch.path)/\(message)", 1 << 40) == 0)
-        let mailbox = try await test.cloud.mailbox(MailboxRequest(), in: .standard)
+        let mailbox = try await test.cloud.mailbox(in: .standard)
         #expect(mailbox.messages.isEmpty && mailbox.setAside.count == 1)
     }
 }

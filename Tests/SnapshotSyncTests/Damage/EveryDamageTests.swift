@@ -97,7 +97,7 @@ import Testing
         var tally = Tally()
         for (number, bad) in damages(of: good).enumerated() where number % Self.stride == 0 {
             try memory.damage("messages/\(message.sender)/\(name)", in: zone) { $0 = bad }
-            let mailbox = try await memory.mailbox(MailboxRequest(), in: zone)
+            let mailbox = try await memory.mailbox(in: zone)
             tally.damages += 1
             tally.detected += mailbox.messages.isEmpty && mailbox.setAside.count == 1 ? 1 : 0
             // A publisher's look costs more; the mailbox has said already what it would give it.

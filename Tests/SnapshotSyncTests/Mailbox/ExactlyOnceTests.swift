@@ -148,7 +148,7 @@ import Testing
         #expect(try readAt("b") == "-")
         _ = try await engine("c").sync()
         #expect(try readAt("c") == "-")
-        #expect(try await shared.mailbox(MailboxRequest(), in: scene.zone).messages.isEmpty)
+        #expect(try await shared.mailbox(in: scene.zone).messages.isEmpty)
     }
 
     @Test func aDecisionAloneIsACommit() async throws {

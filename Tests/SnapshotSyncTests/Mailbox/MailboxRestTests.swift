@@ -94,7 +94,7 @@ import Testing
         try scene.reader.run("UPDATE buckets SET name = 'R', updatedAt = '2027-01-01T00:00:00Z'")
         _ = try await scene.engine("reader.db").sync()
         // As if the folders' times had not changed.
-        let mark = try #require(try await directory.mailbox(MailboxRequest(), in: scene.zone).mark)
+        let mark = try #require(try await directory.mailbox(in: scene.zone).mark)
         let text = try StrictJSON.text(mark)
         try scene.writer.run("UPDATE snapsync_state SET value = json_set(value, '$.mark', '\(text)') WHERE key = 'mailboxLook'")
         let blind = try await sync(cloud)

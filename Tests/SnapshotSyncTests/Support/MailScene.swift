@@ -77,7 +77,7 @@ struct MailScene {
     /// The edits in the messages that wait.
     func waitingEdits() async throws -> [HandedOverEdit] { try await waiting().flatMap { try StrictJSON.decode(EditMessage.self, from: $0.body).edits } }
 
-    func waiting() async throws -> [CloudMessage] { try await scene.cloud.mailbox(MailboxRequest(), in: scene.zone).messages }
+    func waiting() async throws -> [CloudMessage] { try await scene.cloud.mailbox(in: scene.zone).messages }
 
     /// Keeps the message that waits and was sent last from the writer, as a sync tool may that delivers it later. At the reader it is still there.
     @discardableResult
