@@ -301,7 +301,7 @@ public final class SyncEngine: Sendable {
     private func keptChanges() throws -> [KeptChanges] {
         try database.read(at: .read) { transaction in
             try transaction.settings.read().datasets.compactMap { schema in
-                guard schema.messageRules == nil, try transaction.changeLog.isTouched(schema) else { return nil }
+                guard schema.messages.isEmpty, try transaction.changeLog.isTouched(schema) else { return nil }
                 return KeptChanges(dataset: schema.name, changes: try transaction.changeLog.summary(of: schema).count)
             }
         }

@@ -19,12 +19,12 @@ import Testing
 
     @Test func aReaderTellsNothingUnlessTheDescriptionSaysSo() throws {
         #expect(try schema("").messages == .none)
-        #expect(try schema("").messageRules == nil)
+        #expect(try schema("").messages.isEmpty)
         let rows = try schema("\"messages\": {\"rows\": true}, ")
         #expect(rows.messages == .wholeRows && rows.messages.delete)
         #expect(rows.permissions == ReaderPermissions(columns: nil, inserts: true, deletes: true))
         let patch = try schema("\"messages\": {\"patch\": [\"done\"], \"delete\": true}, ")
-        #expect(patch.messageRules?.patched == [3] && patch.permissions == ReaderPermissions(columns: [3, 2], inserts: false, deletes: true))
+        #expect(patch.patchedColumns == [3] && patch.permissions == ReaderPermissions(columns: [3, 2], inserts: false, deletes: true))
     }
 
     @Test func theBuiltInDatasetsTellWhatTheyAlwaysHave() throws {

@@ -113,10 +113,10 @@ package struct SentEdits: TransactionPart {
         try transaction.changeLog.consolidate(of: datasets)
         if let file = try file(), file.device.exact != device.exact { try withdraw() }
         try forgetPassing(of: datasets)
-        guard datasets.contains(where: { $0.messageRules != nil }), let own = try OwnEdits(transaction, datasets, codec, isReading: true) else { return nil }
+        guard datasets.contains(where: { !$0.messages.isEmpty }), let own = try OwnEdits(transaction, datasets, codec, isReading: true) else { return nil }
         defer { try? own.end() }
         try LocalTable.sent.create(in: db)
-        for schema in datasets where schema.messageRules != nil { own.touch(nil, of: schema) }
+        for schema in datasets where !schema.messages.isEmpty { own.touch(nil, of: schema) }
         var first: Int64?
         try own.forEach { place, edit in
             let schema = datasets[place.dataset]
@@ -160,7 +160,7 @@ package struct SentEdits: TransactionPart {
     /// How many tracked changes stay on this device, wholly or in part: readers may not hand them over.
     package func keptCount(of datasets: [DatasetSchema]) throws -> Int {
         try datasets.reduce(0) { count, schema in
-            guard schema.messageRules != nil, let id = try trackingID(schema) else { return count }
+            guard !schema.messages.isEmpty, let id = try trackingID(schema) else { return count }
             let changes = try KeyedStatement(db, "SELECT \(TrackedChange.sqlColumns) FROM snapsync_changes WHERE dataset = ?").bind(.integer(id))
             defer { changes.end() }
             var kept = 0

@@ -140,7 +140,7 @@ private struct UpdateEdit {
         case .notificationDeleted, .bucketDeleted:
             edit = there?.row == nil ? nil : (place, Edit(base: base, change: .deleted(instant), born: born))
         case .notificationRead:
-            guard let row = there?.row, let column = schema.messageRules?.patched.first else {
+            guard let row = there?.row, let column = schema.patchedColumns.first else {
                 edit = nil
                 return
             }

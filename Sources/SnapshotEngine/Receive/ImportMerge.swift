@@ -110,7 +110,7 @@ final class ImportMerge {
             } else if !own.unedited.contains(place) {
                 // An edit that was handed over is decided by the publisher, who records what loses to it and what does not fit.
                 let isUndecided = try !ledger.publishes && !transaction.sentEdits.edits(of: place.key, in: schema).isEmpty
-                let part = ledger.publishes ? edit : isUndecided || schema.messageRules == nil ? nil : edit.permitted(in: schema)
+                let part = ledger.publishes ? edit : isUndecided || schema.messages.isEmpty ? nil : edit.permitted(in: schema)
                 try losses.record(merge, edit, place.key, schema, handedOver: part, misfits: !isUndecided)
             }
         }

@@ -81,7 +81,7 @@ extension SnapshotInspector {
         guard !device.settings.role.publishes else { return [] }
         return try device.database.read { transaction in
             try device.settings.datasets.compactMap { schema in
-                let count = try schema.messageRules == nil ? transaction.changeLog.summary(of: schema).count : transaction.sentEdits.keptCount(of: [schema])
+                let count = try schema.messages.isEmpty ? transaction.changeLog.summary(of: schema).count : transaction.sentEdits.keptCount(of: [schema])
                 return count == 0 ? nil : KeptChanges(dataset: schema.name, changes: count)
             }
         }

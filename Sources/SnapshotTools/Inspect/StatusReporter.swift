@@ -246,7 +246,7 @@ extension StatusReport {
             let state = local.states.first { $0.name == schema.name }
             return Dataset(
                 name: schema.name, recordCount: state?.recordCount, syncTimestamp: state?.syncTimestamp.description, changes: changes.count,
-                isTracked: changes.isTracked, changesStay: local.settings.role == .reader && schema.messageRules == nil,
+                isTracked: changes.isTracked, changesStay: local.settings.role == .reader && schema.messages.isEmpty,
                 assetSize: zone?.assetSize(of: schema.recordName))
         }
         devices = zone.map { zone in zone.reports.map { OtherDevice($0, zone.versions, now: local.now) } } ?? []
