@@ -94,6 +94,9 @@ fuzz: ## feed each parser what no writer writes (TARGET=json: that one alone; RU
 faults: setup ## seeds faults into a copy of the code, one at a time, and shows that the tests catch each
 	@Scripts/seed_faults.py
 
+mutants: setup ## mutants of merge, log, publish and apply, made by rule, and the tests that must find each: a night (COUNT=300 SEED=1)
+	@Scripts/mutants.py --count $(or $(COUNT),300) --seed $(SEED)
+
 # The suites in which threads meet. Each test has its own database and cloud; what one thread does unknown to another is a find.
 SUITES ?= WorkerThreadsTests|OrderedQueueTests|BlockingCallsTests|BlockingDatabaseTests|CloudStoreTests.ConformanceTests|DatasetExporterTests|ExportRunTests|ImportRunTests|PublishTurnTests|PeerSyncTests|OwnBackendTests|CloudKitSyncManagerTests|ZoneEventsTests|ReadSessionTests|RewrittenTableTests|WatchTests|SnapshotObservationTests|CloudKitCloudTests|ObjectCloudTests
 sanitize: setup ## run the suites with concurrency under ThreadSanitizer (SUITES="WatchTests": others)

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Makes mutants of the code by rule, and runs the tests that concern each: a mutant that no test finds shows what is not tested.
+
+    Scripts/mutants.py                     300 mutants of merge, log, publish and apply, from seed 1
+    Scripts/mutants.py --count 20 --seed 7 --area merge
+    Scripts/mutants.py --list              what there is, without building
+
+Rules: a condition is turned; one side of `&&` or `||` counts as met; a call of which nothing is used is left out. All mutants are built into one copy,
+each behind its number, so that one build does for all. Places at which the compiler accepts no such change are left out. Exits with 1 if more than 3 % survive.
+"""
+import argparse
+import pathlib
+import random
+import re
+import subprocess
+import sys
+
+import seed_faults
+from code_copy import ROOT, refresh
+
+# For each area its files, and the suites that must find its mutants.
+AREAS = {
+    "merge": (["LocalStore/Merge", "SnapshotEngine/Conflicts"],
+              "RebaseTests|UniqueClashTests|KeptEditTests|KeptReaderEditTests|MessageTests|ExactlyOnceTests|PeerSyncTests|RandomHistoryTests"),
+    "log": (["LocalStore/Track"], "LocalStoreTests|SchemaChangeTests|OwnRowsTests|RandomHistoryTests"),
+    "publish": (["SnapshotEngine/Publish", "CloudStore/Log"],
+                "CloudStoreTests|ExportRunTests|DatasetExporterTests|SortedBlockSourceTests|ChangedBlocksTests|PeerSyncTests|PublishTurnTests"),
+    "apply": (["SnapshotEngine/Receive", "LocalStore/Apply"],
+              "LocalStoreTests|ImportRunTests|FirstImportTests|ApplicationTriggerTests|UniqueValueTests|RequiredColumnTests|OwnRowsTests|RandomHistoryTests"),
+}
+
+SWITCH = f"""import Foundation
+
+/// Which mutant this run has.
+package enum Mutant {{
+    private static let number = ProcessInfo.processInfo.environment["{seed_faults.SWITCH}"].flatMap(Int.init)
+
+    package static func isOn(_ mutant: Int) -> Bool {{ number == mutant }}
+    package static func turned(_ mutant: Int, _ condition: Bool) -> Bool {{ number == mutant ? !condition : condition }}
+}}
+"""
+
+
+class Place:
+    """A mutant: its number, file, line, what it does, and the line with it."""
+
+    def __init__(self, number, area, file, line, rule, text, old):
+        self.number, self.area, self.file, self.line, self.rule, self.text, self.old = number, area, file, line, rule, text, old
+
+
+def split(text, separator):
+    """Splits at the separator where no parenthesis, bracket, brace or string is open; nil where one never closes."""
+    parts, depth, start, i, quoted = [], 0, 0, 0, False
+    while i < len(text):
+        c = text[i]
+        if c == "\\": i += 1
+        elif c == '"': quoted = not quoted
+        elif not quoted and c in "([{": depth += 1
+        elif not quoted and c in ")]}": depth -= 1
+        elif not quoted and depth == 0 and text.startswith(separator, i):
+            parts.append(text[start:i])
+            i += len(separator)
+            start = i
+            continue
+        i += 1
+    return None if depth or quoted else parts + [text[start:]]
+
+
+def conditions(line):
+    """The changes of the conditions of a line: (rule, the line with NUMBER in place of the mutant's number)."""
+    match = re.match(r"^(\s*(?:\} else )?(?:guard|if|while) )(.*?)( else \{.*| \{.*)$", line)
+    clauses = match and split(match[2], ", ")
+    if not clauses: return
+    for i, clause in enumerate(clauses):
+        if re.match(r"(?:let|var|case|#)\b|#", clause) or " = " in clause or "await " in clause: continue
+        def whole(new): return match[1] + ", ".join(clauses[:i] + [new] + clauses[i + 1:]) + match[3]
+        yield "turned", whole(f"Mutant.turned(NUMBER, {clause})")
+        for operator, word in ((" && ", "||"), (" || ", "&&")):
+            sides = split(clause, operator) or []
+            if len(sides) < 2: continue
+            for j in range(len(sides)):
+                met = "Mutant.isOn(NUMBER)" if word == "||" else "!Mutant.isOn(NUMBER)"
+                yield "side dropped", whole(operator.join(sides[:j] + [f"({met} {word} {sides[j]})"] + sides[j + 1:]))
+
+
+def changes(line):
+    yield from conditions(line)
+    call = re.match(r"^(\s+)((?:try )?[A-Za-z_][\w.?!]*\((?:.*)\))$", line)
+    if call and split(call[2], "\0") and not re.match(r"(?:super|self)\.init|fatalError|precondition|assert|\w*logger\.|print", call[2]):
+        yield "call left out", f"{call[1]}if !Mutant.isOn(NUMBER) {{ {call[2]} }}"
+
+
+def places(areas):
+    found = []
+    for area in areas:
+        for folder in AREAS[area][0]:
+            for path in sorted((ROOT / "Sources" / folder).rglob("*.swift")):
+                quoted = False
+                for number, line in enumerate(path.read_text().split("\n")):
+                    if line.count('"""') == 1: quoted = not quoted
+                    if quoted or '"""' in line or line.lstrip().startswith("//"): continue
+                    for rule, text in changes(line):
+                        found.append(Place(0, area, str(path.relative_to(ROOT)), number, rule, text, line.strip()))
+    return found
+
+
+def mutated(chosen):
+    """The files with the mutants in them; one for each line."""
+    files = {}
+    for place in chosen:
+        lines = files.setdefault(place.file, (ROOT / place.file).read_text().split("\n"))
+        lines[place.line] = place.text.replace("NUMBER", str(place.number))
+    texts = {file: "\n".join(lines) for file, lines in files.items()}
+    # The import stands at the end of the first line, so that lines keep their numbers.
+    texts = {file: text if re.search(r"^(package |public |internal )?import StrictText", text, re.M) else "import StrictText; " + text for file, text in texts.items()}
+    return {**texts, seed_faults.TEXT + "Mutant.swift": SWITCH}
+
+
+def build(chosen, copy, scratch):
+    """Builds the mutants; leaves out those that do not compile, until the rest does."""
+    for _ in range(12):
+        refresh(copy, mutated(chosen))
+        run = subprocess.run(["swift", "build", "--build-tests", "--scratch-path", str(scratch)], cwd=copy, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if run.returncode == 0: return chosen
+        errors = set(re.findall(r"(Sources/\S+\.swift):(\d+):\d+: error:", run.stdout.decode(errors="replace")))
+        rest = [place for place in chosen if (place.file, str(place.line + 1)) not in errors]
+        if len(rest) == len(chosen): seed_faults.stop("the copy does not build:\n" + run.stdout.decode(errors="replace")[-3000:])
+        print(f"mutants: {len(chosen) - len(rest)} do not compile", flush=True)
+        chosen = rest
+    seed_faults.stop("the copy does not build")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--area", choices=sorted(AREAS), nargs="+", default=sorted(AREAS))
+    parser.add_argument("--list", action="store_true", help="print the mutants without building them")
+    parser.add_argument("--copy", type=pathlib.Path, default=ROOT / ".build-mutants/copy", help="where the copy of the code is made")
+    parser.add_argument("--scratch", type=pathlib.Path, default=ROOT / ".build-mutants/build", help="where it is built")
+    parser.add_argument("--limit", type=int, default=600, help="seconds after which a run that does not end counts as failed")
+    options = parser.parse_args()
+    every = places(options.area)
+    random.Random(options.seed).shuffle(every)
+    chosen, lines = [], set()
+    for place in every:
+        if len(chosen) < options.count and (place.file, place.line) not in lines:
+            lines.add((place.file, place.line))
+            place.number = len(chosen) + 1
+            chosen.append(place)
+    print(f"mutants: {len(chosen)} of {len(every)}, seed {options.seed}", flush=True)
+    if options.list:
+        for place in chosen: print(f"{place.number:4} {place.area:8} {place.rule:14} {place.file}:{place.line + 1}  {place.old[:120]}")
+        return
+    chosen = build(chosen, options.copy, options.scratch)
+    for area in options.area:
+        passed, said, seconds = seed_faults.run_tests(options.copy, options.scratch, AREAS[area][1], None, options.limit)
+        if not passed: seed_faults.stop(f"without a mutant the tests of {area} do not pass: {said}")
+        print(f"{area}: {seconds:.0f} s without a mutant", flush=True)
+    survivors = []
+    for place in chosen:
+        passed, said, seconds = seed_faults.run_tests(options.copy, options.scratch, AREAS[place.area][1], str(place.number), options.limit)
+        if passed: survivors.append(place)
+        print(f"{'SURVIVES' if passed else 'found':9}{place.number:4} {place.rule:14} {seconds:4.0f} s  {place.file}:{place.line + 1}  {place.old[:120]}", flush=True)
+    share = len(survivors) / max(len(chosen), 1)
+    print(f"mutants: {len(chosen) - len(survivors)} of {len(chosen)} were found; {share:.1%} survive")
+    sys.exit(1 if share > 0.03 else 0)
+
+
+if __name__ == "__main__":
+    main()
