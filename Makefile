@@ -17,7 +17,7 @@ RUNS ?= 1000000
 # The program looks for no library beside itself: whoever may write there could exchange it.
 STATIC = -c release --static-swift-stdlib --disable-local-rpath --scratch-path .build-static
 
-.PHONY: help setup build demo man test test-page test-transports test-ceph torture histories model fuzz faults sanitize coverage bench install deb dist test-deb docs clean
+.PHONY: help setup build demo man test test-page test-transports test-ceph torture histories model fuzz faults mutants sanitize coverage bench install deb dist test-deb docs clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)

@@ -184,6 +184,7 @@ import Testing
         check(try sealed.json("key rotate --reseal --new-recovery-code --db phone.db"), "key rotate --json")
         check(try sealed.json("key passphrase --remove --db phone.db"), "key passphrase --json")
         try checkTurnOver { check($0, $1) }
+        try checkHeldRow { check($0, $1) }
         try contested.database("phone.db").run("UPDATE notifications SET bucketId = 'gone' WHERE id = (SELECT min(id) FROM notifications)")
         check(try contested.json("verify --db phone.db --local"), "verify --json")
         check(try contested.json("licence key vendor.key"), "licence key --json")
@@ -191,7 +192,9 @@ import Testing
             try contested.json("licence sign --key vendor.key --product a --holder b --until 2999-01-01T00:00:00Z --out licence"), "licence --json")
         check(try contested.json("explain 14"), "explain --json")
         check(try contested.json("explain 78"), "explain --json")
-        check(["conflicts": [try contested.json("conflicts show 1 --db watch.db")], "database": "", "open": 1, "removed": 0], "conflicts --json")
+        let entry = try contested.json("conflicts show 1 --db watch.db")
+        let shown: [String: Any] = ["conflicts": [entry], "database": "", "held": [Any](), "open": 1, "removed": 0]
+        check(shown, "conflicts --json")
         check(try contested.json("conflicts take 1 --db watch.db"), "conflicts take --json")
         check(try contested.json("conflicts clear --db phone.db"), "conflicts clear --json")
 
@@ -200,6 +203,22 @@ import Testing
             let unseen = Set(fields.map(\.path).filter { $0.split(separator: ".").first != "requests" }).subtracting(seen[heading] ?? [])
             #expect(unseen.isEmpty, "no report showed \(unseen.sorted()) of \(heading)")
         }
+    }
+
+    /// The reports of a row that is held.
+    private func checkHeldRow(_ check: ([String: Any], String) throws -> Void) throws {
+        let scene = try Scene()
+        try scene.database("a.db").run("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE)")
+        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create")
+        try scene.succeed("sync --db b.db")
+        for name in ["a", "b"] {
+            try scene.database("\(name).db").run("INSERT INTO t VALUES('\(name)', 'one')")
+            try scene.succeed("sync --db \(name).db")
+        }
+        try check(scene.json("conflicts --db b.db"), "conflicts --json")
+        try check(scene.json("conflicts edit t b name=two --db b.db"), "conflicts edit --json, conflicts drop --json")
     }
 
     /// The reports of a zone that is sealed later, and of its freshness.

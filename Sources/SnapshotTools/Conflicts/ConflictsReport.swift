@@ -47,9 +47,21 @@ public struct ConflictsReport: Sendable, Encodable {
         public let state: String
     }
 
+    /// A row that is in no table, because it does not fit.
+    public struct HeldRow: Sendable, Encodable {
+        public let dataset: String
+        public let key: ReportedKey
+        /// The row as JSON that carries every value.
+        public let entity: String
+        /// Why it does not fit, as clauses of a sentence. Empty if it fits by now: the next sync shows it.
+        public let obstacles: [String]
+    }
+
     public let database: String
     /// Oldest first.
     public let conflicts: [Entry]
+    /// The rows that are held, in the order of the datasets and keys.
+    public let held: [HeldRow]
     /// How many entries are open.
     public let open: Int
     /// How many open entries were removed because they were too old, or because the journal was full.

@@ -32,7 +32,7 @@ extension SyncEngine {
         case newKey
     }
 
-    /// The edits that lost conflicts and are stored in this database.
+    /// The edits that lost conflicts and are stored in this database, and the rows that are held.
     ///
     /// - Parameter all: whether to include the edits that were taken or cleared.
     public func conflicts(all: Bool = false) throws -> ConflictsReport {
@@ -42,7 +42,19 @@ extension SyncEngine {
             return ConflictsReport(
                 database: database.path,
                 conflicts: try entries.map { entry in try .init(entry, datasets.first { $0.name == entry.conflict.dataset }, isWhole: false) },
-                open: try transaction.conflictJournal.openCount(), removed: try transaction.conflictJournal.removedCount())
+                held: try heldRows(datasets, transaction), open: try transaction.conflictJournal.openCount(),
+                removed: try transaction.conflictJournal.removedCount())
+        }
+    }
+
+    private func heldRows(_ datasets: [DatasetSchema], _ transaction: LocalTransaction) throws -> [ConflictsReport.HeldRow] {
+        try TableVersion(transaction, datasets, .json, own: nil).heldRows().sorted { $0.place < $1.place }.compactMap { place, row in
+            let schema = datasets[place.dataset]
+            // What this device has inserted or deleted under the key is an edit of the held row.
+            guard try transaction.changeLog.change(of: place.key, in: schema) == nil else { return nil }
+            return .init(
+                dataset: schema.name, key: ReportedKey(place.key), entity: try EntityCodec.json.text(schema, row.values),
+                obstacles: try transaction.held.obstacles(of: row.values, in: schema))
         }
     }
 

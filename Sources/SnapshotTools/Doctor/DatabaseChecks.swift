@@ -160,7 +160,7 @@ enum DatabaseChecks {
                 .warning(
                     "held", .tryAgainLater, found + "a value that only one row may have is taken, or a row that they refer to is missing",
                     means: "they are kept, and return when they fit",
-                    do: "look at them: sqlite3 \(database.path.shellWord) \"SELECT key, entity FROM snapsync_waiting\"")
+                    do: "look at them: snapsync conflicts --db \(database.path.shellWord)")
             ]
         }
     }

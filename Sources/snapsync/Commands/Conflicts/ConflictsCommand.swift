@@ -5,18 +5,24 @@ import SnapshotSync
 struct ConflictsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "conflicts",
-        abstract: "Lists edits that lost to edits of other devices, and brings them back.",
+        abstract: "Lists edits that lost and rows that are held, and brings them back.",
         discussion: """
             When two devices change one column of a row, the later change wins everywhere. What loses is kept in the database for \
-            90 days, up to 16 MiB; sync, import, watch and status say how many edits are new.
+            90 days, up to 16 MiB; sync, import, watch and status say how many edits are new. A new row that does not fit beside the \
+            rows of others is held: in no table, until it fits or you edit or drop it.
 
             EXAMPLES
               snapsync conflicts --db phone.db
               snapsync conflicts show 3 --db phone.db
               snapsync conflicts take 3 --db phone.db
               snapsync conflicts clear --db phone.db
+              snapsync conflicts edit customers 9 email=ann@example.org --db shop.db
+              snapsync conflicts drop customers 9 --db shop.db
             """,
-        subcommands: [ConflictsListCommand.self, ConflictsShowCommand.self, ConflictsTakeCommand.self, ConflictsClearCommand.self],
+        subcommands: [
+            ConflictsListCommand.self, ConflictsShowCommand.self, ConflictsTakeCommand.self, ConflictsClearCommand.self, ConflictsEditCommand.self,
+            ConflictsDropCommand.self,
+        ],
         defaultSubcommand: ConflictsListCommand.self)
 }
 

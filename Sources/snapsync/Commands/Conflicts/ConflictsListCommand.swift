@@ -6,10 +6,10 @@ import StrictText
 struct ConflictsListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists the edits that lost, with the columns that lost and what was kept.",
+        abstract: "Lists the edits that lost, and the rows that are held.",
         discussion: """
-            Lists the edits that lost to edits of other devices, oldest first, with the columns that lost. snapsync conflicts alone does \
-            the same. Which edits are kept, for how long, and on which device: docs/sync.md.
+            Lists the edits that lost to edits of other devices, oldest first, with the columns that lost, and the rows that are held, with \
+            what is in their way. snapsync conflicts alone does the same. Which edits are kept, for how long, and on which device: docs/sync.md.
 
             EXAMPLES
               snapsync conflicts --db phone.db
@@ -35,6 +35,9 @@ extension ConflictsReport {
     var lines: [String] {
         let count = "\(Format.count(open, "edit")) lost to other edits"
         return [conflicts.isEmpty ? "no edit has lost to another one" : count] + conflicts.flatMap(\.lines)
+            + (held.isEmpty
+                ? [] : ["\(Format.count(held.count, "row is", "rows are")) held, in no table, until \(Format.word(held.count, "it fits", "they fit"))"])
+            + held.map { "  \($0.dataset) \($0.key): " + ($0.obstacles.isEmpty ? "it fits by now; run snapsync sync" : $0.obstacles.joined(separator: "; ")) }
             + (removed > 0
                 ? ["  \(Format.count(removed, "older entry was", "older entries were")) removed: the journal keeps 90 days and 16 MiB"] : [])
     }

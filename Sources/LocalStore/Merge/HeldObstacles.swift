@@ -1,0 +1,53 @@
+import GRDB
+package import SnapshotModel
+import StrictText
+
+extension HeldRows {
+    /// Why a held row does not fit into its table, as clauses of a sentence: a UNIQUE value is taken, or a row that it refers to is missing.
+    ///
+    /// - Parameter values: the row.
+    package func obstacles(of values: [OwnedValue], in schema: DatasetSchema) throws -> [String] {
+        let columns = schema.columns.enumerated().map { "?\($0 + 1) AS \($1.column.sqlIdentifier)" }.joined(separator: ", ")
+        let parameters = values.map { KeyedStatement.Parameter.value($0) }
+        func named(_ names: [String]) -> String {
+            names.map { name in
+                let column = schema.columns.firstIndex { $0.column.folded == name.folded }
+                return "\(name) \(column.map { values[$0].description } ?? "")"
+            }.joined(separator: ", ")
+        }
+        var found: [String] = []
+        for unique in try UniqueKey.others(db, schema) ?? [] {
+            let rivals = try KeyedStatement(
+                db,
+                """
+                SELECT \(schema.keySQL.value(of: "t")) FROM (SELECT \(columns)) "NEW" CROSS JOIN main.\(schema.table.sqlIdentifier) t
+                ON \(unique.isTakenFrom) WHERE NOT (\(schema.keySQL.isSame("t", "NEW"))) LIMIT 1
+                """
+            ).bind(parameters).keys()
+            found += rivals.map { "\(named(unique.columns)) is that of \($0.description)" }
+        }
+        for key in try transaction.references.foreignKeys() where key.child.folded == schema.table.folded {
+            let isDangling = try KeyedStatement(db, "SELECT 1 FROM (SELECT \(columns)) c WHERE \(key.isDangling)").bind(parameters).integer() == 1
+            if isDangling { found.append("\(named(key.columns.map(\.child))) is in no row of \(key.parent)") }
+        }
+        return found
+    }
+}
+
+extension TableInspector {
+    /// The value that a column gets from what a person wrote: a number in a column of numbers, NULL for `null`, else the text.
+    ///
+    /// - Parameter old: the value that it replaces; decides where the column has no declared type.
+    package func value(_ text: String, in column: DatasetColumn, replacing old: OwnedValue, of schema: DatasetSchema) throws -> OwnedValue {
+        if text.exact == "null" { return .null }
+        let holdsNumbers =
+            switch (try TableColumns(db, schema.table)?.column(column.column)?.affinity ?? .blob, old) {
+            case (.text, _): false
+            case (.blob, .integer), (.blob, .real): true
+            case (.blob, _): false
+            default: true
+            }
+        guard holdsNumbers else { return OwnedValue(text) }
+        return Int64(text).map { .integer($0) } ?? Double(text).map { .real($0.bitPattern) } ?? OwnedValue(text)
+    }
+}

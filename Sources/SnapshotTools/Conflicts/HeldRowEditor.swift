@@ -1,0 +1,105 @@
+import LocalStore
+public import SnapshotEngine
+import SnapshotFormat
+import SnapshotModel
+public import SnapshotVersions
+import StrictText
+
+/// Result of `conflicts edit` and `conflicts drop`.
+public struct HeldRowReport: Sendable, Encodable {
+    public let dataset: String
+    public let key: ReportedKey
+    /// Whether the row was deleted. Otherwise it is in its table now.
+    public let isDeletion: Bool
+}
+
+extension SyncEngine {
+    /// Changes columns of a held row, so that it fits into its table, or deletes it.
+    ///
+    /// The next sync publishes or sends the edit.
+    ///
+    /// - Parameters:
+    ///   - key: the row's key, as ``ConflictsReport`` has it.
+    ///   - columns: the new values by the columns' names, as text; a column that holds numbers takes a number, `null` is NULL. Nil deletes the row.
+    /// - Throws: ``SyncError`` with `.nothingThere` if no such row is held, `.refused` if it still does not fit. Nothing is changed then.
+    public func editHeldRow(_ key: String, in dataset: String, setting columns: [String: String]?) throws -> HeldRowReport {
+        try lockedHere {
+            try database.write(at: .apply) { transaction in
+                let settings = try transaction.settings.read()
+                if let view = try transaction.state.view() {
+                    throw SyncError(
+                        .refused, step: .apply, at: database.path, "it shows \(view), and an edit of that would be lost", hint: "run snapsync import first")
+                }
+                try transaction.changeLog.consolidate(of: settings.datasets)
+                let editor = HeldRowEditor(transaction: transaction, settings: settings, now: now(), path: database.path)
+                return try editor.edit(key, in: dataset, setting: columns)
+            }
+        }
+    }
+}
+
+/// Edits held rows within the caller's write transaction, which rolls back if this throws.
+private struct HeldRowEditor {
+    let transaction: LocalTransaction
+    let settings: SyncSettings
+    let now: Instant
+    let path: String
+
+    func edit(_ key: String, in dataset: String, setting columns: [String: String]?) throws -> HeldRowReport {
+        let version = TableVersion(transaction, settings.datasets, .json, own: nil, hasChanges: true)
+        let held = try version.heldRows().first { settings.datasets[$0.place.dataset].name.exact == dataset.exact && $0.place.key.plainText.exact == key.exact }
+        guard let held else {
+            throw SyncError(
+                .nothingThere, step: .read, at: path, "no row of \(dataset) with the key \(key) is held",
+                hint: "snapsync conflicts lists the rows that are held")
+        }
+        let schema = settings.datasets[held.place.dataset], key = held.place.key, row = held.row
+        // A row that this device holds alone is no edit of a version's row.
+        let isVersions = try transaction.held.entity(key, of: schema) != nil
+        let isSent = try !transaction.sentEdits.edits(of: key, in: schema).isEmpty
+        try transaction.waiting.remove(key, of: schema)
+        if settings.role.publishes || !isVersions { try transaction.held.remove(key, of: schema) }
+        if let columns {
+            try insert(values(of: row, setting: columns, in: schema), schema)
+        } else if isVersions || isSent {
+            let at = max(now, row.at.advanced(byMicroseconds: 1))
+            let deletion = Edit(base: .row(row.instants), change: .deleted(at), born: row.born)
+            try transaction.changeLog.adopt(deletion, of: key, in: schema, wasThere: true, base: row.at)
+        }
+        return HeldRowReport(dataset: schema.name, key: ReportedKey(key), isDeletion: columns == nil)
+    }
+
+    private func values(of row: VersionRow, setting columns: [String: String], in schema: DatasetSchema) throws -> [OwnedValue] {
+        var values = row.values
+        for (name, text) in columns {
+            guard let index = schema.columns.firstIndex(where: { $0.name.exact == name.exact }), !schema.keyIndices.contains(index) else {
+                throw SyncError(
+                    .refused, step: .apply, at: "\(path), dataset \(schema.name)", "it has no column \(name) beside its key; nothing was changed",
+                    hint: "snapsync conflicts shows the columns of the row")
+            }
+            values[index] = try transaction.tables.value(text, in: schema.columns[index], replacing: values[index], of: schema)
+        }
+        if let stamp = RowInstant(schema), !columns.keys.contains(where: { $0.exact == schema.columns[stamp.index].name.exact }) {
+            values[stamp.index] = stamp.unit.map { OwnedValue($0.value(of: now, replacing: values[stamp.index])) } ?? OwnedValue(now.description)
+        }
+        return values
+    }
+
+    /// Inserts the row with the triggers on, as the application would.
+    private func insert(_ values: [OwnedValue], _ schema: DatasetSchema) throws {
+        let obstacles = try transaction.held.obstacles(of: values, in: schema)
+        guard obstacles.isEmpty else { throw misfit(schema, obstacles.joined(separator: "; ")) }
+        do {
+            let applier = try transaction.rows.inserting(into: schema)
+            try values.lending { try applier.take($0) }
+        } catch let error as LocalStoreError where error.code == .badRow {
+            throw misfit(schema, error.reason)
+        }
+    }
+
+    private func misfit(_ schema: DatasetSchema, _ reason: String) -> SyncError {
+        SyncError(
+            .refused, step: .apply, at: "\(path), dataset \(schema.name)", "the row still does not fit: \(reason); nothing was changed",
+            hint: "set those columns, too, or change the row that is in the way; snapsync conflicts lists the rows that are held")
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Rows that are held, and what `conflicts` does about them.
+@Suite(.runsPrograms, .timeLimit(.minutes(60))) struct HeldRowTests {
+    private static let tables = """
+        CREATE TABLE customers(id TEXT PRIMARY KEY NOT NULL, mail TEXT UNIQUE COLLATE NOCASE, name TEXT, n INT);
+        CREATE TABLE orders(id TEXT PRIMARY KEY NOT NULL, customer TEXT REFERENCES customers(id), n INT);
+        """
+
+    /// Two devices with one customer; then each adds one with the same mail, and `b` an order of its customer.
+    private func scene(_ role: String) throws -> Scene {
+        let scene = try Scene()
+        try scene.database("a.db").run(Self.tables + "INSERT INTO customers VALUES('old', 'old@x', 'Old', 1)")
+        try scene.succeed("init --db a.db --cloud cloud --role \(role == "reader" ? "writer --reader-edits all" : "peer") --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role \(role) --device b --create")
+        try scene.succeed("sync --db b.db")
+        try scene.database("a.db").run("INSERT INTO customers VALUES('a1', 'ann@x', 'Ann', 2)")
+        try scene.database("b.db").run("INSERT INTO customers VALUES('b1', 'Ann@X', 'Ann B', 3); INSERT INTO orders VALUES('o1', 'b1', 4)")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("sync --db b.db")
+        return scene
+    }
+
+    private func everybodySyncs(_ scene: Scene) throws {
+        for name in ["a", "b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        for query in ["SELECT * FROM customers ORDER BY id", "SELECT * FROM orders"] {
+            #expect(try scene.database("a.db").run(query) == scene.database("b.db").run(query))
+        }
+    }
+
+    /// Each role of the second device, the device that edits, and whether a version has the rows.
+    private static let cases = ["peer", "reader"].flatMap { role in [(role, "a", true), (role, "b", true), (role, "b", false)] }
+
+    @Test(arguments: cases) func aHeldRowIsListedAndEdited(role: String, editor: String, published: Bool) throws {
+        let scene = try scene(role)
+        if published { try everybodySyncs(scene) }
+        let list = try scene.succeed("conflicts --db \(editor).db")
+        #expect(list.contains("2 rows are held") && list.contains(#"customers b1: mail "Ann@X" is that of "a1""#), "\(list)")
+        #expect(list.contains(#"orders o1: customer "b1" is in no row of customers"#), "\(list)")
+        let misfit = try scene.run("conflicts edit customers b1 mail=OLD@x --db \(editor).db")
+        #expect(misfit.status == 78 && misfit.errorText.contains(#"still does not fit: mail "OLD@x" is that of "old""#), "\(misfit.errorText)")
+        #expect(try scene.run("conflicts edit customers b2 mail=x --db \(editor).db").status == 66)
+        #expect(try scene.run("conflicts edit customers b1 post=x --db \(editor).db").status == 78)
+        #expect(try scene.succeed("conflicts --db \(editor).db") == list)
+        try scene.succeed("conflicts edit customers b1 mail=bea@x n=30 --db \(editor).db")
+        try everybodySyncs(scene)
+        for name in ["a", "b"] {
+            #expect(try scene.database("\(name).db").run("SELECT * FROM customers WHERE id = 'b1'") == "b1|bea@x|Ann B|30\n")
+            #expect(try scene.database("\(name).db").run("SELECT * FROM orders") == "o1|b1|4\n")
+            #expect(try !scene.succeed("conflicts --db \(name).db").contains("held"))
+            #expect(try scene.succeed("sync --db \(name).db").hasPrefix(name == "b" && role == "reader" ? "version" : "nothing"))
+        }
+    }
+
+    @Test(arguments: cases) func aHeldRowIsDropped(role: String, editor: String, published: Bool) throws {
+        let scene = try scene(role)
+        if published { try everybodySyncs(scene) }
+        for row in ["orders o1", "customers b1"] { try scene.succeed("conflicts drop \(row) --db \(editor).db") }
+        #expect(try !scene.succeed("conflicts --db \(editor).db").contains("held"))
+        try everybodySyncs(scene)
+        // The value of the row that was dropped is free.
+        try scene.database("a.db").run("UPDATE customers SET mail = 'new@x' WHERE id = 'a1'")
+        try everybodySyncs(scene)
+        for name in ["a", "b"] {
+            #expect(try scene.database("\(name).db").run("SELECT id FROM customers ORDER BY id") == "a1\nold\n")
+            #expect(try scene.database("\(name).db").run("SELECT * FROM orders") == "")
+            #expect(try !scene.succeed("conflicts --db \(name).db").contains("held"))
+        }
+    }
+}
