@@ -16,13 +16,21 @@ package struct SchemaRehearsal {
 
         /// The statement as a script for sqlite3 has it, with its semicolon; in comments if it cannot run.
         package var script: String {
-            // SQLite's shell obeys lines that begin with a dot, even after some lines inside of a statement.
-            let isCommand = statement.sql.utf8.split(separator: UInt8(ascii: "\n")).contains { $0.first == UInt8(ascii: ".") }
-            guard let reason = lack ?? (isCommand ? "a line of it begins with a dot, which sqlite3 takes for a command" : nil) else {
+            let isCommand = statement.sql.utf8.split(separator: UInt8(ascii: "\n")).contains(where: Self.isOfShell)
+            guard let reason = lack ?? (isCommand ? "sqlite3 takes a line of it for a command of its own" : nil) else {
                 return statement.sql + ([";", "\n;", "*/;"].first { sqlite3_complete(statement.sql + $0) == 1 } ?? "\n;") + "\n"
             }
             let lines = "\(statement.title): \(reason)\n\(statement.sql)".utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             return lines.map { "-- " + String(decoding: $0, as: UTF8.self) + "\n" }.joined()
+        }
+
+        /// Whether SQLite's shell obeys a line even inside of a statement: one that begins with a dot, or a slash or the word `go`, which end a statement
+        /// as they do in other shells.
+        private static func isOfShell(_ line: Substring.UTF8View) -> Bool {
+            if line.first == UInt8(ascii: ".") { return true }
+            let word = line.drop { $0 == UInt8(ascii: " ") || 9...13 ~= $0 }
+            if word.first == UInt8(ascii: "/") { return word.dropFirst().first != UInt8(ascii: "*") }
+            return word.prefix(2).elementsEqual("go".utf8) { $0 | 0x20 == $1 } && (word.dropFirst(2).first.map { $0 <= UInt8(ascii: "/") } ?? true)
         }
     }
 
@@ -34,21 +42,24 @@ package struct SchemaRehearsal {
     /// How deep views may be nested.
     private static let viewDepth = 16
     /// How many other triggers a trigger may set off. SQLite compiles them inside of one another, on the stack.
-    private static let triggerReach = 200
+    private static let triggerReach = 50
     /// How long a text is examined.
     private static let time = Duration.seconds(10)
 
     private let memory: MemoryDatabase
     private let authorizer: SchemaAuthorizer
+    /// The tables that SQLite has without being asked, as modules: a view of such a name hides one from every query.
+    private let modules: Set<ExactText>
     private let end = ContinuousClock.now + Self.time
 
     private init() throws {
         memory = try MemoryDatabase()
         try memory.run("PRAGMA foreign_keys = OFF")
-        let modules = try memory.column("SELECT lower(name) FROM pragma_module_list").filter { $0 != "json_each" && $0 != "json_tree" }
+        let modules = try memory.column("SELECT lower(name) FROM pragma_module_list")
+        self.modules = Set(modules.map(\.exact) + ["json_each".exact, "json_tree".exact])
         authorizer = SchemaAuthorizer(
             memory.connection, functions: Set(try memory.column("SELECT lower(name) FROM pragma_function_list WHERE builtin = 1").map(\.exact)),
-            modules: Set(modules.map(\.exact)))
+            modules: self.modules.subtracting(["json_each".exact, "json_tree".exact]))
     }
 
     /// Examines a text.
@@ -94,6 +105,14 @@ package struct SchemaRehearsal {
                 try parents.first { !tables.contains($0.folded) }.map { "it refers to \($0), which does not travel" }
                 ?? compile("INSERT INTO main.\(statement.name.sqlIdentifier) DEFAULT VALUES")
         }
+        // What is not made is not there for the others.
+        for table in statements where table.type == .table && lacks[table.key] != nil {
+            try memory.run("DROP TABLE IF EXISTS main.\(table.name.sqlIdentifier)")
+        }
+        for index in statements where index.type == .index && lacks[index.key] == nil {
+            let isThere = try !memory.column("SELECT 1 FROM main.sqlite_schema WHERE type = 'index' AND name = ?", [index.name]).isEmpty
+            lacks[index.key] = isThere ? nil : "its table is not made"
+        }
         try examineViews(statements.filter { $0.type == .view }, &lacks)
         try examineTriggers(statements.filter { $0.type == .trigger }, &lacks)
         return statements.map { Outcome(statement: $0, lack: lacks[$0.key]) }
@@ -105,6 +124,10 @@ package struct SchemaRehearsal {
         for round in 0..<Self.viewDepth {
             var able: [SchemaText.Statement] = [], unable: [SchemaText.Statement] = []
             for view in pending {
+                guard !modules.contains(view.name.folded) else {
+                    lacks[view.key] = "it would hide a table of SQLite's own"
+                    continue
+                }
                 var lack = try create(view)
                 if lack == nil {
                     lack = try compile("SELECT * FROM main.\(view.name.sqlIdentifier)")
