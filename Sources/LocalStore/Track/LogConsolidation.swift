@@ -23,7 +23,7 @@ struct LogConsolidation {
             transaction.db,
             """
             INSERT OR REPLACE INTO snapsync_changes(dataset, key, at, seq, state, isNew, changed, base, born)
-            VALUES(?1, ?2, ?3, ?4, \(TrackedState.plain), ?5, ?6, ?7, ?8)
+            VALUES(?1, ?2, ?3, ?4, ?9, ?5, ?6, ?7, ?8)
             """)
     }
 
@@ -58,7 +58,9 @@ struct LogConsolidation {
         guard let last = change.last else { return }
         try save.bind(
             .integer(id), .value(key), .integer(change.at), .integer(last.sequence), .integer(change.origin.rawValue), .optional(change.encodedColumns()),
-            change.base.map { .integer($0) } ?? .null, change.born.map { .integer($0) } ?? .null
+            change.base.map { .integer($0) } ?? .null, change.born.map { .integer($0) } ?? .null,
+            // Whether the row is there is looked up later. If it is not, although it was not deleted, something is wrong.
+            .integer((last.change == .touched || last.change == .compared ? TrackedState.deleted : .plain).rawValue)
         ).run()
     }
 }

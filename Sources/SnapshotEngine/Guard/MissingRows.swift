@@ -52,9 +52,10 @@ struct MissingRows: Sendable {
     }
 
     private static func countMissing(of version: DatasetVersion, _ session: ReadSession) throws -> Int {
-        guard version.snapshot.index.describes(version.schema) else { return 0 }
+        // Columns that only one side has tell nothing of missing rows.
+        guard let shared = try version.snapshot.index.sharedSchema(with: version.schema) else { return 0 }
         var missing = 0
-        try version.forEachUntrackedDifference(in: session) { found, keys in missing += keys.count { found.rows[$0] == nil } }
+        try version.giving(shared).forEachUntrackedDifference(in: session) { found, keys in missing += keys.count { found.rows[$0] == nil } }
         return missing
     }
 }
