@@ -79,7 +79,7 @@ import Testing
             _ = try transaction.tables.createBuiltIn()
             try transaction.initialize(.example)
             _ = try transaction.tracking.install(DatasetSchema.builtIn)
-            try transaction.sentEdits.requestFullSync(at: Instant(microseconds: 1))
+            try transaction.sentEdits.requestFullSync(at: Instant(microseconds: 1), as: "watch")
             try transaction.decidedEdits.decide("phone", upTo: 1)
             try transaction.state.setApplied(AppliedVersion(number: 1, hash: "00"))
         }

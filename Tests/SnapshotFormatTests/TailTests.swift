@@ -78,8 +78,9 @@ import Testing
         let rows = try (0..<60).map { Self.row($0, &random) }.map { (row: $0, key: try Self.key($0, schema)) }.sorted { $0.key < $1.key }
         func instant() -> Instant { Self.latest.advanced(byMicroseconds: -Int64(random.below(1_000_000))) }
         var contents = Contents()
-        contents.held = rows.filter { _ in random.chance(10) }.map(\.row)
-        contents.deletions = Dictionary(uniqueKeysWithValues: rows.filter { _ in random.chance(10) }.map { ($0.key, instant()) })
+        let held = rows.filter { _ in random.chance(10) }, apart = Set(held.map(\.key))
+        contents.held = held.map(\.row)
+        contents.deletions = Dictionary(uniqueKeysWithValues: rows.filter { !apart.contains($0.key) && random.chance(10) }.map { ($0.key, instant()) })
         for part in [.row, .born] + schema.columns.filter({ $0.name != "name" && $0.name != "part" }).map({ InstantPart.column($0.name.exact) }) {
             guard random.chance(70) else { continue }
             var rest = rows[...], list: [InstantRun] = []
@@ -125,6 +126,7 @@ import Testing
             }
         }
         try refuse("{\"k\":8}", "{\"k\":7}", .outOfOrder)
+        try refuse("{\"id\":1,\"deletedAt\"", "{\"id\":8,\"deletedAt\"")
         try refuse("{\"k\":8}", "{\"k\":8,\"k\":8}", .badEntity)
         try refuse("{\"k\":8}", "{\"a\":8}", .badEntity)
         try refuse("{\"k\":8}", "8", .badEntity)

@@ -81,7 +81,7 @@ import Testing
         let scene = try scene()
         try scene.database("watch.db").run(
             "INSERT INTO snapsync_waiting VALUES('notifications', 'a', '{}', 0, 0)")
-        try scene.expectFinding("warning", "held", "--db watch.db", exit: 75, saying: ["1 row of notifications is held"], remedy: "snapsync_waiting")
+        try scene.expectFinding("warning", "held", "--db watch.db", exit: 75, saying: ["1 row of notifications is held"], remedy: "snapsync conflicts --db")
     }
 
     @Test func whatWaitsAndWhatIsKeptAreNotices() throws {

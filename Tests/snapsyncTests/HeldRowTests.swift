@@ -55,6 +55,43 @@ import Testing
         }
     }
 
+    /// A row that its publisher has deleted is restored by a reader's later edit, and does not fit beside the row that has its value now.
+    @Test func aRowThatWasShownCanBeHeld() throws {
+        let scene = try scene("reader")
+        try everybodySyncs(scene)
+        try scene.database("a.db").run("DELETE FROM customers WHERE id = 'old'; INSERT INTO customers VALUES('new', 'old@x', 'New', 5)")
+        usleep(20_000)
+        try scene.database("b.db").run("UPDATE customers SET n = 6 WHERE id = 'old'")
+        try scene.succeed("sync --db b.db")
+        try everybodySyncs(scene)
+        for name in ["a", "b"] {
+            #expect(try scene.database("\(name).db").run("SELECT id FROM customers ORDER BY id") == "a1\nnew\n")
+            #expect(try scene.succeed("conflicts --db \(name).db").contains(#"customers old: mail "old@x" is that of "new""#))
+            #expect(try scene.succeed("verify --local --db \(name).db").contains("all is well"))
+        }
+        try scene.database("a.db").run("UPDATE customers SET mail = 'new@x' WHERE id = 'new'")
+        try everybodySyncs(scene)
+        #expect(try scene.database("b.db").run("SELECT n FROM customers WHERE id = 'old'") == "6\n")
+    }
+
+    /// The application inserts another row under the key of one that was handed over and is held, and takes it away again.
+    @Test(arguments: [
+        "DELETE FROM customers WHERE id = 'b1'", "INSERT OR REPLACE INTO customers VALUES('b2', 'free@x', 'again', 8)",
+        "UPDATE customers SET id = 'b9' WHERE id = 'b1'",
+    ])
+    func aHeldRowThatWasReplacedIsInTheJournal(then: String) throws {
+        let scene = try scene("reader")
+        try scene.succeed("conflicts drop orders o1 --db b.db")
+        try scene.database("b.db").run("INSERT INTO customers VALUES('b1', 'free@x', 'instead', 7)")
+        try scene.succeed("sync --db b.db")
+        #expect(try scene.succeed("conflicts --db b.db").contains(#"name: "Ann B" lost"#))
+        try scene.database("b.db").run(then)
+        try everybodySyncs(scene)
+        #expect(try !scene.succeed("conflicts --db a.db").contains("a deletion"))
+        let ids = ["a1", then.contains("b2") ? "b2" : then.contains("b9") ? "b9" : "", "old"].filter { !$0.isEmpty }
+        #expect(try scene.database("b.db").run("SELECT id FROM customers ORDER BY id") == ids.joined(separator: "\n") + "\n")
+    }
+
     @Test(arguments: cases) func aHeldRowIsDropped(role: String, editor: String, published: Bool) throws {
         let scene = try scene(role)
         if published { try everybodySyncs(scene) }

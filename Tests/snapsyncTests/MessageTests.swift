@@ -361,6 +361,32 @@ import Testing
         #expect(try scene.succeed("sync --db r.db").contains("nothing") && scene.succeed("sync --db w.db").contains("nothing"))
     }
 
+    /// A row that its author deletes after handing it over has lost to nobody.
+    @Test func whatAReaderDeletesAgainIsNoConflict() throws {
+        let scene = try Scene()
+        try scene.database("w.db").run(
+            "CREATE TABLE t(id INT PRIMARY KEY NOT NULL, a TEXT, u TEXT UNIQUE); INSERT INTO t VALUES(1, 'a', 'one'), (2, 'b', 'two')")
+        try scene.succeed("init --db w.db --cloud cloud --role writer --device w --tables all --reader-edits all")
+        try scene.succeed("sync --db w.db")
+        try scene.succeed("init --db r.db --cloud cloud --role reader --device r --create")
+        try scene.succeed("sync --db r.db")
+        try scene.database("r.db").run("INSERT INTO t VALUES(3, 'c', 'three')")
+        try scene.succeed("sync --db r.db")
+        try scene.database("r.db").run("DELETE FROM t WHERE id = 3")
+        for name in ["w", "r", "w", "r"] { try scene.succeed("sync --db \(name).db") }
+        for name in ["w", "r"] {
+            #expect(try scene.database("\(name).db").run("SELECT count(*) FROM t") == "2\n")
+            #expect(try scene.succeed("conflicts --db \(name).db") == "no edit has lost to another one\n")
+        }
+        // Of an edit of two columns only one is refused.
+        try scene.database("w.db").run("UPDATE t SET u = 'taken' WHERE id = 1")
+        try scene.database("r.db").run("UPDATE t SET a = 'x', u = 'taken' WHERE id = 2")
+        for name in ["r", "w", "r"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try scene.database("r.db").run("SELECT a, u FROM t WHERE id = 2") == "x|two\n")
+        let told = try scene.succeed("conflicts --db r.db")
+        #expect(told.contains(#"u: "taken" lost"#) && !told.contains("a: "), "\(told)")
+    }
+
     @Test func detachTakesTheMailboxOut() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.database("watch.db").run("DELETE FROM notifications WHERE rowid % 3 = 0")

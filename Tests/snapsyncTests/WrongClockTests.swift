@@ -140,6 +140,25 @@ import Testing
             #expect(try run("conflicts --db r.db", 5).contains("of the reader"))
         }
 
+        /// The number of an edit is later than what the zone has decided, whatever the clock says and whatever the device has forgotten.
+        @Test func aDeviceThatIsSetUpAgainSendsLaterNumbers() throws {
+            try run("init --db w.db --create --cloud cloud --role writer --device w", 0)
+            try edit("w", "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('b', 'first', '\(text(-60))', '\(text(-60))')", 0)
+            try run("sync --db w.db", 0)
+            try run("init --db r.db --create --cloud cloud --role reader --device r", 7200)
+            try run("sync --db r.db", 7200)
+            try edit("r", "UPDATE buckets SET name = 'ahead', updatedAt = '\(text(7200))' WHERE id = 'b'", 7200)
+            #expect(try run("sync --db r.db", 7200).contains("sent 1 edit"))
+            try run("sync --db w.db", 1)
+            try run("detach --db r.db", 2)
+            try run("init --db r.db --cloud cloud --role reader --device r --take-over --adopt", 3)
+            try run("sync --db r.db", 3)
+            try edit("r", "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('c', 'second', '\(text(4))', '\(text(4))')", 4)
+            #expect(try run("sync --db r.db", 5).contains("sent 1 edit"))
+            #expect(try run("sync --db w.db", 6).contains("edits of readers: 1 applied"))
+            #expect(try scene.database("w.db").run("SELECT name FROM buckets WHERE id = 'c'") == "second\n")
+        }
+
         /// A reader edits while its clock is three days ahead, and syncs then or does not. With the right clock it sends what it has, and edits again.
         @Test(arguments: [false, true]) func aReaderSendsOnceItsClockIsRight(
             syncsAhead: Bool

@@ -25,8 +25,10 @@ package final class EntityApplier: EntitySink {
     /// The position of the key, if that is the rowid, which holds only integers.
     private let rowidIndex: Int?
 
-    /// - Parameter updating: whether an entity whose key exists updates that row instead of failing.
-    init(_ transaction: LocalTransaction, _ schema: DatasetSchema, updating: Bool = false) throws {
+    /// - Parameters:
+    ///   - updating: whether an entity whose key exists updates that row instead of failing.
+    ///   - target: the dataset into whose table the rows will come, if this one is temporary. Its columns decide which values they keep.
+    init(_ transaction: LocalTransaction, _ schema: DatasetSchema, updating: Bool = false, for target: DatasetSchema? = nil) throws {
         // SQLite checks NOT NULL before it finds that the row is there and only has to be updated.
         let key = schema.keyIndices.map { "t.\(schema.columns[$0].column.sqlIdentifier) = ?\($0 + 1)" }.joined(separator: " AND ")
         let kept =
@@ -63,10 +65,10 @@ package final class EntityApplier: EntitySink {
         place = "\(transaction.path), table \(schema.table)"
         self.schema = schema
         var declared: [ExactText: String] = [:]
-        for row in try Row.fetchAll(transaction.db, sql: "SELECT name, type FROM pragma_table_info(?)", arguments: [schema.table]) {
+        for row in try Row.fetchAll(transaction.db, sql: "SELECT name, type FROM pragma_table_info(?)", arguments: [(target ?? schema).table]) {
             declared[(row[0] as String).folded] = row[1]
         }
-        let isStrict = try declared.values.contains { $0.folded == "any" } && transaction.tables.isStrict(schema.table)
+        let isStrict = try declared.values.contains { $0.folded == "any" } && transaction.tables.isStrict((target ?? schema).table)
         let affinities = schema.columns.map { ColumnAffinity(declared: declared[$0.column.folded] ?? "", isStrict: isStrict) }
         changingColumns = schema.columns.indices.filter { affinities[$0].mayChange(schema.columns[$0].shape) }.map {
             ($0, declared[schema.columns[$0].column.folded] ?? "", affinities[$0])

@@ -67,7 +67,7 @@ package final class StashedRows {
     /// Adds an entity, replacing the stashed row with the same key.
     package func take(_ key: EntityKey, _ give: (any EntitySink) throws -> Void) throws {
         try KeyedStatement(db, "DELETE FROM \(table) WHERE \(self.key.matches(nil, "?1"))").bind(.key(key)).run()
-        try give(try EntityApplier(transaction, stashed))
+        try give(try EntityApplier(transaction, stashed, for: schema))
         guard !required.isEmpty else { return }
         let list = required.joined(separator: ", ")
         try KeyedStatement(

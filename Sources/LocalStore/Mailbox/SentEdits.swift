@@ -78,10 +78,10 @@ package struct SentEdits: TransactionPart {
     }
 
     /// Adds a request for a full sync, unless one waits.
-    package func requestFullSync(at now: Instant) throws {
+    package func requestFullSync(at now: Instant, as device: String) throws {
         try LocalTable.sent.create(in: db)
         guard try all().allSatisfy({ $0.fullSync != true }) else { return }
-        try add(HandedOverEdit(requestingFullSyncAs: nextNumber(now)), dataset: ReservedDataset.none.rawValue, sequence: 0)
+        try add(HandedOverEdit(requestingFullSyncAs: nextNumber(now, of: device)), dataset: ReservedDataset.none.rawValue, sequence: 0)
     }
 
     private func add(_ edit: HandedOverEdit, dataset: Int64, sequence: Int64) throws {
@@ -93,12 +93,11 @@ package struct SentEdits: TransactionPart {
 
     private func text(_ edit: HandedOverEdit) throws -> String { String(decoding: try StrictJSON.encode(edit), as: UTF8.self) }
 
-    /// By the clock: a device that is restored or set up again does not use a number twice.
-    private func nextNumber(_ now: Instant) throws -> Int64 {
-        let last: Int64? = try transaction.state.value("lastEdit")
-        let number = max((last ?? 0) + 1, now.microseconds)
-        try transaction.state.setValue("lastEdit", number)
-        return number
+    /// By the clock, and later than what the applied version has decided: a device that is restored or set up again does not use a number twice.
+    private func nextNumber(_ now: Instant, of device: String) throws -> Int64 {
+        let decided = try transaction.decidedEdits.ofVersion()[device.exact] ?? 0
+        let sent = try KeyedStatement(db, "SELECT max(number) FROM snapsync_sent").bind().integer() ?? 0
+        return max(decided + 1, sent + 1, now.microseconds)
     }
 
     // MARK: - Handing over
@@ -121,7 +120,7 @@ package struct SentEdits: TransactionPart {
         try own.forEach { place, edit in
             let schema = datasets[place.dataset]
             guard let part = try fresh(edit, place, own, schema, codec), let id = try trackingID(schema) else { return }
-            let handed = try HandedOverEdit(part, number: nextNumber(now), key: place.key, of: schema, codec)
+            let handed = try HandedOverEdit(part, number: nextNumber(now, of: device), key: place.key, of: schema, codec)
             guard try text(handed).utf8.count <= limit else { return }
             let sequence = try KeyedStatement(db, "SELECT seq FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(.integer(id), .key(place.key))
                 .integer()
@@ -212,6 +211,8 @@ extension Edit {
             next.base = seen(after: earlier)
             return next
         }
+        // Another row under the key of one that was handed over and is held.
+        if inserts, born != last.born { return self }
         var sent: [Int: Instant] = [:]
         for edit in earlier {
             guard case .columns(let columns, _) = edit.change else {

@@ -73,19 +73,17 @@ package final class OwnEdits: EditSource {
             guard try transaction.changeLog.hasChanges(of: schema), let id = try transaction.tracking.id(of: schema) else { continue }
             parts.append(Part(index: index, schema: schema, id: id, rows: try StashedRows(transaction, schema, table: "snapsync_edits_\(index)")))
         }
+        if !isReading { overwritten = try transaction.waiting.takeOverwritten(of: datasets) }
         for (index, schema) in datasets.enumerated() {
             for row in try transaction.waiting.rows(of: schema) {
                 let place = RowPlace(index, row.key)
                 switch try transaction.changeLog.change(of: row.key, in: schema)?.isDeletion {
-                case true where isReading, false where isReading: break
+                case true where isReading, false: break
                 case nil: waiting.append((place, row))
                 case true:
                     // A row that the application inserted under the key, and deleted.
-                    try transaction.changeLog.forget(of: row.key, in: schema)
+                    try transaction.changeLog.hold(row.key, in: schema)
                     waiting.append((place, row))
-                case false:
-                    try transaction.waiting.remove(row.key, of: schema)
-                    overwritten.append((place, row))
                 }
             }
         }
@@ -207,7 +205,9 @@ package final class OwnEdits: EditSource {
             .earliest)
         let now = try decided[place].map { _ in try entryNow(change.key, part.schema) }
         let base: Edit.Base =
-            if !first.contains(part.index), change.isInVersion == true || change.isInVersion == nil && change.born == nil {
+            if !first.contains(part.index),
+                change.isInVersion == true || change.isInVersion == nil && change.born == nil
+            {
                 .row(columns.enumerated().map { column, one in handedOver(column, place, now) ?? seen.columns[one.name.exact] ?? own })
             } else {
                 try deletion(of: change.key, id: part.id).map { .deleted($0) } ?? .nothing
@@ -329,7 +329,9 @@ extension OwnEdits {
         func settle(_ place: RowPlace, _ edit: Edit?) throws {
             let schema = datasets[place.dataset]
             guard let edit else { return try transaction.changeLog.forget(of: place.key, in: schema) }
-            try transaction.changeLog.store(edit, of: place.key, in: schema, isInVersion: outcome.merges[place]?.found?.shown != nil)
+            // Another row can be inserted under the key of a held one, and a held one can be deleted.
+            let found = outcome.merges[place]?.found
+            try transaction.changeLog.store(edit, of: place.key, in: schema, isInVersion: (edit.isDeletion ? found?.row : found?.shown) != nil)
         }
         try forEach { place, edit in
             // A row that waited is tracked again once it is in its table.
@@ -338,7 +340,7 @@ extension OwnEdits {
             try transaction.waiting.remove(place.key, of: datasets[place.dataset])
         }
         for (place, merge) in outcome.merges where !held.contains(place) { try settle(place, merge.standing) }
-        for place in held { try settle(place, nil) }
+        for place in held { try transaction.changeLog.hold(place.key, in: datasets[place.dataset]) }
         for (place, edit) in returned { try settle(place, edit) }
         for one in outcome.restored where !held.contains(one.place) { try settle(one.place, outcome.merges[one.place].map(\.standing) ?? one.edit) }
         let own = Set(returned.map(\.place))

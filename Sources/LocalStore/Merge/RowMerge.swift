@@ -88,15 +88,17 @@ package struct Edit: Hashable, Sendable {
     /// The row after the edit; nil for a deletion.
     package var values: [OwnedValue]? { if case .columns(_, let values) = change { values } else { nil } }
 
-    /// Whether a version that has decided the edit has neither taken it nor replaced it by a later one.
+    /// The columns of the edit that a version which has decided it has neither taken nor replaced by later values; nil if there are none. Empty for a
+    /// deletion, and for a row of which the version has nothing.
     ///
     /// - Parameter horizon: the latest instant of a tombstone that the version has dropped.
-    package func isRefused(by there: VersionEntry?, horizon: Instant) -> Bool {
+    package func refused(by there: VersionEntry?, horizon: Instant) -> [Int]? {
         guard case .columns(let columns, let values) = change else {
-            return there?.row.map { $0.born == born && $0.at <= at } ?? false
+            return there?.row.map { $0.born == born && $0.at <= at } ?? false ? [] : nil
         }
-        guard let row = there?.row else { return at > (there?.at ?? horizon) }
-        return columns.contains { column, at in (row.instants[column] < at || row.born != born) && row.values[column] != values[column] }
+        guard let row = there?.row else { return at > (there?.at ?? horizon) ? [] : nil }
+        let refused = columns.filter { column, at in (row.instants[column] < at || row.born != born) && row.values[column] != values[column] }
+        return refused.isEmpty ? nil : refused.keys.sorted()
     }
 
     /// Whether the edit changed a column.

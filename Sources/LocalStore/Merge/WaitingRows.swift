@@ -76,6 +76,18 @@ package struct WaitingRows: TransactionPart {
         try db.execute(sql: "UPDATE snapsync_held SET reason = ? WHERE dataset = ? AND reason = ?", arguments: [HeldRows.published, id, HeldRows.waiting])
     }
 
+    /// Removes the rows in whose places the application has inserted others, and returns them. The log must have been consolidated.
+    package func takeOverwritten(of datasets: [DatasetSchema]) throws -> [(place: RowPlace, row: WaitingRow)] {
+        var taken: [(place: RowPlace, row: WaitingRow)] = []
+        for (index, schema) in datasets.enumerated() {
+            for row in try rows(of: schema) where try transaction.changeLog.change(of: row.key, in: schema)?.isDeletion == false {
+                try remove(row.key, of: schema)
+                taken.append((RowPlace(index, row.key), row))
+            }
+        }
+        return taken
+    }
+
     /// Deletes a row: it is in its table now, or a version has it.
     package func remove(_ key: EntityKey, of schema: DatasetSchema) throws {
         guard try db.hasTable(LocalTable.waiting.name) else { return }

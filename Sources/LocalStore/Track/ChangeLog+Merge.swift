@@ -7,7 +7,7 @@ extension ChangeLog {
     /// Stores what a merge has left of an edit.
     ///
     /// - Parameter isInVersion: whether the version's table has a row with the key. An edit of a row that it has no more is an insertion from now on.
-    func store(_ edit: Edit, of key: EntityKey, in schema: DatasetSchema, isInVersion: Bool) throws {
+    package func store(_ edit: Edit, of key: EntityKey, in schema: DatasetSchema, isInVersion: Bool) throws {
         guard let id = try trackingID(schema) else { return }
         let origin: TrackedOrigin = !isInVersion ? .new : edit.inserts ? .unknown : .inVersion
         var changed: String?
@@ -24,6 +24,12 @@ extension ChangeLog {
             .integer(id), .key(key), .instant(edit.at), .integer(nextSequence()),
             .integer(origin.rawValue), .optional(changed), origin == .inVersion ? .null : .instant(edit.born)
         ).run()
+    }
+
+    /// Forgets the change of a row that is held from now on. A row that the version shows is still deleted from its table.
+    package func hold(_ key: EntityKey, in schema: DatasetSchema) throws {
+        if let change = try change(of: key, in: schema), change.isDeletion, change.isInVersion == true { return }
+        try forget(of: key, in: schema)
     }
 
     /// Tracks what stands of another device's edit, which this device has put on its tables.
@@ -59,7 +65,13 @@ extension ChangeLog {
     func settle(_ decided: [Edit], of key: EntityKey, in schema: DatasetSchema) throws {
         guard let id = try trackingID(schema), let change = try change(of: key, in: schema), let last = decided.last else { return }
         if change.isDeletion {
-            if last.isDeletion, change.instant <= last.at { try forget(of: key, in: schema) }
+            if last.isDeletion {
+                if change.instant <= last.at { try forget(of: key, in: schema) }
+            } else {
+                // The version may have the row by now.
+                try KeyedStatement(db, "UPDATE snapsync_changes SET isNew = \(TrackedOrigin.inVersion) WHERE dataset = ? AND key = ?")
+                    .bind(.integer(id), .key(key)).run()
+            }
             return
         }
         var sent: [Int: Instant] = [:], isInserted = false

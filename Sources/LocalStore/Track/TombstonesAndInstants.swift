@@ -386,6 +386,7 @@ package struct TombstonesAndInstants: TransactionPart {
             sql: """
                 DELETE FROM snapsync_instants WHERE dataset = :id AND key IN (\(those) AND state <> \(TrackedState.stamped))
                     AND (rest IS NULL AND born IS NULL AND columns IS NULL OR key IN (\(those) AND state = \(TrackedState.deleted)))
+                    AND NOT EXISTS (SELECT 1 FROM snapsync_held h WHERE h.dataset = snapsync_instants.dataset AND h.key = snapsync_instants.key)
                 """, arguments: arguments)
     }
 

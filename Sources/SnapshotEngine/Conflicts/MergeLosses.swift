@@ -40,12 +40,16 @@ struct MergeLosses {
 
     /// Records an edit that was refused.
     ///
-    /// - Parameter there: what is in its place.
-    func recordRefusal(_ edit: Edit, _ key: EntityKey, _ schema: DatasetSchema, beside there: VersionEntry?, detail: String?) throws {
+    /// - Parameters:
+    ///   - there: what is in its place.
+    ///   - refused: the columns that were refused; nil for all that it changes.
+    func recordRefusal(
+        _ edit: Edit, _ key: EntityKey, _ schema: DatasetSchema, beside there: VersionEntry?, columns refused: [Int]? = nil, detail: String?
+    ) throws {
         let own: Side = (edit.values, edit.at, author), version: Side = (there?.row?.values, there?.at ?? .distantPast, other)
         var columns: [Int] = []
         if case .columns(let changed, _) = edit.change, there?.row != nil, !edit.inserts {
-            columns = changed.keys.filter { !schema.quietColumns.contains($0) }.sorted()
+            columns = (refused ?? changed.keys.sorted()).filter { !schema.quietColumns.contains($0) }
             guard !columns.isEmpty else { return }
         }
         try record(columns, .refused, key, schema, loser: own, winner: version, detail: detail)

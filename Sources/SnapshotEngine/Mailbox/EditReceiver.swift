@@ -226,7 +226,7 @@ struct DeviceEdits {
                     outcome.appliedCount += 1
                 }
                 if let standing = merge.map(\.standing) ?? edit {
-                    if held.contains(place) { return try transaction.changeLog.forget(of: place.key, in: schema) }
+                    if held.contains(place) { return try transaction.changeLog.hold(place.key, in: schema) }
                     var base = merge?.found?.at
                     if merge == nil, case .row(let seen) = edit.base { base = seen.max() }
                     try transaction.changeLog.adopt(

@@ -23,8 +23,13 @@ struct EditSender: Sendable {
                 || transaction.waiting.hasAny()
         }
         guard hasWork else { return nil }
-        return try device.database.write(at: .read) {
-            try $0.sentEdits.handOver(of: datasets, as: device.settings.device, codec: .json, now: device.now(), limit: Self.room / 2)
+        let ledger = ImportLedger(database: device.database.path, settings: device.settings, now: device.now())
+        return try device.database.write(at: .read) { transaction in
+            try transaction.changeLog.consolidate(of: datasets)
+            for (place, row) in try transaction.waiting.takeOverwritten(of: datasets) {
+                try ledger.recordOverwritten(place.key, row.entity, at: row.at, of: datasets[place.dataset], by: device.settings.device, in: transaction)
+            }
+            return try transaction.sentEdits.handOver(of: datasets, as: device.settings.device, codec: .json, now: device.now(), limit: Self.room / 2)
         }
     }
 

@@ -44,7 +44,7 @@ extension SyncEngine {
                     .refused, step: .announce, at: device.database.path, "this device is a \(device.settings.role.rawValue), which publishes itself",
                     hint: "run: snapsync export --full")
             }
-            try device.database.write(at: .announce) { try $0.sentEdits.requestFullSync(at: device.now()) }
+            try device.database.write(at: .announce) { try $0.sentEdits.requestFullSync(at: device.now(), as: device.settings.device) }
             return try await EditSender(device: device).run()
         }
     }

@@ -120,8 +120,8 @@ final class ImportMerge {
     private func recordRefused(_ own: OwnEdits, _ state: TableVersion, _ horizons: [Instant]) throws {
         for (place, edit) in own.decided {
             let there = try state.entry(place), schema = device.settings.datasets[place.dataset]
-            guard edit.isRefused(by: there, horizon: horizons[place.dataset]) else { continue }
-            try losses.recordRefusal(edit, place.key, schema, beside: there, detail: nil)
+            guard let columns = edit.refused(by: there, horizon: horizons[place.dataset]) else { continue }
+            try losses.recordRefusal(edit, place.key, schema, beside: there, columns: columns, detail: nil)
         }
     }
 

@@ -87,6 +87,8 @@ private struct TailParser {
     private var tail = SnapshotTail()
     /// The key before, in the list that is read.
     private var last: EntityKey?
+    /// The keys of held entities, which no deletion may have.
+    private var held: Set<EntityKey> = []
 
     init(_ bytes: UnsafeRawBufferPointer, _ form: SnapshotTail.Form, _ visitor: SnapshotTail.Visitor) {
         reader = LiteralReader(bytes, place: "tail")
@@ -113,6 +115,7 @@ private struct TailParser {
             let bytes = try reader.value()
             let key = try entities.read(bytes, at: "tail, held entity \(tail.heldCount)")
             try follow(key)
+            held.insert(key)
             try visitor.held(key, entities.block)
             tail.heldCount += 1
         } while reader.accept(",")
@@ -124,6 +127,7 @@ private struct TailParser {
         repeat {
             try reader.expect("{\"id\":")
             let key = try readKey()
+            guard !held.contains(key) else { throw reader.damage("the entity \(key) is held and deleted") }
             try reader.expect(",\"deletedAt\":")
             try visitor.deletion(key, readInstant())
             tail.deletionCount += 1

@@ -3,7 +3,7 @@ public import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
 public import SnapshotVersions
-import StrictText
+public import StrictText
 
 /// Result of `conflicts edit` and `conflicts drop`.
 public struct HeldRowReport: Sendable, Encodable {
@@ -22,7 +22,7 @@ extension SyncEngine {
     ///   - key: the row's key, as ``ConflictsReport`` has it.
     ///   - columns: the new values by the columns' names, as text; a column that holds numbers takes a number, `null` is NULL. Nil deletes the row.
     /// - Throws: ``SyncError`` with `.nothingThere` if no such row is held, `.refused` if it still does not fit. Nothing is changed then.
-    public func editHeldRow(_ key: String, in dataset: String, setting columns: [String: String]?) throws -> HeldRowReport {
+    public func editHeldRow(_ key: String, in dataset: String, setting columns: [ExactText: String]?) throws -> HeldRowReport {
         try lockedHere {
             try database.write(at: .apply) { transaction in
                 let settings = try transaction.settings.read()
@@ -45,7 +45,7 @@ private struct HeldRowEditor {
     let now: Instant
     let path: String
 
-    func edit(_ key: String, in dataset: String, setting columns: [String: String]?) throws -> HeldRowReport {
+    func edit(_ key: String, in dataset: String, setting columns: [ExactText: String]?) throws -> HeldRowReport {
         let version = TableVersion(transaction, settings.datasets, .json, own: nil, hasChanges: true)
         let held = try version.heldRows().first { settings.datasets[$0.place.dataset].name.exact == dataset.exact && $0.place.key.plainText.exact == key.exact }
         guard let held else {
@@ -64,22 +64,26 @@ private struct HeldRowEditor {
         } else if isVersions || isSent {
             let at = max(now, row.at.advanced(byMicroseconds: 1))
             let deletion = Edit(base: .row(row.instants), change: .deleted(at), born: row.born)
-            try transaction.changeLog.adopt(deletion, of: key, in: schema, wasThere: true, base: row.at)
+            if isVersions {
+                try transaction.changeLog.adopt(deletion, of: key, in: schema, wasThere: true, base: row.at)
+            } else {
+                try transaction.changeLog.store(deletion, of: key, in: schema, isInVersion: false)
+            }
         }
         return HeldRowReport(dataset: schema.name, key: ReportedKey(key), isDeletion: columns == nil)
     }
 
-    private func values(of row: VersionRow, setting columns: [String: String], in schema: DatasetSchema) throws -> [OwnedValue] {
+    private func values(of row: VersionRow, setting columns: [ExactText: String], in schema: DatasetSchema) throws -> [OwnedValue] {
         var values = row.values
         for (name, text) in columns {
-            guard let index = schema.columns.firstIndex(where: { $0.name.exact == name.exact }), !schema.keyIndices.contains(index) else {
+            guard let index = schema.columns.firstIndex(where: { $0.name.exact == name }), !schema.keyIndices.contains(index) else {
                 throw SyncError(
-                    .refused, step: .apply, at: "\(path), dataset \(schema.name)", "it has no column \(name) beside its key; nothing was changed",
+                    .refused, step: .apply, at: "\(path), dataset \(schema.name)", "it has no column \(name.text) beside its key; nothing was changed",
                     hint: "snapsync conflicts shows the columns of the row")
             }
             values[index] = try transaction.tables.value(text, in: schema.columns[index], replacing: values[index], of: schema)
         }
-        if let stamp = RowInstant(schema), !columns.keys.contains(where: { $0.exact == schema.columns[stamp.index].name.exact }) {
+        if let stamp = RowInstant(schema), columns[schema.columns[stamp.index].name.exact] == nil {
             values[stamp.index] = stamp.unit.map { OwnedValue($0.value(of: now, replacing: values[stamp.index])) } ?? OwnedValue(now.description)
         }
         return values

@@ -25,13 +25,13 @@ struct ConflictsEditCommand: AsyncParsableCommand {
 
     func validate() throws { _ = try values }
 
-    private var values: [String: String] {
+    private var values: [ExactText: String] {
         get throws {
-            var values: [String: String] = [:]
+            var values: [ExactText: String] = [:]
             for column in columns {
                 let parts = column.exact.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
                 guard parts.count == 2 else { throw ValidationError("\(column) is not COLUMN=VALUE.") }
-                values[parts[0]] = parts[1]
+                values[parts[0].exact] = parts[1]
             }
             return values
         }
