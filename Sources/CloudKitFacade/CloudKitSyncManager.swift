@@ -10,7 +10,7 @@ import Synchronization
 
 /// Syncs the built-in datasets, with the names that code for CloudKit uses.
 ///
-///     try CloudKitSyncManager.configure(database: "phone.db", cloud: "/mnt/share/cloud", role: .writer)
+///     try CloudKitSyncManager.configure(database: "phone.db", cloud: "/mnt/share/cloud", role: .writer, enables: true)
 ///     CloudKitSyncManager.shared.syncAllToCloudKit { success, buckets, notifications in … }
 ///
 /// A thin layer over ``SyncEngine``, which new code should use directly. Calls run one after another, in the order in which they were made.

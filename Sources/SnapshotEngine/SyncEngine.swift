@@ -11,7 +11,7 @@ import Synchronization
 
 /// Syncs one SQLite database with a cloud directory or another backend, according to the settings in the database.
 ///
-///     _ = try await SyncEngine.setUp(SetupRequest(database: "app.db", cloud: "/mnt/share", role: .writer))
+///     _ = try await SyncEngine.setUp(SetupRequest(database: "app.db", cloud: "/mnt/share", role: .writer, enables: true))
 ///     let engine = try SyncEngine(database: "app.db")
 ///     let report = try await engine.export()
 ///

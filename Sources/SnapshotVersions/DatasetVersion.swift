@@ -52,7 +52,7 @@ package struct DatasetVersion: Sendable {
             throw SyncError(
                 .refused, step: .verify, at: snapshot.place, "this version is another dataset than this device's: \(contradiction)",
                 hint:
-                    "to take over the zone's: snapsync describe --update --remove \(schema.name), then snapsync describe --update --create; with dataset files, make the two agree"
+                    "to take over the zone's: rename or drop the table \(schema.table) here, then snapsync describe --update --remove \(schema.name), then snapsync describe --update --create; with dataset files, make the two agree"
             )
         }
         let changes = try await ChangeAsset.open(snapshot.fields.changeFiles, dataset: snapshot.index.dataset, in: cloud, zone: zone)

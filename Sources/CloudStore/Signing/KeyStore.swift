@@ -15,7 +15,7 @@ public struct KeyOwner: Hashable, Sendable {
 /// A store for the private keys of devices: files, or what an application has, such as a keychain.
 ///
 ///     struct Keychain: KeyStore { … }
-///     var request = SetupRequest(database: "app.db", cloud: "/mnt/share", role: .reader)
+///     var request = SetupRequest(database: "app.db", cloud: "/mnt/share", role: .reader, enables: true)
 ///     request.keyStore = Keychain()
 ///     let engine = try SyncEngine(database: "app.db", keys: Keychain())
 ///

@@ -23,7 +23,7 @@ package struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
     package var allowsHTTP = false
 
     /// Whether a text names a bucket instead of a directory. `s3:BUCKET` does, too, and is then refused: it is a mistyped bucket and no directory.
-    package static func isOne(_ text: String) -> Bool { text.exact.hasPrefix("s3:") }
+    package static func isOne(_ text: String) -> Bool { text.exact.hasPrefix("s3:") || text.exact.hasPrefix("S3:") }
 
     /// Parses a location.
     ///

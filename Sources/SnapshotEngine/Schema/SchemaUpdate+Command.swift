@@ -225,16 +225,21 @@ extension SchemaUpdate {
             let found = try transaction.tables.differences(from: schema)
             let now = try found.table == nil ? schema : found.renamed()
             try transaction.transition.end(now)
-            if publishes {
+            // If the zone has another dataset of that name, it stays there.
+            let isZones =
+                zone?.descriptions.first { $0.schema.name.exact == schema.name.exact }.map { one in
+                    one.schema.keyColumns.elementsEqual(schema.keyColumns) { $0.name.exact == $1.name.exact && $0.collation == $1.collation }
+                } ?? true
+            if publishes, isZones {
                 let records = Set(try transaction.state.removedRecords()).union([schema.recordName, DatasetDescription.recordName(of: schema.name)])
                 try transaction.state.setRemovedRecords(Array(records))
                 report.willPublish = true
             }
             note(
                 .datasetRemoved, schema.name,
-                publishes
+                publishes && isZones
                     ? "the dataset \(schema.name) leaves the zone with the next sync; its rows stay here and on every other device, and older versions keep it"
-                    : "the dataset \(schema.name) is no longer imported here; its rows stay")
+                    : "the dataset \(schema.name) is no longer synced here; its rows stay")
         }
 
         private mutating func update(_ schema: DatasetSchema) throws -> DatasetSchema {
