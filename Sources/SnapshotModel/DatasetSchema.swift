@@ -190,6 +190,16 @@ public struct DatasetSchema: Hashable, Sendable {
         return DatasetSchema(self, columns: columns.map { DatasetColumn($0.name, column: $0.column, collation: $0.collation) })
     }
 
+    /// The same dataset for entities that have their key and any of the other columns.
+    package var partial: DatasetSchema {
+        DatasetSchema(
+            self,
+            columns: columns.enumerated().map { index, column in
+                let isOptional = column.isOptional || !keyIndices.contains(index)
+                return DatasetColumn(column.name, column.shape, column: column.column, isOptional: isOptional, collation: column.collation)
+            })
+    }
+
     /// A schema that differs only in what the columns say beside their names, which needs no check.
     private init(_ other: DatasetSchema, columns: [DatasetColumn]) {
         name = other.name

@@ -48,6 +48,9 @@ extension ChangeOverlay {
     /// Reads change assets and combines them; a later change of a key replaces an earlier one.
     package init(reading assets: [ChangeAsset], _ schema: DatasetSchema) throws {
         self.init(schema: schema)
-        for asset in assets { add(try asset.read(schema)) }
+        for asset in assets {
+            let set = try asset.read(schema)
+            try SnapshotAsset.step(.verify, of: asset.place) { try add(set) }
+        }
     }
 }

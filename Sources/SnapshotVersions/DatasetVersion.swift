@@ -100,6 +100,12 @@ package struct DatasetVersion: Sendable {
         try BlockPipeline(asset: snapshot, blocks: runs, workerCount: WorkerThreads.count).run(.entities(schema)) { try take(entities($1, $0, overlay)) }
     }
 
+    /// Reads the runs that change assets touch.
+    package func readChanged(take: (Entities) throws -> Void) throws {
+        let runs = try runs()
+        try read(runs.indices.filter { runs[$0].hash == nil }, take: take)
+    }
+
     /// A cursor that reads the runs one at a time, on demand.
     package func cursor(_ runs: [Int]) throws -> VersionCursor {
         let overlay = try contents.overlay()
@@ -134,7 +140,7 @@ package struct DatasetVersion: Sendable {
     package func tailText() throws -> ByteBuffer {
         let overlay = try contents.overlay()
         let own = OwnInstants(schema: schema)
-        for key in overlay.keys { try overlay.give(key, to: own) }
+        try readChanged { try $0.give(to: FilteringSink(own, schema) { overlay.change(of: $0) != nil }) }
         var held: [(key: EntityKey, text: String)] = [], deletions: [(key: EntityKey, at: Instant)] = []
         var lists: [InstantPart: [(key: EntityKey, at: Instant?)]] = [:]
         try readTail(
@@ -187,7 +193,9 @@ package struct DatasetVersion: Sendable {
 
     private func entities(_ block: EntityBlock?, _ number: Int, _ overlay: ChangeOverlay) -> Entities {
         let range = range(of: number)
-        return Entities(number: number, unknownFields: block?.unknownFieldNames ?? []) { try overlay.give(block, from: range.first, upTo: range.next, to: $0) }
+        return Entities(number: number, unknownFields: block?.unknownFieldNames ?? []) { sink in
+            try snapshot.step(.decode) { try overlay.give(block, from: range.first, upTo: range.next, to: sink) }
+        }
     }
 
     /// All change assets combined.

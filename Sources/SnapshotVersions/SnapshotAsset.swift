@@ -156,7 +156,7 @@ package struct SnapshotAsset: Sendable {
     /// Runs `body` and adds the dataset and the version to an error of the format.
     package func step<T>(_ step: SyncStep, _ body: () throws -> T) throws -> T { try Self.step(step, of: place, body) }
 
-    private static func step<T>(_ step: SyncStep, of place: String, _ body: () throws -> T) throws -> T {
+    static func step<T>(_ step: SyncStep, of place: String, _ body: () throws -> T) throws -> T {
         do {
             return try body()
         } catch let error as FormatError {

@@ -122,7 +122,12 @@ class Zone:
         entities = {entity["id"]: entity for entity in container[dataset]}
         for one in fields.get("changeFiles", []):
             changes = self._asset(one["value"], dataset)
-            entities.update((entity["id"], entity) for entity in changes[dataset])
+            for entity in changes[dataset]:
+                if isinstance(entity, list):
+                    entity, *absent = entity
+                    need(entity["id"] in entities, record["name"], "a partial entity has none before it")
+                    entity = {name: value for name, value in {**entities[entity["id"]], **entity}.items() if name not in absent}
+                entities[entity["id"]] = entity
             for deletion in changes.get("deletions", []):
                 entities.pop(deletion["id"], None)
         if "changeFile" in fields:

@@ -15,6 +15,19 @@ def order(keys):
     return sorted(set(keys), key=str.encode)
 
 
+def key(entry):
+    return (entry[0] if isinstance(entry, list) else entry)["id"]
+
+
+def laid(entry, before):
+    """A partial entity over the entity before; another one as it is."""
+    if not isinstance(entry, list):
+        return entry
+    entity, *absent = entry
+    assert not set(absent) & set(entity), "%s has a value and is NULL" % absent
+    return {name: value for name, value in {**before[entity["id"]], **entity}.items() if name not in absent}
+
+
 def load(path):
     with gzip.open(path) as file:
         container = json.load(file)
@@ -22,7 +35,7 @@ def load(path):
     lists = {name: container.get(name, []) for name in LISTS}
     lists.update({("columns", name): entries for name, entries in container.get("columns", {}).items()})
     for name, entries in [(dataset, container[dataset])] + list(lists.items()):
-        keys = [entry["id"] for entry in entries]
+        keys = [key(entry) for entry in entries]
         assert keys == order(keys), "%s: %s are not in order" % (path, name)
     return dataset, container["syncTimestamp"], container[dataset], lists
 
@@ -34,6 +47,7 @@ def main():
     for path in sys.argv[2:]:
         name, timestamp, rows, lists = load(path)
         assert name == dataset, path + ": another dataset"
+        rows = [laid(entry, entities) for entry in rows]
         for entry in rows + lists["held"] + lists["deletions"]:
             for table in [entities, *tables.values()]:
                 table.pop(entry["id"], None)

@@ -85,7 +85,11 @@ def version(z, zone, record, fields):
     rows = {entity["id"]: entity for entity in json.loads(text)[index["dataset"]]}
     for value in fields.get("changeFiles", {"value": []})["value"]:
         changes = read_changes(z, zone, record, value["value"])
-        rows.update((entity["id"], entity) for entity in changes[index["dataset"]])
+        for entity in changes[index["dataset"]]:
+            if isinstance(entity, list):  # a partial entity: put over the one before, without the columns that became NULL
+                entity, *absent = entity
+                entity = {name: value for name, value in {**rows[entity["id"]], **entity}.items() if name not in absent}
+            rows[entity["id"]] = entity
         for deletion in changes.get("deletions", []): rows.pop(deletion["id"], None)
     assert len(rows) == fields["recordCount"]["value"]
     return rows

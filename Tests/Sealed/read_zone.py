@@ -56,5 +56,9 @@ changes = [inflate(read(value["value"]["path"])) for value in fields.get("change
 key_names, rows = index["key"] if isinstance(index["key"], list) else [index["key"]], {}
 for text in map(json.loads, [b"".join(map(inflate, members)), *changes]):
     for deletion in text.get("deletions", []): rows.pop(json.dumps(deletion["id"] if isinstance(deletion["id"], list) else [deletion["id"]]), None)
-    rows.update((json.dumps([row[name] for name in key_names]), row) for row in text[dataset])
+    for row in text[dataset]:
+        # A partial entity is put over the one before: an array of it and the columns that became NULL.
+        row, absent = (row[0], row[1:]) if isinstance(row, list) else (row, None)
+        key = json.dumps([row[name] for name in key_names])
+        rows[key] = row if absent is None else {name: value for name, value in {**rows[key], **row}.items() if name not in absent}
 for row in rows.values(): print(json.dumps(row, ensure_ascii=False))

@@ -6,9 +6,14 @@ import Testing
 
 @Suite struct ChangeSetTests {
     /// A change asset's bytes and what its commit says of them.
-    private func make(_ schema: DatasetSchema, _ rows: [[Value]], deletions: [EntityKey] = [], instants: [EntityKey] = []) throws -> (Data, MemberEntry) {
+    private func make(
+        _ schema: DatasetSchema, _ rows: [[Value]], deletions: [EntityKey] = [], instants: [EntityKey] = [], changed: [Int: Set<Int>] = [:]
+    ) throws -> (Data, MemberEntry) {
         let encoder = ChangeEncoder(schema: schema, syncTimestamp: Asset.timestamp)
-        for row in rows { try give(row, to: encoder) }
+        for (number, row) in rows.enumerated() {
+            encoder.changed = changed[number]
+            try give(row, to: encoder)
+        }
         var tail = SnapshotTailBuilder()
         for key in deletions { tail.addDeletion(of: key, at: Asset.timestamp) }
         for key in instants { tail.add(.row, Asset.timestamp, of: key) }
@@ -45,10 +50,65 @@ import Testing
         #expect(String(decoding: count, as: UTF8.self) == "\(rows.count)\n")
     }
 
+    /// A partial entity has the values of the columns that it names, and those of the row before in all others.
+    @Test(arguments: [ColumnShape.text, .integer], 1...8) func partialEntitiesArePutOverTheRowsBefore(key: ColumnShape, seed: Int) throws {
+        var random = SeededRandom(seed: UInt64(seed))
+        let schema = try Samples.everyKind(key: key), count = 1 + random.below(40)
+        let before = Samples.everyKindRows(count, key: key, random: &random), other = Samples.everyKindRows(count, key: key, random: &random)
+        var changed: [Int: Set<Int>] = [:], after = before
+        for number in before.indices where random.chance(70) {
+            let columns = Set((0..<1 + random.below(4)).map { _ in random.below(schema.columns.count) }).subtracting(schema.keyIndices)
+            guard !columns.isEmpty else { continue }
+            changed[number] = columns
+            for column in columns { after[number][column] = other[number][column] }
+        }
+        let (bytes, entry) = try make(schema, after, changed: changed)
+        let set = try read(bytes, entry, schema), keys = set.entityKeys
+        #expect(set.partial == Dictionary(uniqueKeysWithValues: changed.map { (keys[$0], $1) }), "seed \(seed)")
+        let sink = CollectingSink()
+        try set.give(to: sink) { key, layer in try give(before[try #require(keys.firstIndex(of: key))], to: layer) }
+        #expect(sink.rows == after, "seed \(seed)")
+    }
+
+    @Test func whatIsNoPartialEntityIsRefused() throws {
+        let schema = try Samples.everyKind()
+        func read(_ line: String, tail: String = "") throws -> ChangeSet {
+            let text = "{\"syncTimestamp\":\"\(Asset.timestamp)\",\"things\":[\n\(line)\n]\(tail)}\n"
+            let member = try Array(text.utf8).withUnsafeBytes { try MemberCompressor().compress($0) }
+            let bytes = Data(member.bytes)
+            return try self.read(bytes, self.entry(bytes, rawLength: text.utf8.count), schema)
+        }
+        func column(_ name: String) throws -> Int { try #require(schema.columns.firstIndex { $0.name == name }) }
+        let good = try read(#"[{"id":"a","n":1,"tree":null},"maybe","nobody's"]"#)
+        #expect(try good.partial == [EntityKey("a"): [column("n"), column("tree"), column("maybe")]])
+        #expect(good.entities.unknownFieldNames == ["nobody's"])
+        let sink = CollectingSink()
+        try good.entities.give(to: sink)
+        #expect(try sink.rows[0][column("tree")] == .json("null"))
+        for (line, why) in [
+            (#"[{"id":"a","n":1},"n"]"#, "a value and NULL"), (#"[{"id":"a"},"x"]"#, "a required column"), (#"[{"id":"a"},"id"]"#, "the key"),
+            (#"[{"id":"a"},"maybe","maybe"]"#, "twice"), (#"[{"n":1},"maybe"]"#, "no key"), (#"[{"id":"a"},maybe]"#, "no quotes"),
+            (#"[{"id":"a"}"#, "no bracket"), (#"[{"id":"a"},{"id":"b"}]"#, "two entities"), (#"["maybe",{"id":"a"}]"#, "a name first"),
+            (#"[{"id":"a"},"maybe",]"#, "a comma"), ("[]", "nothing"), (#"[{"id":"b"}],"# + "\n" + #"[{"id":"a"}]"#, "order"),
+            (#"[[{"id":"a"}]]"#, "two brackets"),
+        ] {
+            #expect(throws: FormatError.self, "\(why)") { try read(line) }
+        }
+        // No key has an infinite number.
+        let infinite = "{\"syncTimestamp\":\"\(Asset.timestamp)\",\"settings\":[\n[{\"id\":{\"real\":\"Infinity\"},\"value\":1}]\n]}\n",
+            plain = try Samples.plainColumns(key: nil)
+        let member = try Array(infinite.utf8).withUnsafeBytes { try MemberCompressor().compress($0) }, bytes = Data(member.bytes)
+        #expect(throws: FormatError.self) { try self.read(bytes, self.entry(bytes, rawLength: infinite.utf8.count), plain) }
+        // Only the row before says what the timestamp is.
+        let undated = #","columns":{"n":[{"id":"a"}]}"#
+        #expect(throws: FormatError.self) { try read(#"[{"id":"a","n":1}]"#, tail: undated) }
+        _ = try read(#"[{"id":"a","updatedAt":"2026-01-01T00:00:00Z","n":1}]"#, tail: undated)
+    }
+
     @Test func everyFlippedBitAndEveryCutIsFound() throws {
         let schema = try Samples.notes()
         let rows = Samples.noteRows(9, seed: 4)
-        let (bytes, entry) = try make(schema, rows, deletions: [EntityKey("zz")])
+        let (bytes, entry) = try make(schema, rows, deletions: [EntityKey("zz")], changed: [2: [1, 2], 5: [4]])
         _ = try read(bytes, entry, schema)
         for position in 0..<bytes.count {
             for bit in 0..<8 {
@@ -95,13 +155,23 @@ import Testing
         func changed(_ row: [Value], _ title: String) -> [Value] { [row[0], .text(title)] + row[2...] }
         let first = try make(schema, [changed(rows[3], "first"), changed(rows[20], "first")], deletions: [try #require(rows[7][0].key)])
         let second = try make(schema, [changed(rows[7], "back"), changed(rows[20], "second")], deletions: [try #require(rows[39][0].key)])
+        // Partial: over a row of the snapshot, over one partial entity more, and over a whole one.
+        var third = [rows[3], rows[11], rows[20]]
+        for number in third.indices { third[number][4] = .json("[\(number)]") }
+        var fourth = [rows[11]]
+        fourth[0][2] = .null
+        let partial = try [make(schema, third, changed: [0: [4], 1: [4], 2: [4]]), make(schema, fourth, changed: [0: [2]])]
         var overlay = ChangeOverlay(schema: schema)
-        for (bytes, entry) in [first, second] { overlay.add(try read(bytes, entry, schema)) }
+        for (bytes, entry) in [first, second] + partial { try overlay.add(read(bytes, entry, schema)) }
+        let (bytes, entry) = try make(schema, [rows[39]], changed: [0: [1]]), gone = try read(bytes, entry, schema)
+        #expect(throws: FormatError.self, "a deleted entity") { try overlay.add(gone) }
 
         var expected = rows
         expected[3] = changed(rows[3], "first")
         expected[7] = changed(rows[7], "back")
         expected[20] = changed(rows[20], "second")
+        for (number, position) in [3, 11, 20].enumerated() { expected[position][4] = .json("[\(number)]") }
+        expected[11][2] = .null
         expected.remove(at: 39)
         let sink = CollectingSink(), reader = try asset.reader(schema: schema)
         var number = 0

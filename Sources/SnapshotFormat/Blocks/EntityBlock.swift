@@ -82,9 +82,15 @@ package final class EntityBlock: @unchecked Sendable {
         return bounds
     }
 
+    /// The positions of the columns that an entity names.
+    func columns(slots range: Range<Int>) -> Set<Int> { Set(range.map { Int(slots[$0].column) }) }
+
     /// Passes the entity in a range of slots to the sink.
-    func give(slots range: Range<Int>, to sink: any EntitySink) throws {
+    ///
+    /// - Parameter base: the values of the columns that it does not name; nil if they are NULL.
+    func give(slots range: Range<Int>, over base: UnsafeBufferPointer<ColumnValue>? = nil, to sink: any EntitySink) throws {
         row.initialize(repeating: .null, count: columnCount)
+        if let first = base?.baseAddress { row.update(from: first, count: columnCount) }
         for slot in range {
             row[Int(slots[slot].column)] = slots[slot].value(raw: UnsafeRawPointer(raw.base), scratch: UnsafeRawPointer(scratch.base))
         }

@@ -9,6 +9,8 @@ struct EntitySlot {
         case rawText, scratchText
         case json
         case blob
+        /// The column of a partial entity became NULL.
+        case null
     }
 
     private var low: UInt32
@@ -54,6 +56,7 @@ struct EntitySlot {
         case .rawText, .scratchText: .text(bytes(raw: raw, scratch: scratch))
         case .json: .json(bytes(raw: raw, scratch: scratch))
         case .blob: .blob(bytes(raw: raw, scratch: scratch))
+        case .null: .null
         }
     }
 }

@@ -13,8 +13,11 @@ package import StrictText
 package final class ChangeEncoder: EntitySink {
     /// The number of entities so far.
     package private(set) var count = 0
+    /// The columns of the next entity that changed, by their positions; nil if it is written whole.
+    package var changed: Set<Int>?
     private let plan: SchemaPlan
     private let entities: EntityEncoder
+    private let partial: EntityEncoder
     private let text = ByteBuffer()
     private let last = LastKey()
     private var keyBytes: [UInt8] = []
@@ -23,6 +26,7 @@ package final class ChangeEncoder: EntitySink {
     package init(schema: DatasetSchema, syncTimestamp: Instant) {
         plan = SchemaPlan(schema)
         entities = EntityEncoder(plan)
+        partial = EntityEncoder(SchemaPlan(schema.partial))
         var head = SnapshotHeader(syncTimestamp: syncTimestamp, dataset: schema.name).text
         head.withUTF8 { text.append(UnsafeRawBufferPointer($0)) }
     }
@@ -41,10 +45,31 @@ package final class ChangeEncoder: EntitySink {
             var cursor = ByteCursor(text)
             cursor.append(count == 0 ? "\n" : ",\n")
             cursor.finish()
-            try entities.encode(values, into: text)
+            if let changed { try take(values, changed) } else { try entities.encode(values, into: text) }
             last.remember(key)
         }
         count += 1
+    }
+
+    private func take(_ values: UnsafeBufferPointer<ColumnValue>, _ changed: Set<Int>) throws {
+        func append(_ body: (inout ByteCursor) -> Void) {
+            var cursor = ByteCursor(text)
+            body(&cursor)
+            cursor.finish()
+        }
+        append { $0.append(UInt8(ascii: "[")) }
+        let named = values.indices.map { plan.columns[$0].isKey || changed.contains($0) ? values[$0] : .null }
+        try named.withUnsafeBufferPointer { try partial.encode($0, into: text) }
+        for index in changed.sorted() where values[index].isNull {
+            let column = plan.columns[index]
+            guard column.isOptional else { throw entities.nullFault(values, index) }
+            // The label is the name in quotes, and a colon.
+            append {
+                $0.append(UInt8(ascii: ","))
+                $0.append(words: column.label, length: column.labelLength - 1)
+            }
+        }
+        append { $0.append(UInt8(ascii: "]")) }
     }
 
     /// Completes the JSON with the commit's tombstones and instants, and returns it.

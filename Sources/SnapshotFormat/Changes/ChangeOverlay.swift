@@ -19,9 +19,10 @@ package struct ChangeOverlay {
     }
 
     private struct Place {
-        let change: Change
-        let set: Int
-        let slots: Range<Int>
+        var change: Change
+        /// The entities of the key, by the numbers of their sets and in these: a partial one needs what the ones before it give, or the snapshot.
+        var layers: [(set: Int, entity: Int)] = []
+        var isPartial = false
     }
 
     private let schema: DatasetSchema
@@ -37,16 +38,19 @@ package struct ChangeOverlay {
     package var isEmpty: Bool { keys.isEmpty }
 
     /// Adds the next version's changes, which override earlier ones.
-    package mutating func add(_ set: ChangeSet) {
-        let bounds = set.entities.entityBounds()
+    ///
+    /// - Throws: ``FormatError`` with `.damaged` if an entity is partial that the version before does not have.
+    package mutating func add(_ set: ChangeSet) throws {
         for (number, key) in set.entityKeys.enumerated() {
-            places[key] = Place(
-                change: .present(set.instants[key] ?? RowInstants()), set: sets.count, slots: bounds[number]..<bounds[number + 1])
+            let isPartial = set.partial[key] != nil
+            var place = isPartial ? places[key] ?? Place(change: .present(RowInstants()), isPartial: true) : Place(change: .present(RowInstants()))
+            guard case .present = place.change else { throw missing(key) }
+            place.change = .present(set.instants[key] ?? RowInstants())
+            place.layers.append((sets.count, number))
+            places[key] = place
         }
-        for (key, entity) in set.held {
-            places[key] = Place(change: .held(set.instants[key] ?? RowInstants(), entity: entity), set: sets.count, slots: 0..<0)
-        }
-        for (key, instant) in set.deletions { places[key] = Place(change: .deleted(instant), set: sets.count, slots: 0..<0) }
+        for (key, entity) in set.held { places[key] = Place(change: .held(set.instants[key] ?? RowInstants(), entity: entity)) }
+        for (key, instant) in set.deletions { places[key] = Place(change: .deleted(instant)) }
         sets.append(set)
         keys = places.keys.sorted()
     }
@@ -62,9 +66,19 @@ package struct ChangeOverlay {
     }
 
     /// Passes on the entity of a key, as the changes have it; nothing if it was deleted or not changed.
-    package func give(_ key: EntityKey, to sink: any EntitySink) throws {
+    ///
+    /// - Parameter base: the entity as the snapshot has it; nil if it does not.
+    private func give(_ key: EntityKey, over base: UnsafeBufferPointer<ColumnValue>?, to sink: any EntitySink) throws {
         guard let place = places[key], case .present = place.change else { return }
-        try sets[place.set].entities.give(slots: place.slots, to: sink)
+        var first: ChangeSet.Layer?
+        for one in place.layers.reversed() { first = sets[one.set].layer(one.entity, over: first ?? sink) }
+        guard place.isPartial else { return try first?.give() ?? () }
+        guard let base else { throw missing(key) }
+        try first?.take(base)
+    }
+
+    private func missing(_ key: EntityKey) -> FormatError {
+        FormatError(.damaged, at: "key \(key)", "some columns of an entity changed that the version before does not have")
     }
 
     /// Passes on the version's entities in the range of one block of the snapshot, in key order: the block's entities with the changes applied.
@@ -76,11 +90,11 @@ package struct ChangeOverlay {
     package func give(_ block: EntityBlock?, from first: EntityKey?, upTo next: EntityKey?, to sink: any EntitySink) throws {
         let touched = keys(from: first, upTo: next)
         guard let block else {
-            for key in touched { try give(key, to: sink) }
+            for key in touched { try give(key, over: nil, to: sink) }
             return
         }
         if touched.isEmpty { return try block.give(to: sink) }
-        let merging = MergingSink(self, touched, schema.keyShape, sink)
+        let merging = MergingSink(touched, schema.keyShape, sink) { try give($0, over: $1, to: sink) }
         try block.give(to: merging)
         try merging.finish()
     }
@@ -97,25 +111,29 @@ package struct ChangeOverlay {
 
 /// Merges the changes into a block's entities and passes the result on.
 private final class MergingSink: EntitySink {
-    private let overlay: ChangeOverlay
     private var waiting: ArraySlice<EntityKey>
     private let keyShape: KeyShape
     private let sink: any EntitySink
+    private let give: (EntityKey, UnsafeBufferPointer<ColumnValue>?) throws -> Void
 
-    init(_ overlay: ChangeOverlay, _ touched: ArraySlice<EntityKey>, _ keyShape: KeyShape, _ sink: any EntitySink) {
-        self.overlay = overlay
+    /// - Parameter give: passes a changed entity on, put over the block's, if that has it.
+    init(
+        _ touched: ArraySlice<EntityKey>, _ keyShape: KeyShape, _ sink: any EntitySink,
+        give: @escaping (EntityKey, UnsafeBufferPointer<ColumnValue>?) throws -> Void
+    ) {
         waiting = touched
         self.keyShape = keyShape
         self.sink = sink
+        self.give = give
     }
 
     func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         guard let key = keyShape.key(of: values) else { return try sink.take(values) }
-        while let next = waiting.first, next < key { try overlay.give(waiting.removeFirst(), to: sink) }
-        if waiting.first == key { try overlay.give(waiting.removeFirst(), to: sink) } else { try sink.take(values) }
+        while let next = waiting.first, next < key { try give(waiting.removeFirst(), nil) }
+        if waiting.first == key { try give(waiting.removeFirst(), values) } else { try sink.take(values) }
     }
 
     func finish() throws {
-        while !waiting.isEmpty { try overlay.give(waiting.removeFirst(), to: sink) }
+        while !waiting.isEmpty { try give(waiting.removeFirst(), nil) }
     }
 }

@@ -6,7 +6,7 @@ package import StrictText
 ///
 ///     let changes = try ChangeSet(compressed, entry: entry, schema: schema, name: "changes 14 of notifications")
 ///     for key in changes.keys { … }
-///     try changes.entities.give(to: applier)
+///     try changes.give(to: applier) { key, sink in try rows.give(key, to: sink) }
 ///
 /// Entities and tombstones are in key order, and no key is in both. Memory: the JSON and its slots.
 package final class ChangeSet: @unchecked Sendable {
@@ -14,10 +14,14 @@ package final class ChangeSet: @unchecked Sendable {
 
     /// When the commit's version was made.
     package let syncTimestamp: Instant
-    /// The new state of each entity that was changed or added.
+    /// Each entity that was changed or added. A partial one has NULL in the columns that did not change.
     package let entities: EntityBlock
     /// The keys of these entities, ascending.
     package let entityKeys: [EntityKey]
+    /// The partial entities, each with the columns that it names beside the key's: those that changed.
+    package let partial: [EntityKey: Set<Int>]
+    /// The first slot of each entity, followed by the number of all slots.
+    private let bounds: [Int]
     /// The entities that were deleted, with their instants, in key order.
     package let deletions: [(key: EntityKey, instant: Instant)]
     /// The entities that are in no table from the commit on, as JSON, in key order.
@@ -39,13 +43,21 @@ package final class ChangeSet: @unchecked Sendable {
         let block = EntityBlock()
         try MemberReader(boxes: boxes).inflate(compressed, entry: entry, name: name, into: block.raw)
         let parser = ChangeParser(schema: schema, name: name)
-        let (header, tailStart) = try parser.parse(block)
+        let (header, tailStart, partialNumbers) = try parser.parse(block)
         syncTimestamp = header.syncTimestamp
 
         let keys = EntityKeys(schema)
         try block.give(to: keys)
+        guard keys.keys.count == block.count else { throw FormatError(.badEntity, at: name, "a number in a key is infinite") }
         entityKeys = keys.keys
         entities = block
+        let bounds = block.entityBounds()
+        self.bounds = bounds
+        let partial = Dictionary(
+            uniqueKeysWithValues: partialNumbers.map {
+                (keys.keys[$0], block.columns(slots: bounds[$0]..<bounds[$0 + 1]).subtracting(schema.keyIndices))
+            })
+        self.partial = partial
 
         var deletions: [(EntityKey, Instant)] = [], held: [(EntityKey, String)] = []
         var instants: [EntityKey: RowInstants] = [:], undated: [(EntityKey, InstantPart)] = []
@@ -62,7 +74,12 @@ package final class ChangeSet: @unchecked Sendable {
                 instant: { part, key, at in if let at { instants[key, default: RowInstants()].set(part, at) } else { undated.append((key, part)) } }))
         if !undated.isEmpty {
             try block.give(to: own)
-            for (key, part) in undated { instants[key, default: RowInstants()].set(part, own.instants[key] ?? .distantPast) }
+            for (key, part) in undated {
+                guard schema.timestampIndex.flatMap({ partial[key]?.contains($0) }) ?? true else {
+                    throw FormatError(.damaged, at: name, "a partial entity without its timestamp has an instant that only the timestamp says")
+                }
+                instants[key, default: RowInstants()].set(part, own.instants[key] ?? .distantPast)
+            }
         }
         (self.deletions, self.held, self.instants) = (deletions, held, instants)
         let changed = Set(entityKeys), apart = Set(held.map(\.0))
@@ -75,6 +92,34 @@ package final class ChangeSet: @unchecked Sendable {
 
     /// Every key that the commit changed: the entities' keys, then those of entities in no table, then the deleted ones.
     package var keys: [EntityKey] { entityKeys + held.map(\.key) + deletions.map(\.key) }
+
+    /// Passes on the entities, in key order.
+    ///
+    /// - Parameter base: passes the entity with that key on as it is in the version before; called for partial entities.
+    package func give(to sink: any EntitySink, over base: (EntityKey, any EntitySink) throws -> Void) throws {
+        guard !partial.isEmpty else { return try entities.give(to: sink) }
+        for (number, key) in entityKeys.enumerated() {
+            let layer = layer(number, over: sink)
+            if partial[key] == nil { try layer.give() } else { try base(key, layer) }
+        }
+    }
+
+    /// One entity, to be put over what the version before has.
+    func layer(_ number: Int, over sink: any EntitySink) -> Layer { Layer(entities, bounds[number]..<bounds[number + 1], sink) }
+
+    /// A sink that puts an entity over the entity that it gets, and passes the result on.
+    final class Layer: EntitySink {
+        private let block: EntityBlock
+        private let slots: Range<Int>
+        private let sink: any EntitySink
+
+        init(_ block: EntityBlock, _ slots: Range<Int>, _ sink: any EntitySink) { (self.block, self.slots, self.sink) = (block, slots, sink) }
+
+        func take(_ values: UnsafeBufferPointer<ColumnValue>) throws { try block.give(slots: slots, over: values, to: sink) }
+
+        /// Passes on the entity alone, which is whole.
+        func give() throws { try block.give(slots: slots, to: sink) }
+    }
 }
 
 /// Parses the JSON of a change asset as strictly as a block.
@@ -87,8 +132,8 @@ private struct ChangeParser {
         self.name = name
     }
 
-    /// Parses head and entities. Returns the head and the offset of the tail.
-    func parse(_ block: EntityBlock) throws -> (SnapshotHeader, Int) {
+    /// Parses head and entities. Returns the head, the offset of the tail, and the numbers of the partial entities.
+    func parse(_ block: EntityBlock) throws -> (SnapshotHeader, Int, partial: [Int]) {
         block.begin(columnCount: plan.count)
         block.raw.seal()
         let bytes = block.raw.bytes
@@ -98,13 +143,19 @@ private struct ChangeParser {
         guard header.dataset == plan.schema.name else { throw FormatError(.damaged, at: name, "it is of another dataset") }
 
         let scanner = JSONScanner(bytes)
-        let entities = EntityParser(plan, isForeign: false)
-        var position = reader.position
+        let whole = EntityParser(plan, isForeign: false), parts = EntityParser(SchemaPlan(plan.schema.partial), isForeign: false)
+        var position = reader.position, partial: [Int] = []
         // The sealed buffer ends with zeros, so the next bytes can be read without a check.
-        while scanner.base[position] == UInt8(ascii: "\n"), scanner.base[position + 1] == UInt8(ascii: "{") {
-            let end: Int
+        func beginsEntity(_ position: Int) -> Bool {
+            scanner.base[position] == UInt8(ascii: "\n")
+                && (scanner.base[position + 1] == UInt8(ascii: "{") || scanner.base[position + 1] == UInt8(ascii: "["))
+        }
+        while beginsEntity(position) {
+            let isPartial = scanner.base[position + 1] == UInt8(ascii: "["), entities = isPartial ? parts : whole
+            var end: Int
             do throws(EntityFault) {
-                end = try entities.parse(scanner, at: position + 1, into: block)
+                end = try entities.parse(scanner, at: position + (isPartial ? 2 : 1), into: block)
+                if isPartial { end = try parts.parseNullColumns(scanner, at: end, of: plan, into: block) }
             } catch {
                 throw FormatError(.badEntity, at: "\(name), entity \(block.count)" + (error.column.map { ", column \(plan.name($0))" } ?? ""), error.reason)
             }
@@ -113,14 +164,15 @@ private struct ChangeParser {
             case .notAscending?: throw FormatError(.outOfOrder, at: "\(name), entity \(block.count)", "its key does not come after the one before")
             case nil: break
             }
+            if isPartial { partial.append(block.count) }
             block.count += 1
             position = end
             guard scanner.base[position] == UInt8(ascii: ",") else { break }
             position += 1
-            guard scanner.base[position] == UInt8(ascii: "\n"), scanner.base[position + 1] == UInt8(ascii: "{") else {
+            guard beginsEntity(position) else {
                 throw FormatError(.damaged, at: "\(name), byte \(position)", "an entity is expected")
             }
         }
-        return (header, position)
+        return (header, position, partial)
     }
 }

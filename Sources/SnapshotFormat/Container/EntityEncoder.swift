@@ -118,7 +118,7 @@ final class EntityEncoder {
 
     private static let shapeHint = "correct the row; or, with a dataset file, leave the column's type out there, which carries every value"
 
-    private func nullFault(_ values: UnsafeBufferPointer<ColumnValue>, _ index: Int) -> FormatError {
+    func nullFault(_ values: UnsafeBufferPointer<ColumnValue>, _ index: Int) -> FormatError {
         plan.columns[index].isKey
             ? fault(
                 values, index, plan.keyShape.isSingle ? "the key is NULL" : "a column of the key is NULL",

@@ -41,6 +41,33 @@ extension EntityParser {
         return position + 1
     }
 
+    /// Parses what follows the entity in a partial one: the names of the columns that became NULL, each after a comma, and the bracket. Returns the
+    /// position after it.
+    ///
+    /// - Parameter whole: says which columns may be NULL.
+    func parseNullColumns(_ scanner: JSONScanner, at start: Int, of whole: SchemaPlan, into block: EntityBlock) throws(EntityFault) -> Int {
+        var position = start
+        while scanner.base[position] == UInt8(ascii: ",") {
+            guard scanner.base[position + 1] == UInt8(ascii: "\"") else { throw EntityFault("a column's name is expected") }
+            let name = position + 2
+            position = try grammar { () throws(JSONFault) in try scanner.skipString(name - 1) }
+            let end = position - 1
+            let found = try grammar { () throws(JSONFault) in try column(scanner, name, end, after: 0) }
+            guard let index = found else {
+                var names: Set<[UInt8]> = []
+                try note(unknown: try grammar { () throws(JSONFault) in try scanner.unescape(name, end) }, &names, block)
+                continue
+            }
+            guard whole.columns[index].isOptional, !block.columns(slots: firstSlot..<block.slotCount).contains(index) else {
+                throw EntityFault("it is NULL, and the column is required or has a value, or it stands there twice", column: index)
+            }
+            (block.slots + block.slotCount).initialize(to: EntitySlot(.null, column: index, beginsEntity: false, bits: 0))
+            block.slotCount += 1
+        }
+        guard scanner.base[position] == UInt8(ascii: "]") else { throw EntityFault("the partial entity does not end") }
+        return position + 1
+    }
+
     private func note(unknown name: [UInt8], _ names: inout Set<[UInt8]>, _ block: EntityBlock) throws(EntityFault) {
         guard names.insert(name).inserted else { throw EntityFault("an unknown field stands twice") }
         if block.unknownFieldNames.count < EntityBlock.unknownFieldLimit {
