@@ -64,6 +64,16 @@ package final class StashedRows {
 
     package func drop() throws { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
 
+    /// Copies a row of the dataset's table. Returns whether there is one.
+    package func copy(_ key: EntityKey) throws -> Bool {
+        let row = "SELECT \(columns) FROM main.\(schema.table.sqlIdentifier) WHERE \(self.key.matches(nil, "?1"))"
+        try KeyedStatement(db, "INSERT INTO \(table)(\(columns)) \(row)").bind(.key(key)).run()
+        return db.changesCount > 0
+    }
+
+    /// Prepares lookups of stashed rows.
+    package func lookup() throws -> RowLookup { try transaction.rows.lookup(of: stashed) }
+
     /// Adds an entity, replacing the stashed row with the same key.
     package func take(_ key: EntityKey, _ give: (any EntitySink) throws -> Void) throws {
         try KeyedStatement(db, "DELETE FROM \(table) WHERE \(self.key.matches(nil, "?1"))").bind(.key(key)).run()

@@ -46,6 +46,8 @@ package final class OwnEdits: EditSource {
     private var returned: [(place: RowPlace, edit: Edit?)] = []
     /// For each dataset the keys that the import writes; nil for all. The other edits stay on rows that the import does not write.
     private var touched: [Set<EntityKey>?]
+    /// The rows of which the import writes only these columns. The others are as they were here.
+    private var partial: [RowPlace: Set<Int>] = [:]
     private let first: Set<Int>
     private var db: Database { transaction.db }
 
@@ -150,9 +152,33 @@ package final class OwnEdits: EditSource {
     }
 
     /// Records that the import writes the rows of a dataset: those with some keys, or (nil) all.
-    package func touch(_ keys: Set<EntityKey>?, of schema: DatasetSchema) {
+    ///
+    /// - Parameter columns: the columns that it writes of rows that it does not write whole.
+    package func touch(_ keys: [EntityKey]?, partial columns: [EntityKey: Set<Int>] = [:], of schema: DatasetSchema) {
         guard let index = datasets.firstIndex(where: { $0.name == schema.name }) else { return }
-        touched[index] = keys.flatMap { keys in touched[index].map { $0.union(keys) } }
+        guard let keys, touched[index] != nil else {
+            touched[index] = nil
+            return
+        }
+        for key in keys {
+            let place = RowPlace(index, key), isFirst = touched[index]?.insert(key).inserted ?? false
+            partial[place] = columns[key].flatMap { more in isFirst ? more : partial[place]?.union(more) }
+        }
+    }
+
+    /// Whether the tables have the version's values of all columns of the rows that the import writes. A column that an edit changed has this device's
+    /// value unless the import writes it.
+    package func knowsVersion() throws -> Bool {
+        try partial.allSatisfy { place, columns in
+            guard touched[place.dataset] != nil else { return true }
+            let schema = datasets[place.dataset], known = columns.union(schema.keyIndices)
+            if let change = try transaction.changeLog.change(of: place.key, in: schema) {
+                guard !change.isDeletion, case .some(let own) = change.columns, known.isSuperset(of: own.keys) else { return false }
+            }
+            guard let edit = decided[place] else { return true }
+            guard case .columns(let own, _) = edit.change else { return false }
+            return known.isSuperset(of: own.keys)
+        }
     }
 
     /// Drops the temporary tables.

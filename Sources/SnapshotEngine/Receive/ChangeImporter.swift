@@ -8,38 +8,32 @@ import StrictText
 struct ChangeImporter {
     let schema: DatasetSchema
     let transaction: LocalTransaction
+    /// Whether the import has made the table equal to a snapshot asset. Otherwise the table has the applied version and this device's edits.
+    let isOnSnapshot: Bool
     /// Whether rows of this device's edits may be in the table.
-    let hasOwnRows: Bool
+    private let hasOwnRows: Bool
     /// The keys whose rows are the version's by now.
     private var written: Set<EntityKey> = []
 
-    init(schema: DatasetSchema, transaction: LocalTransaction, hasOwnRows: Bool) {
+    init(schema: DatasetSchema, transaction: LocalTransaction, isOnSnapshot: Bool) throws {
         self.schema = schema
         self.transaction = transaction
-        self.hasOwnRows = hasOwnRows
+        self.isOnSnapshot = isOnSnapshot
+        hasOwnRows = try !isOnSnapshot && transaction.changeLog.hasChanges(of: schema)
     }
 
     /// Applies one commit's changes.
     ///
     /// - Returns: the growth of the number of entities; nil if it is not known whether the version before had an entity.
-    /// - Throws: ``SyncError`` with `.needsWholeVersion` if a row that was changed here is in the way.
+    /// - Throws: ``SyncError`` with `.needsWholeVersion` if a row that was changed here is in the way, or if a row that changed in part is not here.
     mutating func apply(_ changes: ChangeSet) throws -> Int? {
-        // No instant in an asset counts as later than the asset's timestamp.
-        let latest = changes.syncTimestamp, late = LateTimestamps(schema: schema, after: latest)
-        if let late { try changes.entities.give(to: late) }
-        let own = OwnInstants(schema: schema, notAfter: latest)
-        if !changes.instants.isEmpty { try changes.entities.give(to: own) }
-        for key in changes.entityKeys {
-            var instants = changes.instants[key] ?? RowInstants()
-            if instants.row == nil, late?.keys.contains(key) == true { instants.row = latest }
-            try transaction.tombstonesAndInstants.setPresent(key, instants, own: own.instants[key] ?? .distantPast, in: schema)
+        let before = try changes.partial.isEmpty ? nil : StashedRows(transaction, schema, table: "snapsync_before")
+        try before?.create()
+        for key in changes.partial.keys where try before?.copy(key) == false {
+            throw SyncError(
+                isOnSnapshot ? .dataRefused : .needsWholeVersion, step: .apply, at: "\(schema.name), key \(key)",
+                "some columns of an entity changed that the version before does not have", hint: SnapshotAsset.hint)
         }
-        for (key, entity) in changes.held {
-            let text = try EntityDocument.make(schema.withoutShapes) { try EntityDocument.give(entity, of: schema, to: $0, own) } ?? ""
-            try transaction.tombstonesAndInstants.setPresent(key, changes.instants[key] ?? RowInstants(), own: own.instants[key] ?? .distantPast, in: schema)
-            try transaction.held.put(key, entity: text, reason: HeldRows.published, in: schema)
-        }
-        for deletion in changes.deletions { try transaction.tombstonesAndInstants.setDeleted(deletion.key, at: deletion.instant, in: schema) }
         var growth: Int? = 0
         // Delete all before the first insertion: a UNIQUE value may move from one entity to another.
         for key in changes.keys {
@@ -50,12 +44,42 @@ struct ChangeImporter {
             }
             growth = change.isInVersion.flatMap { wasInVersion in growth.map { $0 - (wasInVersion ? 1 : 0) } }
         }
+        // No instant in an asset counts as later than the asset's timestamp.
+        let latest = changes.syncTimestamp, late = LateTimestamps(schema: schema, after: latest), own = OwnInstants(schema: schema, notAfter: latest)
         let applier = try transaction.rows.inserting(into: schema)
+        let rows = try before?.lookup()
         do {
-            try changes.entities.give(to: applier)
+            try changes.give(to: SeveralSinks([applier, late, changes.instants.isEmpty ? nil : own])) { _ = try rows?.give($0, to: $1) }
         } catch let error as LocalStoreError where error.code == .badRow && hasOwnRows {
             throw SyncError(.needsWholeVersion, step: .apply, at: schema.name, "rows that were changed here hold UNIQUE values of the version's")
         }
+        try before?.drop()
+        try setStates(changes, own, late?.keys ?? [])
         return growth.map { $0 + applier.count }
     }
+
+    /// Stores what the commit says of its entities beside their values.
+    private func setStates(_ changes: ChangeSet, _ own: OwnInstants, _ late: Set<EntityKey>) throws {
+        let tables = transaction.tombstonesAndInstants
+        for key in changes.entityKeys {
+            var instants = changes.instants[key] ?? RowInstants()
+            if instants.row == nil, late.contains(key) { instants.row = changes.syncTimestamp }
+            try tables.setPresent(key, instants, own: own.instants[key] ?? .distantPast, in: schema)
+        }
+        for (key, entity) in changes.held {
+            let text = try EntityDocument.make(schema.withoutShapes) { try EntityDocument.give(entity, of: schema, to: $0, own) } ?? ""
+            try tables.setPresent(key, changes.instants[key] ?? RowInstants(), own: own.instants[key] ?? .distantPast, in: schema)
+            try transaction.held.put(key, entity: text, reason: HeldRows.published, in: schema)
+        }
+        for deletion in changes.deletions { try tables.setDeleted(deletion.key, at: deletion.instant, in: schema) }
+    }
+}
+
+/// Passes entities on to several sinks.
+private final class SeveralSinks: EntitySink {
+    private let sinks: [any EntitySink]
+
+    init(_ sinks: [(any EntitySink)?]) { self.sinks = sinks.compactMap(\.self) }
+
+    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws { for sink in sinks { try sink.take(values) } }
 }

@@ -43,8 +43,8 @@ final class ImportMerge {
         if let own { try ledger.recordOverwritten(own, of: device.settings.datasets, in: transaction) }
     }
 
-    /// Records that the import has written a dataset's rows: those with some keys, or (nil) all.
-    func wrote(_ keys: Set<EntityKey>?, of schema: DatasetSchema) { own?.touch(keys, of: schema) }
+    /// Records that the import has written a dataset's rows: those of a change asset, or (nil) all.
+    func wrote(_ changes: ChangeSet? = nil, of schema: DatasetSchema) { own?.touch(changes?.keys, partial: changes?.partial ?? [:], of: schema) }
 
     /// Puts the edits on the version's rows. Call it after the last insertion.
     ///
@@ -62,10 +62,10 @@ final class ImportMerge {
     }
 
     private func put(_ own: OwnEdits, on incoming: [IncomingDataset], _ changes: ZoneChanges?, isFirst: Bool) throws {
-        guard try own.writesDecided && !own.hasOrphans() else {
+        guard try own.writesDecided && own.knowsVersion() && !own.hasOrphans() else {
             throw SyncError(
                 .needsWholeVersion, step: .apply, at: device.database.path,
-                "rows that were changed here refer to rows that the version has deleted, or the version does not have their changes")
+                "rows that were changed here refer to rows that the version has deleted, or the change assets do not have all that was changed here")
         }
         let datasets = device.settings.datasets
         let horizons = datasets.map { schema in

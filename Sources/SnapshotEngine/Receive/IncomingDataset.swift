@@ -64,20 +64,19 @@ struct IncomingDataset: Sendable {
         if let plan, let importer {
             ledger.author = snapshot.flatMap { ledger.authors[AssetPath($0.fields.dataFile.path)?.number ?? 0] } ?? ledger.soleAuthor
             let outcome = try importer.apply(plan, in: transaction)
-            merge.wrote(nil, of: schema)
+            merge.wrote(of: schema)
             unknown.formUnion(outcome.unknownFields)
             base = outcome.report
             count = outcome.report.recordCount
         }
-        let hasOwnRows = try SyncError.at(.read) { try snapshot == nil && transaction.changeLog.hasChanges(of: schema) }
-        var changeImporter = ChangeImporter(schema: schema, transaction: transaction, hasOwnRows: hasOwnRows)
+        var changeImporter = try SyncError.at(.read) { try ChangeImporter(schema: schema, transaction: transaction, isOnSnapshot: snapshot != nil) }
         var last = snapshot?.syncTimestamp
         for asset in changes {
             let set = try asset.read(schema)
             unknown.formUnion(set.entities.unknownFieldNames)
             ledger.author = ledger.authors[AssetPath(asset.file.path)?.number ?? 0]
             let growth = try SyncError.at(.apply) { try changeImporter.apply(set) }
-            merge.wrote(Set(set.keys), of: schema)
+            merge.wrote(set, of: schema)
             count = if let count, let growth { count + growth } else { nil }
             last = set.syncTimestamp
             progress?(SyncProgress(step: .apply, dataset: schema.name, entityCount: set.entityKeys.count, expectedCount: nil))
