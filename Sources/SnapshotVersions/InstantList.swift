@@ -56,10 +56,12 @@ extension SnapshotTailBuilder {
         text.withUTF8 { addHeld(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Adds the instants of single entities, such as those of a change asset.
-    package mutating func addChangedInstants(of schema: DatasetSchema, in transaction: LocalTransaction) throws {
+    /// Adds the instants of a change asset's entities.
+    ///
+    /// - Parameter undated: the entities that the asset has without their timestamps.
+    package mutating func addChangedInstants(of schema: DatasetSchema, except undated: Set<EntityKey>, in transaction: LocalTransaction) throws {
         try transaction.tombstonesAndInstants.forEachInstant(of: schema, onlyChanged: true) { key, instants, own in
-            add(instants, own, of: key)
+            add(instants, undated.contains(key) ? nil : own, of: key)
             return true
         }
     }

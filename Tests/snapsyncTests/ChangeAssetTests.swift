@@ -56,6 +56,39 @@ import Testing
         #expect(try scene.succeed("verify --db watch.db --all --local").hasSuffix("all is well\n"))
     }
 
+    @Test func onlyTheColumnsThatChangedTravel() throws {
+        let scene = try scene()
+        try scene.succeed("generate --db phone.db --mark-read 100 --seed 5")
+        let exported = try scene.json("export --db phone.db")
+        let size = try #require(((exported["written"] as? [[String: Any]])?.first?["changes"] as? [String: Any])?["size"] as? Int)
+        #expect(size <= 6000, "100 rows with two of nine columns changed: \(size) bytes")
+        try scene.succeed("import --db watch.db")
+        #expect(try same(scene))
+        #expect(try scene.succeed("verify --db watch.db --all --local").hasSuffix("all is well\n"))
+    }
+
+    /// A writer that publishes columns of a row that the version before does not have.
+    @Test func aPartialEntityWithoutItsRowIsRefused() throws {
+        let scene = try scene()
+        try change(
+            scene,
+            """
+            INSERT INTO snapsync_importing VALUES(1);
+            INSERT INTO notifications(id, title, createdAt, updatedAt, bucketId, attachments, actions)
+                SELECT 'forged', 'hidden', createdAt, updatedAt, bucketId, attachments, actions FROM notifications LIMIT 1;
+            DELETE FROM snapsync_importing; UPDATE notifications SET title = 'forged' WHERE id = 'forged'
+            """)
+        let name = try #require(try files(scene).first { $0.contains("changes") })
+        let text = String(decoding: try Gzip.decompress(scene.scratch.path("\(Self.assets)/\(name)")), as: UTF8.self)
+        #expect(text.contains("\n[{\"id\":\"forged\",\"title\":\"forged\"}]\n"), "\(text)")
+        let before = try scene.database("watch.db").dump()
+        try scene.refuse("import --db watch.db", exit: 65, saying: ["forged", "the version before does not have"])
+        #expect(try scene.database("watch.db").dump() == before)
+        for command in ["cat notifications", "diff 1 2", "verify"] {
+            #expect(try scene.run("\(command) --cloud cloud").status == 65, "\(command)")
+        }
+    }
+
     @Test func aVersionStoredAsChangesIsShownWhole() throws {
         let scene = try scene()
         try change(scene, Self.edits)

@@ -42,6 +42,14 @@ package struct TrackedChange: Sendable, Hashable {
         return columns[index] != nil
     }
 
+    /// The columns in which the row may differ from the applied version; nil for all, or if that version may not have the row.
+    package func partialColumns(of schema: DatasetSchema) -> Set<Int>? {
+        guard isInVersion == true, !isDeletion, case .some(let some) = columns else { return nil }
+        let changed = Set(some.keys)
+        let isAll = changed.union(schema.keyIndices).count >= schema.columns.count
+        return changed.isEmpty || isAll || !changed.isSubset(of: schema.columns.indices) ? nil : changed
+    }
+
     static let sqlColumns = "key, at, state, isNew, cause, changed, base, born"
 
     /// Reads ``sqlColumns``.

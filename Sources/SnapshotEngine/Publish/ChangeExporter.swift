@@ -29,8 +29,10 @@ struct ChangeExporter: Sendable {
         let changes = try transaction.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil))
         let rows = try transaction.rows.lookup(of: schema)
         let encoder = ChangeEncoder(schema: schema, syncTimestamp: syncTimestamp)
-        var tail = SnapshotTailBuilder()
+        var tail = SnapshotTailBuilder(), undated: Set<EntityKey> = []
         for change in changes where !change.isDeletion {
+            encoder.changed = change.partialColumns(of: schema)
+            if let changed = encoder.changed, let timestamp = schema.timestampIndex, !changed.contains(timestamp) { undated.insert(change.key) }
             guard try rows.give(change.key, to: encoder) else {
                 throw SyncError(
                     .tryAgainLater, step: .read, at: "\(schema.name), key \(change.key)", "the row is not as its tracked change says",
@@ -39,7 +41,7 @@ struct ChangeExporter: Sendable {
             guard encoder.rawByteCount <= rule.changeRawBytes else { return nil }
         }
         for change in changes where change.isDeletion { tail.addDeletion(of: change.key, at: change.instant) }
-        try tail.addChangedInstants(of: schema, in: transaction)
+        try tail.addChangedInstants(of: schema, except: undated, in: transaction)
         return Encoded(text: try encoder.end(tail), changed: encoder.count, deleted: changes.count { $0.isDeletion })
     }
 
