@@ -130,6 +130,8 @@ struct SnapshotVerifier: Sendable {
         guard !changes.isEmpty else { return }
         let schema = try await inspector.schema(of: record, fields)
         for file in changes {
+            // A partial entity needs the files before.
+            let isLaid = file == fields.changeFiles.last && ([fields.dataFile] + fields.changeFiles.dropLast()).allSatisfy { findings.isSound($0.path) }
             try await findings.attempt(file.path, record, version) {
                 let change = try await ChangeAsset(file, dataset: schema?.name ?? record.name, in: inspector.cloud, zone: inspector.zone)
                 guard let schema else {
@@ -138,6 +140,13 @@ struct SnapshotVerifier: Sendable {
                         hint: SnapshotAsset.hint)
                 }
                 let count = try change.read(schema).entityKeys.count
+                if isLaid {
+                    let version = try await DatasetVersion(record, as: schema, in: inspector.cloud, zone: inspector.zone), keys = EntityKeys(schema)
+                    try version.readChanged {
+                        keys.clear()
+                        try $0.give(to: keys)
+                    }
+                }
                 return VerifyReport.Asset(name: change.place, file: file.path, recordCount: count, size: file.byteCount, blocks: 0)
             }
         }

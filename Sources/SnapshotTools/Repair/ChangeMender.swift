@@ -8,7 +8,7 @@ import StrictText
 /// Rebuilds a change asset from the previous version and the snapshot asset of its own version: the differences are the changes.
 ///
 /// The hash in the commit decides whether the result is right. It can fail, because a change asset also contains entities that were written
-/// without a change of value. Memory: a key and a hash for each entity of both versions, so only datasets up to ``entityLimit`` are tried.
+/// without a change of value. An entity is partial if the version names instants of columns that are not those of the version before. Memory: a key and a hash for each entity of both versions, so only datasets up to ``entityLimit`` are tried.
 struct ChangeMender {
     let before: DatasetVersion
     let after: DatasetVersion
@@ -26,16 +26,35 @@ struct ChangeMender {
         let old = try Contents(before, as: after.schema), new = try Contents(after, as: after.schema)
         let changed = Set(new.states.filter { key, state in old.states[key]?.hash != state.hash || old.instants[key] != new.instants[key] }.keys)
         let deleted = new.deletions.filter { old.deletions[$0.key] != $0.value || old.states[$0.key] != nil }
-        let encoder = ChangeEncoder(schema: after.schema, syncTimestamp: after.fields.syncTimestamp)
-        try after.read(Array(after.runs().indices)) { try $0.give(to: FilteringSink(encoder, after.schema, where: changed.contains)) }
+        let schema = after.schema, encoder = ChangeEncoder(schema: schema, syncTimestamp: after.fields.syncTimestamp)
+        var undated: Set<EntityKey> = []
+        // Called before the encoder takes the entity.
+        let isChanged = { (key: EntityKey) in
+            guard changed.contains(key) else { return false }
+            encoder.changed = columns(key, old, new)
+            if let some = encoder.changed, let timestamp = schema.timestampIndex, !some.contains(timestamp) { undated.insert(key) }
+            return true
+        }
+        try after.read(Array(after.runs().indices)) { try $0.give(to: FilteringSink(encoder, schema, where: isChanged)) }
         var tail = SnapshotTailBuilder()
         for (key, instant) in deleted.sorted(by: { $0.key < $1.key }) { tail.addDeletion(of: key, at: instant) }
-        let own = OwnInstants(schema: after.schema)
-        try after.read(Array(after.runs().indices)) { try $0.give(to: FilteringSink(own, after.schema, where: changed.contains)) }
         for key in changed.sorted() {
-            for (part, at) in new.instants[key]?.entries(own: own.instants[key]) ?? [] { tail.add(part, at, of: key) }
+            let own = undated.contains(key) ? nil : new.states[key]?.timestamp
+            for (part, at) in new.instants[key]?.entries(own: own) ?? [] { tail.add(part, at, of: key) }
         }
         return try encoder.end(tail).withBytes { try MemberRebuilder(boxes: boxes).changes($0, sha256: hash) }
+    }
+
+    /// The columns that a partial entity has; nil if it is whole.
+    private func columns(_ key: EntityKey, _ old: Contents, _ new: Contents) -> Set<Int>? {
+        guard let before = old.states[key], let instants = new.instants[key]?.columns else { return nil }
+        let earlier = old.instants[key] ?? RowInstants(), columns = after.schema.columns
+        let changed = Set(
+            columns.indices.filter { index in
+                let name = columns[index].name.exact
+                return instants[name].map { $0 != earlier.instant(of: name, own: before.timestamp) } ?? false
+            })
+        return changed.isEmpty || changed.union(after.schema.keyIndices).count == columns.count ? nil : changed
     }
 
     private struct Contents {
