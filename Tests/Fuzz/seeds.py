@@ -64,6 +64,7 @@ for name, keys in [('things', ('"a"', '"b\\u000a"')), ('numbers', ('-1', '922337
     for target in ('asset', 'changes', 'container'):
         seed(target, name, head + '\n' + entities + '\n]' + lists + '}\n')
         seed(target, name + '-empty', head + '\n]}\n')
+    seed('changes', name + '-partial', head + '\n[{"id":%s,"n":1},"any","flag"],\n' % keys[0] + (THING % keys[1]) + '\n]}\n')
     seed('block', name, '\n' + entities)
     for number, form in enumerate(['0', '-0.0', '"t"', '{"base64":"AAEC"}', '{"textBase64":"/w=="}', '{"real":"-Infinity"}', '{ "base64" : "" }']):
         seed('block', '%s-any%d' % (name, number), '\n' + (THING % keys[0])[:-1] + ',"any":%s}' % form)
