@@ -71,8 +71,7 @@ package struct ImportRun: Sendable {
     private mutating func attempt(_ upstream: UpstreamChanges, _ warnings: inout [String], isLast: Bool) async throws -> Outcome {
         warnings += try upstream.warnings + device.keepTracking()
         try await device.correctFutureInstants()
-        // What a reader wants to be rid of is no edit.
-        if device.settings.role.publishes || !discardsChanges { try await TrackingRebuild(device: device).run(upstream) }
+        try await TrackingRebuild(device: device).run(upstream)
         var local = try ImportBase(device, upstream)
         if upstream.isExpired || discardsChanges { local.untracked = Set(device.settings.datasets.map(\.name)) }
         guard let newest = upstream.changes.token else {

@@ -16,12 +16,9 @@ struct TrackingRebuild: Sendable {
 
     /// Rebuilds the tracking of datasets whose tracking is incomplete, if there is a version to compare with.
     func run(_ news: UpstreamChanges) async throws {
-        guard news.fork == nil, let applied = news.applied else { return }
+        guard device.settings.role.publishes, news.fork == nil, let applied = news.applied else { return }
         let untracked = try device.database.read(at: .read) { transaction in
-            // What a reader may not hand over is not worth the comparison.
-            try device.settings.datasets.filter { schema in
-                try (device.settings.role.publishes || !schema.messages.isEmpty) && !transaction.changeLog.isComplete(of: schema)
-            }
+            try device.settings.datasets.filter { try !transaction.changeLog.isComplete(of: $0) }
         }
         guard !untracked.isEmpty else { return }
         var isApplied = !news.isOfEarlierZone
