@@ -155,7 +155,7 @@ import Testing
             try run("sync --db r.db", 3)
             try edit("r", "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('c', 'second', '\(text(4))', '\(text(4))')", 4)
             #expect(try run("sync --db r.db", 5).contains("sent 1 edit"))
-            #expect(try run("sync --db w.db", 6).contains("edits of readers: 1 applied"))
+            try run("sync --db w.db", 6)
             #expect(try scene.database("w.db").run("SELECT name FROM buckets WHERE id = 'c'") == "second\n")
         }
 
