@@ -79,9 +79,6 @@ import Testing
         changed[place][1] = .text("something quite different and longer than it was before")
         let after = try Asset.make(schema, changed, blockEntities: 30)
         #expect(after.index.blocks.map(\.firstKey) == before.index.blocks.map(\.firstKey))
-        let differing = zip(before.index.blocks, after.index.blocks).filter { $0.member.sha256 != $1.member.sha256 }
-        #expect(differing.count == 1)
-        #expect(differing.allSatisfy { $0.member.rawSHA256 != $1.member.rawSHA256 })
         let hashes = zip(before.index.blocks, after.index.blocks).filter { $0.member.rawSHA256 != $1.member.rawSHA256 }
         #expect(hashes.count == 1)
     }

@@ -3,7 +3,8 @@ internal import CZlib
     internal import CIsal
 #endif
 
-/// Which library compresses and decompresses deflate streams. Equal input gives an equal stream with the same library in the same version.
+/// Which library compresses and decompresses deflate streams. Equal input nearly always gives an equal
+/// stream with the same library in the same version; nothing but a repair may rely on it, which checks the hash.
 package enum DeflateEngine: Sendable {
     /// ISA-L, for level 1: a fifth of zlib's time, and smaller streams. Where the system lacks it, zlib does this work.
     case isal
