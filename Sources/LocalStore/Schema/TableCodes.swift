@@ -36,8 +36,6 @@ package enum TrackedState: Int64, TableCode {
     case stamped = 1
     /// The row was deleted.
     case deleted = 2
-    /// The row is not there, and no deletion was logged. Only within a consolidation.
-    case vanished = 3
 }
 
 /// Whether the applied version has a tracked entity: the column `isNew` of `snapsync_changes`.

@@ -172,15 +172,8 @@ package struct ChangeLog: TransactionPart {
         try db.execute(
             sql: """
                 UPDATE snapsync_changes AS c SET state = coalesce(
-                    (SELECT CASE WHEN \(stamp) IS c.at OR c.at = \(Int64.min) THEN \(TrackedState.plain) ELSE \(TrackedState.stamped) END
-                        FROM \(table) t WHERE \(key.matches("t", "c.key"))),
-                    CASE c.state WHEN \(TrackedState.deleted) THEN \(TrackedState.deleted) ELSE \(TrackedState.vanished) END) WHERE dataset = ?
+                    (SELECT CASE WHEN \(stamp) IS c.at OR c.at = \(Int64.min) THEN 0 ELSE 1 END FROM \(table) t WHERE \(key.matches("t", "c.key"))), 2) WHERE dataset = ?
                 """, arguments: [id])
-        // Deleted while the triggers were off, or an index has lost the row: no deletion that may be published. A comparison of all rows tells.
-        let vanished = "FROM snapsync_changes WHERE dataset = ? AND state = \(TrackedState.vanished)"
-        guard try KeyedStatement(db, "SELECT EXISTS (SELECT 1 \(vanished))").bind(.integer(id)).integer() == 1 else { return }
-        try db.execute(sql: "DELETE \(vanished)", arguments: [id])
-        try transaction.tracking.setIncomplete(of: schema)
     }
 
     /// Gives the changed columns of tracked and published changes the positions that they have in another description.
