@@ -20,6 +20,15 @@ import Testing
             try run("init --db \(reader).db --create --cloud cloud --role reader --device \(reader)", other)
         }
 
+        /// A writer with the bucket `b`, and a reader that has it, whose clock differs.
+        private func beginWithABucket(readerAt clock: Int64) throws {
+            try run("init --db w.db --create --cloud cloud --role writer --device w", 0)
+            try edit("w", "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('b', 'first', '\(text(-60))', '\(text(-60))')", 0)
+            try run("sync --db w.db", 0)
+            try run("init --db r.db --create --cloud cloud --role reader --device r", clock)
+            try run("sync --db r.db", clock)
+        }
+
         /// A writer with a bucket, and two readers that have it, whose clocks are hours behind.
         private func beginWithTwoSlowReaders() throws {
             try run("init --db w.db --create --cloud cloud --role writer --device w", 0)
@@ -123,11 +132,7 @@ import Testing
 
         /// The edit was made while the clock was wrong, and a later one of the writer came in before it was sent. The reader's journal keeps it.
         @Test func anEditThatAWrongClockHeldBackLosesToALaterOne() throws {
-            try run("init --db w.db --create --cloud cloud --role writer --device w", 0)
-            try edit("w", "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('b', 'first', '\(text(-60))', '\(text(-60))')", 0)
-            try run("sync --db w.db", 0)
-            try run("init --db r.db --create --cloud cloud --role reader --device r", 0)
-            try run("sync --db r.db", 0)
+            try beginWithABucket(readerAt: 0)
             try edit("r", "UPDATE buckets SET name = 'of the reader', updatedAt = '\(text(-30))' WHERE id = 'b'", 108_000)
             let refused = try scene.run("sync --db r.db", environment: clock.environment(108_000))
             #expect(refused.status == 78 && refused.errorText.contains("clock"))
@@ -142,11 +147,7 @@ import Testing
 
         /// The number of an edit is later than what the zone has decided, whatever the clock says and whatever the device has forgotten.
         @Test func aDeviceThatIsSetUpAgainSendsLaterNumbers() throws {
-            try run("init --db w.db --create --cloud cloud --role writer --device w", 0)
-            try edit("w", "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('b', 'first', '\(text(-60))', '\(text(-60))')", 0)
-            try run("sync --db w.db", 0)
-            try run("init --db r.db --create --cloud cloud --role reader --device r", 7200)
-            try run("sync --db r.db", 7200)
+            try beginWithABucket(readerAt: 7200)
             try edit("r", "UPDATE buckets SET name = 'ahead', updatedAt = '\(text(7200))' WHERE id = 'b'", 7200)
             #expect(try run("sync --db r.db", 7200).contains("sent 1 edit"))
             try run("sync --db w.db", 1)
@@ -164,11 +165,7 @@ import Testing
             syncsAhead: Bool
         ) throws {
             let ahead: Int64 = 3 * 86_400
-            try run("init --db w.db --create --cloud cloud --role writer --device w", 0)
-            try edit("w", "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('b', 'first', '\(text(-60))', '\(text(-60))')", 0)
-            try run("sync --db w.db", 0)
-            try run("init --db r.db --create --cloud cloud --role reader --device r", 0)
-            try run("sync --db r.db", 0)
+            try beginWithABucket(readerAt: 0)
             try edit("r", "UPDATE buckets SET name = 'ahead', updatedAt = '\(text(ahead))' WHERE id = 'b'", ahead)
             if syncsAhead {
                 let refused = try scene.run("sync --db r.db", environment: clock.environment(ahead))

@@ -35,9 +35,6 @@ final class CloudMarkerReader: Sendable {
     /// The UUID of the cloud: the expected one, without a request, or else the one in the marker.
     func uuid() throws -> String { try expected ?? identity().uuid }
 
-    /// The UUID if it is known without a request.
-    var knownUUID: String? { expected ?? known.withLock { $0?.uuid } }
-
     /// Returns the identity that the marker object states.
     ///
     /// - Throws: ``CloudError`` with `.notACloud` or `.cloudUnavailable` if the object is not there, `.badContainer` if it belongs to

@@ -15,9 +15,6 @@ public struct CloudMailbox: Sendable {
     /// The most ignored messages of one sender that are listed.
     public static let setAsideLimit = 100
 
-    /// How many messages wait, read or not, without the ignored ones.
-    public var waitingCount: Int { messages.count + unreadCount }
-
     /// Describes a mailbox; an empty one by default.
     ///
     /// - Parameters:

@@ -114,11 +114,9 @@ package final class StashedRows {
 
     /// Copies a stashed row into the dataset's table. Returns false if it violates a constraint, even a constraint with its own ON CONFLICT
     /// clause.
-    ///
-    /// - Parameter isWhole: whether to copy also columns that the dataset does not describe.
-    package func insert(_ key: EntityKey, isWhole: Bool = false) throws -> Bool {
+    package func insert(_ key: EntityKey) throws -> Bool {
         do {
-            try KeyedStatement(db, statement("ABORT", isWhole)).bind(.key(key)).run()
+            try KeyedStatement(db, statement("ABORT")).bind(.key(key)).run()
             return true
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
             return false
@@ -149,7 +147,7 @@ package final class StashedRows {
     /// The keys of the rows that hold a UNIQUE value of the stashed row, in key order: the rows that REPLACE would remove.
     ///
     /// SQLite itself determines them, so that partial indexes, indexes on expressions and collations count as they do in the table.
-    package func rivals(of key: EntityKey, isWhole: Bool = false) throws -> [EntityKey] {
+    package func rivals(of key: EntityKey) throws -> [EntityKey] {
         // REPLACE runs delete triggers only if recursive triggers are on.
         let wasRecursive = try Bool.fetchOne(db, sql: "PRAGMA recursive_triggers") ?? false
         try db.execute(
@@ -167,7 +165,7 @@ package final class StashedRows {
         var found: Set<EntityKey> = []
         do {
             try db.inSavepoint {
-                try KeyedStatement(db, statement("REPLACE", isWhole)).bind(.key(key)).run()
+                try KeyedStatement(db, statement("REPLACE")).bind(.key(key)).run()
                 found = Set(try KeyedStatement(db, "SELECT key FROM temp.snapsync_rivals").bind().keys())
                 return .rollback
             }
@@ -179,8 +177,7 @@ package final class StashedRows {
         return found.sorted()
     }
 
-    private func statement(_ conflict: String, _ isWhole: Bool) -> String {
-        let columns = isWhole ? columns : described, values = isWhole ? columns : values
-        return "INSERT OR \(conflict) INTO main.\(schema.table.sqlIdentifier)(\(columns)) SELECT \(values) FROM \(table) WHERE \(key.matches(nil, "?1"))"
+    private func statement(_ conflict: String) -> String {
+        "INSERT OR \(conflict) INTO main.\(schema.table.sqlIdentifier)(\(described)) SELECT \(values) FROM \(table) WHERE \(key.matches(nil, "?1"))"
     }
 }

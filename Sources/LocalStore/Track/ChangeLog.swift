@@ -489,12 +489,4 @@ package struct ChangeLog: TransactionPart {
                     AND NOT EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = ?1 AND t.key = c.key AND t.at = c.at))
                 """, arguments: [id]) ?? false
     }
-
-    /// When the entity of dataset ?1 with key ?2 was last changed or deleted, as far as this device knows. A mark can be tracked on top of an
-    /// entity that the version changed later than the mark; hence the max.
-    static let knownInstantQuery = """
-        SELECT coalesce(
-            (SELECT max(c.at, ifnull((SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2), c.at)) FROM snapsync_changes c WHERE dataset = ?1 AND key = ?2),
-            (SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2), (SELECT at FROM snapsync_tombstones WHERE dataset = ?1 AND key = ?2))
-        """
 }

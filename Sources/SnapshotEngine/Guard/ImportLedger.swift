@@ -56,8 +56,8 @@ package final class ImportLedger {
     }
 
     /// Writes held rows to the conflict journal in whose places the application has inserted other rows.
-    func recordOverwritten(_ own: OwnEdits, of datasets: [DatasetSchema], in transaction: LocalTransaction) throws {
-        for (place, row) in own.overwritten {
+    func recordOverwritten(_ rows: [(place: RowPlace, row: WaitingRow)], of datasets: [DatasetSchema], in transaction: LocalTransaction) throws {
+        for (place, row) in rows {
             try recordOverwritten(place.key, row.entity, at: row.at, of: datasets[place.dataset], by: device, in: transaction)
         }
     }

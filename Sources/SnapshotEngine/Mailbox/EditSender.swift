@@ -26,9 +26,7 @@ struct EditSender: Sendable {
         let ledger = ImportLedger(database: device.database.path, settings: device.settings, now: device.now())
         return try device.database.write(at: .read) { transaction in
             try transaction.changeLog.consolidate(of: datasets)
-            for (place, row) in try transaction.waiting.takeOverwritten(of: datasets) {
-                try ledger.recordOverwritten(place.key, row.entity, at: row.at, of: datasets[place.dataset], by: device.settings.device, in: transaction)
-            }
+            try ledger.recordOverwritten(transaction.waiting.takeOverwritten(of: datasets), of: datasets, in: transaction)
             return try transaction.sentEdits.handOver(of: datasets, as: device.settings.device, codec: .json, now: device.now(), limit: Self.room / 2)
         }
     }

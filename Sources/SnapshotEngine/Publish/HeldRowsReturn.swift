@@ -15,7 +15,7 @@ extension SyncContext {
             let notices = try database.write { transaction in
                 try transaction.changeLog.consolidate(of: datasets)
                 guard let own = try OwnEdits(transaction, datasets, .json) else { return [String]() }
-                try ledger.recordOverwritten(own, of: datasets, in: transaction)
+                try ledger.recordOverwritten(own.overwritten, of: datasets, in: transaction)
                 let keeper = try ForeignKeyEnforcer(transaction, datasets: datasets, takesVersion: true)
                 try transaction.tracking.importing(datasets, then: keeper.enforce) {
                     let outcome = try Rebase(

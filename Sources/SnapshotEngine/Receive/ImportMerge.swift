@@ -40,7 +40,7 @@ final class ImportMerge {
             transaction, datasets, .json, first: Set(datasets.indices.filter { first.names.contains(datasets[$0].name) }),
             decided: transaction.sentEdits.all(upTo: answered))
         try transaction.sentEdits.forget(upTo: answered)
-        if let own { try ledger.recordOverwritten(own, of: device.settings.datasets, in: transaction) }
+        if let own { try ledger.recordOverwritten(own.overwritten, of: device.settings.datasets, in: transaction) }
     }
 
     /// Records that the import has written a dataset's rows: those of a change asset, or (nil) all.

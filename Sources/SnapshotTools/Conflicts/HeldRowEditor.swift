@@ -64,11 +64,7 @@ private struct HeldRowEditor {
         } else if isVersions || isSent {
             let at = max(now, row.at.advanced(byMicroseconds: 1))
             let deletion = Edit(base: .row(row.instants), change: .deleted(at), born: row.born)
-            if isVersions {
-                try transaction.changeLog.adopt(deletion, of: key, in: schema, wasThere: true, base: row.at)
-            } else {
-                try transaction.changeLog.store(deletion, of: key, in: schema, isInVersion: false)
-            }
+            try transaction.changeLog.store(deletion, of: key, in: schema, isInVersion: isVersions)
         }
         return HeldRowReport(dataset: schema.name, key: ReportedKey(key), isDeletion: columns == nil)
     }

@@ -10,11 +10,11 @@ import Testing
 @Suite struct ExactlyOnceTests {
     /// Where a run ends.
     enum Stop: String, CaseIterable, Sendable {
-        case outboxStored, fileWritten, applied, committed, answered, removed
+        case numbered, fileWritten, applied, committed, answered, removed
 
         var fault: FaultyCloudDatabase.Fault {
             switch self {
-            case .outboxStored: .beforeSend(FaultyCloudDatabase.Crash())
+            case .numbered: .beforeSend(FaultyCloudDatabase.Crash())
             case .fileWritten: .afterSend(FaultyCloudDatabase.Crash())
             case .applied: .beforePublish(FaultyCloudDatabase.Crash())
             case .committed: .afterPublish(FaultyCloudDatabase.Crash())
@@ -26,7 +26,7 @@ import Testing
         /// Which of the three syncs of a round it ends.
         var turn: Int {
             switch self {
-            case .outboxStored, .fileWritten: 0
+            case .numbered, .fileWritten: 0
             case .applied, .committed: 1
             case .answered, .removed: 2
             }
