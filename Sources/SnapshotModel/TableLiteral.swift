@@ -49,7 +49,11 @@ extension TableLiteral: Codable {
         } else if container.contains(.text) {
             self = .text(try container.decode(ExactText.self, forKey: .text))
         } else if container.contains(.base64) {
-            self = .blob(try container.decode(Data.self, forKey: .base64))
+            let text = try container.decode(ExactText.self, forKey: .base64)
+            guard let bytes = Data(base64Encoded: text.text), bytes.base64EncodedString().exact == text.text.exact else {
+                throw DecodingError.dataCorruptedError(forKey: .base64, in: container, debugDescription: "not base64")
+            }
+            self = .blob(bytes)
         } else if try container.decode(Bool.self, forKey: .null) {
             self = .null
         } else {

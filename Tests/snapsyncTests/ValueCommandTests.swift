@@ -111,6 +111,43 @@ import Testing
             watching: [], asJSONToo: false)
     }
 
+    /// 1 and 1.0 are one key. The spelling of the key is a value like any other.
+    @Test func keyThatIsSpelledAnewArrives() throws {
+        let scene = try Scene()
+        for name in ["a", "b"] { try scene.database("\(name).db").run("CREATE TABLE t(k PRIMARY KEY, v); CREATE TABLE p(k, l TEXT, v, PRIMARY KEY(k, l))") }
+        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all --reader-edits all")
+        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --tables all")
+        let rows = "SELECT quote(k), v FROM t ORDER BY k; SELECT quote(k), l, v FROM p"
+        try scene.database("a.db").run("INSERT INTO t VALUES(1, 'x'), (2, 'y'); INSERT INTO p VALUES(7, 'l', 0)")
+        for (device, change) in [
+            ("a", ""), ("a", "UPDATE t SET k = 1.0 WHERE k = 1; UPDATE p SET k = 7.0"), ("b", "UPDATE t SET k = 2.0, v = 'z' WHERE k = 2"),
+        ] {
+            try scene.database("\(device).db").run(change)
+            for name in ["a", "b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+            #expect(try scene.database("b.db").run(rows) == scene.database("a.db").run(rows))
+            try scene.succeed("verify --all --local --db a.db")
+            try scene.succeed("verify --all --local --db b.db")
+        }
+        #expect(try scene.database("a.db").run(rows) == "1.0|x\n2.0|z\n7.0|l|0\n")
+    }
+
+    @Test func rowWithoutAKeyIsToldAtOnce() throws {
+        let scene = try Scene()
+        try scene.database("a.db").run("CREATE TABLE t(k TEXT PRIMARY KEY, v); INSERT INTO t VALUES('a', 1); CREATE TABLE p(a, b, v, PRIMARY KEY(a, b))")
+        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
+        for (row, back) in [("t VALUES(NULL, 'x')", "t WHERE k IS NULL"), ("p VALUES(1, NULL, 'x')", "p WHERE b IS NULL")] {
+            try scene.succeed("sync --db a.db")
+            try scene.database("a.db").run("INSERT INTO \(row)")
+            for _ in 0..<2 {
+                let refused = try scene.run("sync --db a.db")
+                #expect(refused.status == 65 && refused.errorText.contains("the key is NULL"), "\(refused.errorText)")
+            }
+            try scene.database("a.db").run("DELETE FROM \(back)")
+        }
+        #expect(try scene.succeed("sync --db a.db").contains("nothing new"))
+        try scene.succeed("verify --all --local --db a.db")
+    }
+
     /// Generated columns are left out, and SQLite computes them on each side.
     @Test func generatedColumnsComeOutRight() throws {
         let scene = try Scene()

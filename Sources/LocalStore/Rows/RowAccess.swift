@@ -88,6 +88,12 @@ package struct RowAccess: TransactionPart {
         try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
             let columns = values.keys.sorted()
             guard !columns.isEmpty else { return }
+            let table = try TableColumns(db, schema.table)
+            for index in columns {
+                guard let form = table?.column(schema.columns[index].column)?.affinity.changed(values[index] ?? .null) else { continue }
+                throw LocalStoreError(
+                    .badRow, at: "\(path), table \(schema.table)", "the column \(schema.columns[index].column) would store the value as \(form)")
+            }
             let assignments = columns.enumerated().map { "\(schema.columns[$1].column.sqlIdentifier) = ?\($0 + 2)" }.joined(separator: ", ")
             let parameters: [KeyedStatement.Parameter] = [.key(key)] + columns.map { .value(values[$0] ?? .null) }
             try KeyedStatement(db, "UPDATE \(schema.table.sqlIdentifier) SET \(assignments) WHERE \(schema.keySQL.matches(nil, "?1"))")

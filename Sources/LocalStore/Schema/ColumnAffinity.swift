@@ -69,6 +69,9 @@ extension ColumnAffinity {
         }
     }
 
+    /// The same of a value that owns its bytes.
+    func changed(_ value: OwnedValue) -> String? { value.withColumnValue { changed($0) } }
+
     /// Whether the column may change a value of that shape.
     func mayChange(_ shape: ColumnShape?) -> Bool {
         switch shape {

@@ -42,10 +42,12 @@ extension TableInspector {
     package func differences(from schema: DatasetSchema) throws -> TableDifferences {
         var found = TableDifferences(schema: schema)
         let beginning = "snapsync_\(schema.name)_"
+        // The number of the group of columns, and the trigger.
         let triggers = try Row.fetchAll(
-            db, sql: "SELECT name, tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND name GLOB ?", arguments: [beginning + "update[0-9]*"])
-        let rename = try Row.fetchOne(
-            db, sql: "SELECT name, tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?", arguments: [beginning + "rename"])
+            db, sql: "SELECT name, tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND name GLOB ?", arguments: [beginning + "update[0-9]*"]
+        ).compactMap { row in
+            Int(Substring((row[0] as String).utf8.dropFirst(beginning.utf8.count + 6))).map { (group: $0, table: row[1] as String, sql: row[2] as String) }
+        }
         let type = try String.fetchOne(
             db, sql: "SELECT type FROM main.sqlite_schema WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE", arguments: [schema.table])
         // A view in place of the table is reported when the table is checked.
@@ -53,21 +55,17 @@ extension TableInspector {
             found.table = schema.table
             return found
         }
-        let name: String? = type == nil ? rename?[1] : schema.table
+        let name: String? = type == nil ? triggers.first?.table : schema.table
         guard let name, let table = try TableColumns(db, name) else { return found }
         found.table = name
         let isHidden = try hiddenKey(of: schema.inTable(name)) != nil
         let described = Set(schema.columns.map { $0.column.folded })
         found.newColumns = table.columns.filter { !$0.isGenerated && !described.contains($0.name.folded) }.map(\.name)
         let lost = schema.columns.indices.filter { table.column(schema.columns[$0].column) == nil && !(isHidden && schema.keyIndices == [$0]) }
-        // Each trigger lists the columns of its group, and the trigger of changed keys those of the key.
+        // Each trigger lists the columns of its group.
         var names: [Int: String] = [:]
-        for trigger in triggers where (trigger[1] as String).folded == name.folded {
-            guard let group = Int(Substring((trigger[0] as String).utf8.dropFirst(beginning.utf8.count + 6))) else { continue }
-            names.merge(zip(ChangeTriggers.comparedColumns(schema, group: group), Self.updatedColumns(trigger[2]))) { _, new in new }
-        }
-        if !isHidden, let rename, (rename[1] as String).folded == name.folded {
-            names.merge(zip(schema.keyShape.parts.map(\.index), Self.updatedColumns(rename[2]))) { _, new in new }
+        for trigger in triggers where trigger.table.folded == name.folded {
+            names.merge(zip(ChangeTriggers.positions(schema, group: trigger.group), Self.updatedColumns(trigger.sql))) { _, new in new }
         }
         for index in lost {
             if let now = names[index], let name = found.newColumns.first(where: { $0.folded == now.folded }) {

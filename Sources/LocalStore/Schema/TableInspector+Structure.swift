@@ -58,6 +58,7 @@ extension TableInspector {
     private func literalDefault(of column: TableColumns.Column) throws -> TableStructure.Default? {
         guard !column.isGenerated, let text = column.defaultText else { return nil }
         var tokens = SQLToken.all(of: Array(text.unicodeScalars))[...]
+        while tokens.first?.symbol == "(", tokens.last?.symbol == ")" { tokens = tokens.dropFirst().dropLast() }
         if let sign = tokens.first?.symbol, sign == "-" || sign == "+" { tokens.removeFirst() }
         guard let first = tokens.first else { return nil }
         let isBlob = tokens.count == 2 && first.isWord("x") && tokens[tokens.startIndex + 1].text != nil

@@ -56,8 +56,7 @@ struct ChangeTriggers {
             trigger("delete", "AFTER DELETE", note("\(key.logged(of: "OLD")), \(Self.clock), NULL, \(old), \(LogEntryKind.touched)")),
         ]
         for start in stride(from: 0, to: names.count, by: Self.groupSize) {
-            let group = Self.comparedColumns(schema, group: start / Self.groupSize)
-            guard !group.isEmpty else { continue }
+            let group = Array(Self.positions(schema, group: start / Self.groupSize))
             let bits = group.map { "(\(compared.differ($0, "NEW", "OLD"))) * \(1 << ($0 - start))" }.joined(separator: " + ")
             let changed = "\(Int64(start / Self.groupSize) * Self.groupFactor) + \(scoped(bits, group, "new", "old"))"
             statements.append(
@@ -82,9 +81,9 @@ struct ChangeTriggers {
         // REPLACE runs no delete trigger for the row that it replaces under the same key. The new row's instant must be later than that row's, and
         // only columns that differ are changed.
         let masks = stride(from: 0, to: names.count, by: Self.maskSize).map { start in
-            let part = (start / Self.groupSize..<(start + Self.maskSize) / Self.groupSize).flatMap { Self.comparedColumns(schema, group: $0) }
+            let part = Array(start..<min(start + Self.maskSize, names.count))
             let bits = part.map { "(\(compared.differ($0, "NEW", "s"))) * \(1 << ($0 - start))" }.joined(separator: " + ")
-            return part.isEmpty ? "0" : scoped("(SELECT \(bits) FROM \(table) s WHERE \(key.isSame("s", "NEW")))", part, "s", "new")
+            return scoped("(SELECT \(bits) FROM \(table) s WHERE \(key.isSame("s", "NEW")))", part, "s", "new")
         }
         let found = "\(insertion) SELECT \(id), \(key.logged(of: "NEW")), 0, NULL, \(storedStamp(of: "NEW")), '' || \(masks.joined(separator: " || ',' || "))"
         statements.append(trigger("over", "BEFORE INSERT", found + ";", when: isThere))
@@ -109,11 +108,9 @@ struct ChangeTriggers {
     /// `julianday` is exact to 40 us, so rounding gives the same millisecond as `strftime` in the same statement.
     static let clock = "CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)"
 
-    /// The positions of the columns of a group. A column of the key is among them if two spellings of it are one key.
-    static func comparedColumns(_ schema: DatasetSchema, group: Int) -> [Int] {
-        let folded = Set(schema.keyShape.parts.filter { $0.collation != .binary }.map(\.index))
-        let all = schema.columns.indices.clamped(to: group * groupSize..<(group + 1) * groupSize)
-        return all.filter { folded.contains($0) || !schema.keyIndices.contains($0) }
+    /// The positions of the columns of a group. Columns of the key are among them: one key may have two spellings, as 1 and 1.0.
+    static func positions(_ schema: DatasetSchema, group: Int) -> Range<Int> {
+        schema.columns.indices.clamped(to: group * groupSize..<(group + 1) * groupSize)
     }
 
     /// The positions of the columns that the entry of an update names.

@@ -52,6 +52,14 @@ struct LogConsolidation {
             try current?.change.take(LogEntry(entries, schema.timestampUnit), schema.timestampIndex, groups) { try before.latestSent(key, upTo: $0) }
         }
         try current.map(end)
+        // No version can have a row whose key is NULL. The next export reads all rows, and refuses this one.
+        if try hasEntriesWithoutKey(upTo: last), try transaction.rows.hasNullKeys(schema) { try transaction.tracking.setIncomplete(of: schema) }
+    }
+
+    private func hasEntriesWithoutKey(upTo last: Int64) throws -> Bool {
+        try KeyedStatement(
+            transaction.db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ? AND seq <= ? AND \(schema.keySQL.unlogged("key")) IS NULL)"
+        ).bind(.integer(id), .integer(last)).integer() == 1
     }
 
     private func end(_ key: OwnedValue, _ change: PendingChange) throws {

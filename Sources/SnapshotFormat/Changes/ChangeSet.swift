@@ -48,7 +48,6 @@ package final class ChangeSet: @unchecked Sendable {
 
         let keys = EntityKeys(schema)
         try block.give(to: keys)
-        guard keys.keys.count == block.count else { throw FormatError(.badEntity, at: name, "a number in a key is infinite") }
         entityKeys = keys.keys
         entities = block
         let bounds = block.entityBounds()

@@ -118,6 +118,7 @@ extension EntityParser {
             guard isNegative || text.elementsEqual("Infinity".utf8) else {
                 throw EntityFault("the member real is neither Infinity nor -Infinity", column: index)
             }
+            guard !plan.columns[index].isKey else { throw EntityFault("an infinite number cannot be a key", column: index) }
             let value: Double = isNegative ? -.infinity : .infinity
             slot = EntitySlot(.real, column: index, beginsEntity: beginsEntity, bits: value.bitPattern)
         case .blob, .text:

@@ -41,7 +41,12 @@ package final class EntityStates: EntitySink {
         guard isWanted(key) else { return }
         buffer.clear()
         do {
-            try encoder.encode(values, into: buffer)
+            // SQLite calls 0.0 and -0.0 equal, and no trigger can tell that one replaced the other.
+            if values.contains(where: { if case .real(0) = $0 { true } else { false } }) {
+                try values.map { if case .real(0) = $0 { .real(0) } else { $0 } }.withUnsafeBufferPointer { try encoder.encode($0, into: buffer) }
+            } else {
+                try encoder.encode(values, into: buffer)
+            }
         } catch is FormatError {
             // No version can contain such a row, so it gets the hash of no bytes, which equals no entity's.
             buffer.clear()
