@@ -3,7 +3,7 @@ package import StrictText
 /// A message of a reader: all of its edits that it may hand over and no version has decided.
 ///
 /// A later message of the same device repeats what is still undecided, so a message that is lost, doubled or late changes nothing. Source:
-/// docs/messages.md.
+/// docs/cloud-directory.md, "The edits of a message".
 package struct EditMessage: Codable, Hashable, Sendable {
     /// The version of the format that this program writes.
     package static let formatVersion = 1

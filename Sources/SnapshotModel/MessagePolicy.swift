@@ -2,7 +2,7 @@ import StrictText
 
 /// Which edits of a dataset's rows a reader may send to the publisher: part of the dataset's description.
 ///
-/// In a dataset file: `"messages": {"rows": true}`, or `"messages": {"patch": ["readAt"], "delete": true}`. Source: docs/messages.md.
+/// In a dataset file: `"messages": {"rows": true}`, or `"messages": {"patch": ["readAt"], "delete": true}`. Source: docs/readers.md.
 public struct MessagePolicy: Hashable, Sendable {
     /// None: the dataset is synced in one direction only.
     public static let none = MessagePolicy()

@@ -4,7 +4,7 @@ import Foundation
 ///
 ///     SyncUpdateMessage(type: .notificationRead, entityId: "n-17", timestamp: "2026-11-21T08:32:00.250Z")
 ///
-/// `type`, `entityId` and `timestamp` alone are a complete message about a notification. Source: docs/messages.md.
+/// `type`, `entityId` and `timestamp` alone are a complete message about a notification. Source: docs/embedding.md.
 public struct SyncUpdateMessage: Hashable, Sendable, Codable {
     /// What happened.
     public enum UpdateType: String, Codable, Sendable, CaseIterable {

@@ -79,7 +79,7 @@ package struct ChangeLog: TransactionPart {
     /// - *seen* is the published instant of the entity or tombstone that the change replaced on this device;
     /// - *own* is the instant of an unpublished change that it replaced, unless that instant is later than the clock.
     ///
-    /// Source: docs/sync.md, "Instants and clocks".
+    /// Source: docs/local-tables.md, "snapsync_changes".
     package func consolidate(of schemas: [DatasetSchema]) throws {
         let last = try lastEntry()
         var consolidated: [Int64] = []

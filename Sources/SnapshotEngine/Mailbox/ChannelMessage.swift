@@ -9,7 +9,7 @@ import StrictText
 ///     if let message = try await engine.outgoingMessage() { session.send(try message.encoded()) }       // at the reader
 ///     let outcome = try await engine.apply(try ChannelMessage(decoding: data))                           // at the publisher
 ///
-/// The bytes are a JSON object: `cloud`, `zone` and `message`. Source: docs/messages.md, "Over a channel of your own".
+/// The bytes are a JSON object: `cloud`, `zone` and `message`. Source: docs/embedding.md, "Over a channel of your own".
 public struct ChannelMessage: Codable, Hashable, Sendable {
     /// The largest message, in bytes.
     public static let byteLimit = CloudMessage.byteLimit

@@ -21,7 +21,7 @@ struct DetachCommand: AsyncParsableCommand {
             inode), which stays when the file is moved within its file system and which a copy does not have;
 
             - another database has synced under the name since. If two copies have the same file number, the first that syncs keeps the \
-            name. The second one notices it at init or at its next sync, takes another name, and says so (docs/guards.md).
+            name. The second one notices it at init or at its next sync, takes another name, and says so (docs/writers.md).
 
             To keep the name all the same: init --device NAME --take-over.
 

@@ -13,7 +13,7 @@ struct InitCommand: AsyncParsableCommand {
             Sets a database up for syncing: settings, change tracking, zone. A writer or peer makes the cloud and the zone where they are \
             missing; a reader finds them. In a zone that a peer makes, every peer publishes; a zone keeps the rule that it was made with. \
             Peers need one file system that all of them mount, or a bucket. A folder of Syncthing, Dropbox, iCloud Drive and similar tools \
-            is refused (78). See docs/sync.md. A writer says with --tables all which tables travel; a reader, or a peer that joins, takes \
+            is refused (78). See docs/writers.md. A writer says with --tables all which tables travel; a reader, or a peer that joins, takes \
             their description from the zone. If nothing has been published there yet, it ends with 66. A reader whose tables have rows \
             already is refused (78) until you choose --adopt or --replace for these rows. init leaves the database's journal mode as it \
             is; a database that --create makes gets WAL. If an init was interrupted, run it again. It recorded in the database which zone \
@@ -143,7 +143,7 @@ struct InitCommand: AsyncParsableCommand {
         name: .long,
         help: """
             New rows of tables with AUTOINCREMENT get keys of a range that this device alone has, so that two peers never give one key to \
-            two rows; needs the zone's first version (66) at every device but the one that makes the zone (docs/sync.md). Default: a table \
+            two rows; needs the zone's first version (66) at every device but the one that makes the zone (docs/writers.md). Default: a table \
             in which SQLite makes the keys is refused at a peer (78).
             """)
     var keyRange = false

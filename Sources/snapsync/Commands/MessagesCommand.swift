@@ -9,7 +9,7 @@ struct MessagesCommand: AsyncParsableCommand {
         abstract: "Lists the edits of readers that wait in the zone's mailbox, and those that this device has handed over.",
         discussion: """
             Lists the edits in the zone's mailbox, the files that were set aside there and why, and the edits of this device that no version \
-            has decided. How edits travel from a reader to the publisher: docs/messages.md.
+            has decided. How edits travel from a reader to the publisher: docs/readers.md.
 
             EXAMPLES
               snapsync messages --db watch.db

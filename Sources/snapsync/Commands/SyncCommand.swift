@@ -8,8 +8,8 @@ struct SyncCommand: AsyncParsableCommand {
         abstract: "Does what the role does: a writer publishes, a reader imports and tells what it changed, a peer imports, merges and publishes.",
         discussion: """
             A writer puts the edits of readers on its rows and exports. A reader imports, then sends the publisher what was changed at the \
-            reader (docs/messages.md). A peer imports, merges, takes readers' edits and exports. A peer that loses a race does all of it \
-            again after a short wait. The other peers let a peer publish that has lost two races (docs/cloud-directory.md). After 12 lost \
+            reader (docs/readers.md). A peer imports, merges, takes readers' edits and exports. A peer that loses a race does all of it \
+            again after a short wait. The other peers let a peer publish that has lost several races (docs/cloud-directory.md). After 12 lost \
             races it ends with 75. sync is made for cron and systemd; schedule prints what to install.
 
             EXAMPLES

@@ -8,7 +8,7 @@ struct ReaderEditsOption: ParsableArguments {
         help: ArgumentHelp(
             """
             The tables whose rows readers may add, change and delete: all, none, or names as in --tables. A reader sends its edits as \
-            messages (docs/messages.md). With init it needs --tables; a dataset file says it itself. With describe it needs --update. Default: \
+            messages (docs/readers.md). With init it needs --tables; a dataset file says it itself. With describe it needs --update. Default: \
             readers only read; with describe --update, as it was.
             """, valueName: "all|none|a,b"))
     var readerEdits: String?
