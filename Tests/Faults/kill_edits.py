@@ -3,7 +3,7 @@
 
 usage: kill_edits.py SNAPSYNC [--sample N] [--only TEXT] [--seed N] [--jobs N]
 
-As kill_everywhere.py, for tables that readers may edit (docs/messages.md). After each kill the same command runs again, and then all devices sync; then
+As kill_everywhere.py, for tables that readers may edit (docs/readers.md). After each kill the same command runs again, and then all devices sync; then
 
   lost           a device has other rows than the edits make of them, or the mailbox is not empty
   twice          an edit is in a conflict journal, or waits at a reader although all is decided

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Two rows of one version with a UNIQUE value of this device's table, whose index the other device's table lacks: docs/sync.md, "Stricter tables".
+/// Two rows of one version with a UNIQUE value of this device's table, whose index the other device's table lacks: docs/merging.md, "Rows that do not fit".
 @Suite(.runsPrograms, .timeLimit(.minutes(60))) struct DuplicateValueTests {
     /// How the UNIQUE values are declared: columns of the table, and an index.
     static let declarations = [

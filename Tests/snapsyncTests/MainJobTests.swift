@@ -126,7 +126,7 @@ import Testing
         #expect(try scene.succeed("sync --db phone.db") == "nothing new since version 1; nothing was written\n")
         #expect(try scene.succeed("sync --quiet --db phone.db") == "")
         #expect(try scene.cloudListing() == before)
-        // A row written anew with the same values is an edit of its own instant (docs/sync.md); it is published once.
+        // A row written anew with the same values is an edit of its own instant (docs/internals/merge.md); it is published once.
         try scene.database("phone.db").run(
             "CREATE TEMP TABLE copy AS SELECT * FROM notifications; DELETE FROM notifications; INSERT INTO notifications SELECT * FROM copy ORDER BY id DESC")
         #expect(try scene.json("export --db phone.db")["published"] as? Bool == true)

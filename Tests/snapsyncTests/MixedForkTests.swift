@@ -134,7 +134,7 @@ import Testing
         try expectHealed(scene, desk: "desk 2", laptop: "laptop 3")
     }
 
-    /// The commit that the newest one stands on is nowhere: nothing is certain, nothing is changed, and docs/sync.md says what to do by hand.
+    /// The commit that the newest one stands on is nowhere: nothing is certain, nothing is changed, and docs/writers.md says what to do by hand.
     @Test func whatIsNotCertainIsRefusedAndCanBeDoneByHand() throws {
         let scene = try Scene()
         try scene.peersWithCopies()

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// References and edits that do not fit, by the built command: docs/sync.md, "What does not fit". No child is left dangling.
+/// References and edits that do not fit, by the built command: docs/merging.md, "Rows that do not fit". No child is left dangling.
 @Suite(.runsPrograms) struct NeededParentCommandTests {
     @Test(arguments: ["peer", "reader"]) func aParentThatOthersNeedIsNotDeleted(role: String) throws {
         let zone = try UniqueZone("INSERT INTO p VALUES('p6', 'n', NULL, NULL)", devices: ["a", "b"], roles: (role == "peer" ? "peer" : "writer", role))

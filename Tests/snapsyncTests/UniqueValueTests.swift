@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Two rows with one UNIQUE value, by the built command: docs/sync.md, "What does not fit".
+/// Two rows with one UNIQUE value, by the built command: docs/merging.md, "Rows that do not fit".
 @Suite(.runsPrograms) struct UniqueValueTests {
     static let taken = "1 entity held, because a value that only one row may have is taken"
 
