@@ -14,13 +14,9 @@ extension SyncEngine {
     public func importAnew(progress: ProgressHandler? = nil) async throws -> ImportReport {
         try await locked {
             let device = try device()
-            if device.settings.role == .reader {
-                try database.write(at: .apply) { transaction in
-                    // The next import compares the rows of a dataset that is marked as incomplete.
-                    for schema in device.settings.datasets { try transaction.tracking.setIncomplete(of: schema) }
-                }
-            }
-            return try await ImportRun(device: device, progress: progress).importNewest()
+            var run = ImportRun(device: device, progress: progress)
+            run.comparesAll = device.settings.role == .reader
+            return try await run.importNewest()
         }
     }
 

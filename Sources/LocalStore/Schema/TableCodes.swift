@@ -20,6 +20,15 @@ package enum LogEntryKind: Int64, TableCode {
     case compared = -3
 }
 
+/// Whether a dataset's table equals the applied version plus the tracked changes: the column `isComplete` of `snapsync_tracking`.
+enum Completeness: Int64, TableCode {
+    /// The rows may be wrong: an import puts the version's in their place. A publisher compares them with the version.
+    case doubtful = 0
+    case complete = 1
+    /// The triggers were missing for a while: every device compares the rows with the version, and what differs is an edit.
+    case untracked = 2
+}
+
 /// Numbers that are not datasets: the column `dataset` of `snapsync_log`.
 enum ReservedDataset: Int64, TableCode {
     /// The flag that an import is under way, in entry number 0.
@@ -36,6 +45,8 @@ package enum TrackedState: Int64, TableCode {
     case stamped = 1
     /// The row was deleted.
     case deleted = 2
+    /// The row is not there, and no deletion was logged. Only within a consolidation.
+    case vanished = 3
 }
 
 /// Whether the applied version has a tracked entity: the column `isNew` of `snapsync_changes`.

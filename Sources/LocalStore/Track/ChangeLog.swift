@@ -172,8 +172,15 @@ package struct ChangeLog: TransactionPart {
         try db.execute(
             sql: """
                 UPDATE snapsync_changes AS c SET state = coalesce(
-                    (SELECT CASE WHEN \(stamp) IS c.at OR c.at = \(Int64.min) THEN 0 ELSE 1 END FROM \(table) t WHERE \(key.matches("t", "c.key"))), 2) WHERE dataset = ?
+                    (SELECT CASE WHEN \(stamp) IS c.at OR c.at = \(Int64.min) THEN \(TrackedState.plain) ELSE \(TrackedState.stamped) END
+                        FROM \(table) t WHERE \(key.matches("t", "c.key"))),
+                    CASE c.state WHEN \(TrackedState.deleted) THEN \(TrackedState.deleted) ELSE \(TrackedState.vanished) END) WHERE dataset = ?
                 """, arguments: [id])
+        // Deleted while the triggers were off, or an index has lost the row: no deletion that may be published. A comparison of all rows tells.
+        let vanished = "FROM snapsync_changes WHERE dataset = ? AND state = \(TrackedState.vanished)"
+        guard try KeyedStatement(db, "SELECT EXISTS (SELECT 1 \(vanished))").bind(.integer(id)).integer() == 1 else { return }
+        try db.execute(sql: "DELETE \(vanished)", arguments: [id])
+        try transaction.tracking.setIncomplete(of: schema)
     }
 
     /// Gives the changed columns of tracked and published changes the positions that they have in another description.
@@ -441,7 +448,13 @@ package struct ChangeLog: TransactionPart {
     package func isComplete(of schema: DatasetSchema) throws -> Bool {
         // Triggers cannot follow some tables. Runs compare all rows of such a table, and track the differences like other changes.
         guard try transaction.tracking.hasTables(), let id = try trackingID(schema), try UniqueKey.others(db, schema) != nil else { return false }
-        return try KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() ?? 0 != 0
+        return try KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() == Completeness.complete.rawValue
+    }
+
+    /// Whether a dataset's rows may have been edited while no triggers existed.
+    package func mayHaveUntrackedEdits(of schema: DatasetSchema) throws -> Bool {
+        guard let id = try trackingID(schema) else { return false }
+        return try KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() == Completeness.untracked.rawValue
     }
 
     /// Whether any entity of a dataset was changed since the applied version, in the log or in the tracked changes. Stops at the first one found.

@@ -28,17 +28,29 @@ package struct ChangeTracking: TransactionPart {
         try LocalTable.waiting.create(in: db)
         let isMarked = try ImportFlag.isInstalled(db)
         if !isMarked { try ImportFlag.install(db) }
-        var mended: [String] = []
+        var mended: [String] = [], moved: [(schema: DatasetSchema, id: Int64, before: DatasetSchema)] = []
         for schema in schemas {
             try db.execute(sql: "INSERT OR IGNORE INTO snapsync_tracking(dataset, isComplete) VALUES(?, 0)", arguments: [schema.name])
             guard let id = try trackingID(schema) else { continue }
             let wanted = try ChangeTriggers(db, schema, id: id)
             let found = try installedTriggers(schema)
             if isWhole, wanted.map({ isMarked && $0.areThese(found) }) ?? found.isEmpty { continue }
+            for other in schemas where try isWhole && found.contains(where: { try $0.table.folded == other.table.folded }) && other != schema {
+                try moved.append((schema, id, schema.inTable(other.table)))
+            }
             for trigger in found { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
             for trigger in wanted?.statements ?? [] { try db.execute(sql: trigger.sql) }
-            try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 0 WHERE id = ?", arguments: [id])
+            try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = \(Completeness.untracked) WHERE id = ?", arguments: [id])
             mended.append(schema.name)
+        }
+        // Tables that exchanged their names took the triggers along: what a dataset had is under another name, and what it has not is deleted.
+        for (schema, id, before) in moved {
+            let key = before.keySQL
+            try db.execute(
+                sql: """
+                    INSERT INTO snapsync_log(dataset, key, clock, changed) SELECT \(id), \(key.logged(of: "b")), \(ChangeTriggers.clock), \(LogEntryKind.touched)
+                    FROM \(before.table.sqlIdentifier) b WHERE NOT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) t WHERE \(key.isSame("t", "b")))
+                    """)
         }
         for name in try transaction.rowids.install(schemas) where !mended.contains(name) { mended.append(name) }
         return mended
@@ -89,10 +101,12 @@ package struct ChangeTracking: TransactionPart {
         try transaction.rowids.remove()
     }
 
-    /// Records that a dataset's table may differ from the applied version plus the tracked changes.
+    /// Records that a dataset's table may differ from the applied version plus the tracked changes, and not by edits.
     package func setIncomplete(of schema: DatasetSchema) throws {
         guard try db.hasTable("snapsync_tracking") else { return }
-        try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 0 WHERE dataset = ?", arguments: [schema.name])
+        try db.execute(
+            sql: "UPDATE snapsync_tracking SET isComplete = \(Completeness.doubtful) WHERE dataset = ? AND isComplete = \(Completeness.complete)",
+            arguments: [schema.name])
     }
 
     /// Records that a dataset's table equals the applied version plus the tracked changes. The caller makes sure of that.
@@ -145,11 +159,11 @@ package struct ChangeTracking: TransactionPart {
     }
 
     /// The triggers of a dataset, on whatever table they are: SQLite leaves them on a table that was renamed, in whose place there may be another.
-    func installedTriggers(_ schema: DatasetSchema) throws -> [(name: String, sql: String)] {
+    func installedTriggers(_ schema: DatasetSchema) throws -> [(name: String, table: String, sql: String)] {
         let beginning = "snapsync_\(schema.name)_"
         return try Row.fetchAll(
-            db, sql: "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND name GLOB ? ORDER BY name", arguments: [beginning + "*"]
-        ).map { (name: $0[0], sql: $0[1]) }.filter { ChangeTriggers.isKind($0.name.utf8.dropFirst(beginning.utf8.count)) }
+            db, sql: "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'trigger' AND name GLOB ? ORDER BY name", arguments: [beginning + "*"]
+        ).map { (name: $0[0], table: $0[1], sql: $0[2]) }.filter { ChangeTriggers.isKind($0.name.utf8.dropFirst(beginning.utf8.count)) }
     }
 
     // MARK: - Imports: the triggers do not log their changes

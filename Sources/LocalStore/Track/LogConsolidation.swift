@@ -23,7 +23,7 @@ struct LogConsolidation {
             transaction.db,
             """
             INSERT OR REPLACE INTO snapsync_changes(dataset, key, at, seq, state, isNew, changed, base, born)
-            VALUES(?1, ?2, ?3, ?4, \(TrackedState.plain), ?5, ?6, ?7, ?8)
+            VALUES(?1, ?2, ?3, ?4, ?9, ?5, ?6, ?7, ?8)
             """)
     }
 
@@ -66,7 +66,9 @@ struct LogConsolidation {
         guard let last = change.last else { return }
         try save.bind(
             .integer(id), .value(key), .integer(change.at), .integer(last.sequence), .integer(change.origin.rawValue), .optional(change.encodedColumns()),
-            change.base.map { .integer($0) } ?? .null, change.born.map { .integer($0) } ?? .null
+            change.base.map { .integer($0) } ?? .null, change.born.map { .integer($0) } ?? .null,
+            // Whether the row is there is looked up later. If it is not, although it was not deleted, something is wrong.
+            .integer((change.mayBeGone ? TrackedState.deleted : .plain).rawValue)
         ).run()
     }
 }
@@ -134,6 +136,8 @@ private struct PendingChange {
     private(set) var born: Int64?
     /// The last entry that counts; nil if no value changed.
     private(set) var last: LogEntry?
+    /// Whether an entry says that the row may be gone. An application's trigger that deletes a row as it is inserted is logged before the insertion.
+    private(set) var mayBeGone = false
     private var columns: ChangedColumns
     private var isTracked: Bool
     private var sequence: Int64
@@ -160,6 +164,7 @@ private struct PendingChange {
     /// - Parameter latestSent: the instant of the latest edit of the key that was handed over, up to a sequence number.
     mutating func take(_ entry: LogEntry, _ timestamp: Int?, _ groups: ColumnGroups, _ latestSent: (Int64) throws -> Int64?) throws {
         var changed: [Int]?, stamp = entry.own, old = entry.seen, origin = TrackedOrigin.inVersion, isNewRow = false
+        mayBeGone = mayBeGone || entry.change == .touched || entry.change == .compared
         switch entry.change {
         case .found(let columns):
             found = (columns, entry.seen)

@@ -129,7 +129,7 @@ struct PeerSync: Sendable {
         }
         let warnings = try device.notices + upstream.warnings + device.keepTracking()
         try await device.correctFutureInstants()
-        try await TrackingRebuild(device: device).run(upstream)
+        _ = try await TrackingRebuild(device: device).run(upstream)
         guard !warnings.isEmpty else { return (nil, upstream) }
         return (ImportReport(applied: false, version: upstream.applied?.number, datasets: [], view: nil, warnings: warnings), nil)
     }

@@ -21,6 +21,8 @@ package struct ImportRun: Sendable {
     let allowed: ShrinkApproval
     /// Whether the import reports the new version to the zone; false if the caller reports later.
     var reportsAtOnce = true
+    /// Whether to compare all rows with the version, even if it is applied already.
+    package var comparesAll = false
 
     package init(
         device: SyncContext, progress: ProgressHandler?, discardsChanges: Bool = false,
@@ -71,9 +73,9 @@ package struct ImportRun: Sendable {
     private mutating func attempt(_ upstream: UpstreamChanges, _ warnings: inout [String], isLast: Bool) async throws -> Outcome {
         warnings += try upstream.warnings + device.keepTracking()
         try await device.correctFutureInstants()
-        try await TrackingRebuild(device: device).run(upstream)
+        if !discardsChanges { warnings += try await TrackingRebuild(device: device).run(upstream) }
         var local = try ImportBase(device, upstream)
-        if upstream.isExpired || discardsChanges { local.untracked = Set(device.settings.datasets.map(\.name)) }
+        if upstream.isExpired || discardsChanges || comparesAll { local.untracked = Set(device.settings.datasets.map(\.name)) }
         guard let newest = upstream.changes.token else {
             throw SyncError(
                 .nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")

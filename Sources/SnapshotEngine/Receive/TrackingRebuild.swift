@@ -15,12 +15,18 @@ struct TrackingRebuild: Sendable {
     let device: SyncContext
 
     /// Rebuilds the tracking of datasets whose tracking is incomplete, if there is a version to compare with.
-    func run(_ news: UpstreamChanges) async throws {
-        guard device.settings.role.publishes, news.fork == nil, let applied = news.applied else { return }
-        let untracked = try device.database.read(at: .read) { transaction in
-            try device.settings.datasets.filter { try !transaction.changeLog.isComplete(of: $0) }
+    ///
+    /// - Returns: warnings.
+    func run(_ news: UpstreamChanges) async throws -> [String] {
+        guard news.fork == nil, let applied = news.applied else { return [] }
+        let untracked: [DatasetSchema] = try device.database.read(at: .read) { transaction in
+            // The rows of an old version that is shown are no changes.
+            guard try transaction.state.view() == nil else { return [] }
+            return try device.settings.datasets.filter {
+                try device.settings.role.publishes ? !transaction.changeLog.isComplete(of: $0) : transaction.changeLog.mayHaveUntrackedEdits(of: $0)
+            }
         }
-        guard !untracked.isEmpty else { return }
+        guard !untracked.isEmpty else { return [] }
         var isApplied = !news.isOfEarlierZone
         let state = try await SyncError.at(.fetch) {
             do {
@@ -32,11 +38,19 @@ struct TrackingRebuild: Sendable {
                 return try await device.cloud.records(in: device.zone, at: nil, notBefore: applied.token)
             }
         }
+        // Rows of a reader that differ from the newest version are old more often than edited.
+        guard isApplied || device.settings.role.publishes else {
+            return untracked.map {
+                "\($0.name): its changes were not tracked, and version \(applied.number), to compare with, is no longer in the zone; "
+                    + "what was changed here since then is replaced"
+            }
+        }
         for schema in untracked {
             guard let record = state.record(schema.recordName) else { continue }
             let version = try await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone)
             try track(schema, comparedWith: version, isApplied: isApplied)
         }
+        return []
     }
 
     private func track(_ schema: DatasetSchema, comparedWith version: DatasetVersion, isApplied: Bool) throws {

@@ -204,7 +204,7 @@ struct ZoneFollower {
         guard let applied else { return }
         let news = UpstreamChanges(applied: applied, changes: ZoneChanges(base: [], commits: [], token: applied.token), fork: nil, warnings: [])
         // If the applied version was pruned, skip this: the next import compares all rows with the new zone's version.
-        do { try await TrackingRebuild(device: context).run(news) } catch let error as SyncError where error.code != .inputOutput {}
+        do { _ = try await TrackingRebuild(device: context).run(news) } catch let error as SyncError where error.code != .inputOutput {}
     }
 
     /// Returns the messages of this device that may still be in the mailbox of the zone that is left.
