@@ -218,7 +218,7 @@ public struct DatasetSchema: Hashable, Sendable {
     }
 
     /// The names that a container's other members have.
-    package static let reservedNames: Set<ExactText> = ["syncTimestamp", "held", "deletions", "instants", "born", "columns"]
+    package static let reservedNames: Set<ExactText> = ["syncTimestamp", "after", "held", "deletions", "instants", "born", "columns"]
 
     private static func isName(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count) && text.utf8.allSatisfy { $0 == UInt8(ascii: "_") || isLetter($0) || isDigit($0) }

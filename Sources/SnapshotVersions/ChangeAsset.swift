@@ -9,13 +9,16 @@ package struct ChangeAsset: Sendable {
     /// The path, sizes and hash that the commit states for the file.
     package let file: CloudAsset
     private let reader: any AssetReader
+    private let after: CloudAsset?
 
     /// Opens a change asset.
     ///
+    /// - Parameter after: the asset that it stands on; nil if that is not known.
     /// - Throws: ``SyncError`` with `.tryAgainLater` if the file has not arrived.
-    package init(_ file: CloudAsset, dataset: String, in cloud: CloudDatabase, zone: ZoneID) async throws {
+    package init(_ file: CloudAsset, after: CloudAsset?, dataset: String, in cloud: CloudDatabase, zone: ZoneID) async throws {
         place = "\(dataset), changes \(AssetPath(file.path)?.number ?? 0)"
         self.file = file
+        self.after = after
         reader = try await SyncError.at(.fetch) { try await cloud.openAsset(file, in: zone) }
     }
 
@@ -30,16 +33,18 @@ package struct ChangeAsset: Sendable {
             // The file is a single member and the commit states its hash. No hash of the decompressed bytes exists; the member's length and CRC
             // check those.
             let entry = MemberEntry(offset: 0, length: file.byteCount, rawLength: file.rawByteCount, sha256: hash, rawSHA256: hash)
-            return try compressed.withBytes { try ChangeSet($0, entry: entry, schema: schema, name: place, boxes: reader.boxes) }
+            return try compressed.withBytes {
+                try ChangeSet($0, entry: entry, schema: schema, name: place, after: after.flatMap { AssetPath($0.path)?.stem }, boxes: reader.boxes)
+            }
         } catch let error as FormatError {
             throw SyncError(error, step: .verify, at: error.place, error.reason, hint: SnapshotAsset.hint(for: error))
         }
     }
 
     /// Opens the change assets in order.
-    package static func open(_ files: [CloudAsset], dataset: String, in cloud: CloudDatabase, zone: ZoneID) async throws -> [ChangeAsset] {
+    package static func open(_ files: [(file: CloudAsset, after: CloudAsset?)], dataset: String, in cloud: CloudDatabase, zone: ZoneID) async throws -> [ChangeAsset] {
         var opened: [ChangeAsset] = []
-        for file in files { opened.append(try await ChangeAsset(file, dataset: dataset, in: cloud, zone: zone)) }
+        for (file, after) in files { opened.append(try await ChangeAsset(file, after: after, dataset: dataset, in: cloud, zone: zone)) }
         return opened
     }
 }

@@ -55,6 +55,12 @@ package struct DatasetRecord: Sendable, Hashable, Codable {
     /// The change asset that leads from the previous version to this one; nil if only the snapshot asset does.
     package var step: CloudAsset? { changeFiles.last ?? changeFile }
 
+    /// The asset that the version ends with, on which the next change asset stands.
+    package var end: CloudAsset { changeFiles.last ?? dataFile }
+
+    /// The change assets after the snapshot asset, each with the one that it stands on.
+    package var chain: [(file: CloudAsset, after: CloudAsset?)] { Array(zip(changeFiles, [dataFile] + changeFiles)) }
+
     /// The size of all change assets since the snapshot asset, in bytes.
     package var changeByteCount: Int { changeFiles.reduce(0) { $0 + $1.byteCount } }
 

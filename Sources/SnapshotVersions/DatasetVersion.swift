@@ -55,7 +55,7 @@ package struct DatasetVersion: Sendable {
                     "to take over the zone's: rename or drop the table \(schema.table) here, then snapsync describe --update --remove \(schema.name), then snapsync describe --update --create; with dataset files, make the two agree"
             )
         }
-        let changes = try await ChangeAsset.open(snapshot.fields.changeFiles, dataset: snapshot.index.dataset, in: cloud, zone: zone)
+        let changes = try await ChangeAsset.open(snapshot.fields.chain, dataset: snapshot.index.dataset, in: cloud, zone: zone)
         self.init(snapshot, changes, try schema ?? snapshot.schema())
     }
 

@@ -61,10 +61,12 @@ for name, keys in [('things', ('"a"', '"b\\u000a"')), ('numbers', ('-1', '922337
         THING % ('"bb"' if name == 'things' else '4'), '"c"' if name == 'things' else '5')
     lists += ',"instants":[{"id":%s,%s}],"born":[{"id":%s,%s}],"columns":{"flag":[{"id":%s}],"n":[{"id":%s,%s}]}' % (
         keys[0], at, keys[0], at, keys[0], keys[0], at)
+    after = head.replace(',', ',"after":"00000000000000000001-0a0b0c0d",', 1)
     for target in ('asset', 'changes', 'container'):
-        seed(target, name, head + '\n' + entities + '\n]' + lists + '}\n')
-        seed(target, name + '-empty', head + '\n]}\n')
-    seed('changes', name + '-partial', head + '\n[{"id":%s,"n":1},"any","flag"],\n' % keys[0] + (THING % keys[1]) + '\n]}\n')
+        begin = after if target == 'changes' else head
+        seed(target, name, begin + '\n' + entities + '\n]' + lists + '}\n')
+        seed(target, name + '-empty', begin + '\n]}\n')
+    seed('changes', name + '-partial', after + '\n[{"id":%s,"n":1},"any","flag"],\n' % keys[0] + (THING % keys[1]) + '\n]}\n')
     seed('block', name, '\n' + entities)
     for number, form in enumerate(['0', '-0.0', '"t"', '{"base64":"AAEC"}', '{"textBase64":"/w=="}', '{"real":"-Infinity"}', '{ "base64" : "" }']):
         seed('block', '%s-any%d' % (name, number), '\n' + (THING % keys[0])[:-1] + ',"any":%s}' % form)

@@ -31,7 +31,7 @@ def laid(entry, before):
 def load(path):
     with gzip.open(path) as file:
         container = json.load(file)
-    (dataset,) = set(container) - {"syncTimestamp", "columns", *LISTS}
+    (dataset,) = set(container) - {"syncTimestamp", "after", "columns", *LISTS}
     lists = {name: container.get(name, []) for name in LISTS}
     lists.update({("columns", name): entries for name, entries in container.get("columns", {}).items()})
     for name, entries in [(dataset, container[dataset])] + list(lists.items()):

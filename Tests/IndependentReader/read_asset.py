@@ -209,7 +209,7 @@ def read_index(data):
     index = json.loads(data.decode("utf-8"), object_pairs_hook=unique, parse_constant=no_constant)
     need(isinstance(index, dict) and index.get("formatVersion") == 1, "not an index of format version 1")
     need(index_text(index).encode() == data, "the index is not in canonical form")
-    need(NAME.match(index["dataset"]) and index["dataset"] not in ("syncTimestamp", "held", "deletions", "instants", "born", "columns"), "the dataset's name is not allowed")
+    need(NAME.match(index["dataset"]) and index["dataset"] not in ("syncTimestamp", "after", "held", "deletions", "instants", "born", "columns"), "the dataset's name is not allowed")
     columns = {c["name"]: c for c in index["columns"]}
     need(1 <= len(columns) == len(index["columns"]) <= 1000, "the columns' number or names are not allowed")
     need(all(1 <= len(n.encode()) <= 128 and not re.search(r"[\x00-\x1f\x7f]", n) for n in columns), "a column's name is not allowed")

@@ -83,8 +83,11 @@ def version(z, zone, record, fields):
     """The entities of a version by their keys, from its snapshot asset and its change assets."""
     text, index = read_snapshot(z, zone, record, fields["dataFile"]["value"])
     rows = {entity["id"]: entity for entity in json.loads(text)[index["dataset"]]}
+    end = stem(fields["dataFile"]["value"])
     for value in fields.get("changeFiles", {"value": []})["value"]:
         changes = read_changes(z, zone, record, value["value"])
+        assert changes["after"] == end, "it stands on another asset"
+        end = stem(value["value"])
         for entity in changes[index["dataset"]]:
             if isinstance(entity, list):  # a partial entity: put over the one before, without the columns that became NULL
                 entity, *absent = entity
@@ -95,10 +98,16 @@ def version(z, zone, record, fields):
     return rows
 
 
-def container(dataset, timestamp, entities):
-    """The text of a container with entities in the order of their keys."""
+def stem(asset):
+    """The name of an asset: number and nonce."""
+    return os.path.basename(asset["path"])[:29]
+
+
+def container(dataset, timestamp, entities, after=None):
+    """The text of a container with entities in the order of their keys; `after`, of a change asset: the asset that it stands on."""
     lines = [json.dumps(entity, ensure_ascii=False, separators=(",", ":")) for entity in entities]
-    return ('{"syncTimestamp":"%s","%s":[' % (timestamp, dataset)).encode(), [line.encode() for line in lines], b"\n]}\n"
+    on = ',"after":"%s"' % stem(after) if after else ""
+    return ('{"syncTimestamp":"%s"%s,"%s":[' % (timestamp, on, dataset)).encode(), [line.encode() for line in lines], b"\n]}\n"
 
 
 def put(zone, record, number, suffix, data):

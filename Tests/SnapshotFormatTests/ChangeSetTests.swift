@@ -9,7 +9,7 @@ import Testing
     private func make(
         _ schema: DatasetSchema, _ rows: [[Value]], deletions: [EntityKey] = [], instants: [EntityKey] = [], changed: [Int: Set<Int>] = [:]
     ) throws -> (Data, MemberEntry) {
-        let encoder = ChangeEncoder(schema: schema, syncTimestamp: Asset.timestamp)
+        let encoder = ChangeEncoder(schema: schema, syncTimestamp: Asset.timestamp, after: "00000000000000000001-0a0b0c0d")
         for (number, row) in rows.enumerated() {
             encoder.changed = changed[number]
             try give(row, to: encoder)
@@ -73,7 +73,7 @@ import Testing
     @Test func whatIsNoPartialEntityIsRefused() throws {
         let schema = try Samples.everyKind()
         func read(_ line: String, tail: String = "") throws -> ChangeSet {
-            let text = "{\"syncTimestamp\":\"\(Asset.timestamp)\",\"things\":[\n\(line)\n]\(tail)}\n"
+            let text = "{\"syncTimestamp\":\"\(Asset.timestamp)\",\"after\":\"1\",\"things\":[\n\(line)\n]\(tail)}\n"
             let member = try Array(text.utf8).withUnsafeBytes { try MemberCompressor().compress($0) }
             let bytes = Data(member.bytes)
             return try self.read(bytes, self.entry(bytes, rawLength: text.utf8.count), schema)
@@ -95,7 +95,7 @@ import Testing
             #expect(throws: FormatError.self, "\(why)") { try read(line) }
         }
         // No key has an infinite number.
-        let infinite = "{\"syncTimestamp\":\"\(Asset.timestamp)\",\"settings\":[\n[{\"id\":{\"real\":\"Infinity\"},\"value\":1}]\n]}\n",
+        let infinite = "{\"syncTimestamp\":\"\(Asset.timestamp)\",\"after\":\"1\",\"settings\":[\n[{\"id\":{\"real\":\"Infinity\"},\"value\":1}]\n]}\n",
             plain = try Samples.plainColumns(key: nil)
         let member = try Array(infinite.utf8).withUnsafeBytes { try MemberCompressor().compress($0) }, bytes = Data(member.bytes)
         #expect(throws: FormatError.self) { try self.read(bytes, self.entry(bytes, rawLength: infinite.utf8.count), plain) }

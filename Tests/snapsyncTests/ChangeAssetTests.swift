@@ -174,6 +174,23 @@ import Testing
         #expect(try same(scene))
     }
 
+    @Test func aChangeAssetOnAnotherVersionIsRefused() throws {
+        let scene = try scene()
+        try change(scene, Self.edits)
+        try scene.succeed("import --db watch.db")
+        try change(scene, Self.additions)
+        let before = try scene.database("watch.db").dump()
+        // Version 3's own change asset stands on version 2's, which the record does not name any longer.
+        try CloudForgery.rewriteCommit(
+            scene.scratch.path("\(Scene.zone)/commits/00000000000000000003.json"),
+            "f = commit['saved'][0]['fields']; f['changeFiles']['value'] = f['changeFiles']['value'][1:]")
+        try scene.refuse("import --db watch.db", exit: 65, saying: ["notifications, changes 3", "and the version before ends with 00000000000000000001-"])
+        #expect(try scene.database("watch.db").dump() == before)
+        try scene.succeed("init --db new.db --cloud cloud --role reader --device new --create")
+        try scene.refuse("import --db new.db", exit: 65, saying: ["notifications, changes 3"])
+        #expect(try scene.run("verify --cloud cloud").status == 65)
+    }
+
     @Test func whatVerifyFindsTheNextSyncHeals() throws {
         let scene = try scene()
         try scene.database("watch.db").run(

@@ -78,7 +78,7 @@ import Testing
                 row['title'] = 'changed in Python'
                 stamp = c['timestamp']
                 f['changeFiles'] = {'type': 'list', 'value': [{'type': 'asset', 'value': A.write_changes(
-                    z, ZONE, 'notifications_data', c['number'], A.container('notifications', stamp, [row]))}]}
+                    z, ZONE, 'notifications_data', c['number'], A.container('notifications', stamp, [row], f['dataFile']['value']))}]}
                 f['syncTimestamp']['value'] = stamp
                 c['saved'] = [z.seal_record(r['name'], r['type'], f)]
                 put(c, k)

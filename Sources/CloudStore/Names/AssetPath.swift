@@ -32,7 +32,9 @@ public struct AssetPath: Hashable, Sendable {
     }
 
     /// The asset's file name.
-    public var fileName: String { "\(CloudNames.digits(number))-\(nonce)\(kind.suffix)" }
+    public var fileName: String { stem + kind.suffix }
+    /// What the file name begins with: number and nonce, which name the asset.
+    package var stem: String { "\(CloudNames.digits(number))-\(nonce)" }
     /// The file name of the asset's block index: `.index.json` in place of `.json.gz`.
     public var indexFileName: String { String(fileName.dropLast(AssetKind.snapshot.suffix.count)) + ".index.json" }
     /// The directory of the record's assets, beneath the zone.

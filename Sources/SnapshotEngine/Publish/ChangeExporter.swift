@@ -11,6 +11,8 @@ import StrictText
 struct ChangeExporter: Sendable {
     let schema: DatasetSchema
     let syncTimestamp: Instant
+    /// The asset that the last version ends with.
+    let after: CloudAsset
     let level: Int
     let rule: AssetRule
 
@@ -28,7 +30,7 @@ struct ChangeExporter: Sendable {
         guard try transaction.changeLog.count(of: schema, upTo: rule.changeCount + 1) <= rule.changeCount else { return nil }
         let changes = try transaction.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil))
         let rows = try transaction.rows.lookup(of: schema)
-        let encoder = ChangeEncoder(schema: schema, syncTimestamp: syncTimestamp)
+        let encoder = ChangeEncoder(schema: schema, syncTimestamp: syncTimestamp, after: AssetPath(after.path)?.stem ?? "")
         var tail = SnapshotTailBuilder(), undated: Set<EntityKey> = []
         for change in changes where !change.isDeletion {
             encoder.changed = change.partialColumns(of: schema)

@@ -85,7 +85,7 @@ struct DatasetPublisher: Sendable {
         }
         guard isWhole else { return nil }
         let writer = try await device.cloud.at(.store).newAsset(for: schema.recordName, number: number, kind: .changes, in: device.zone)
-        let exporter = ChangeExporter(schema: schema, syncTimestamp: syncTimestamp, level: level, rule: device.assetRule)
+        let exporter = ChangeExporter(schema: schema, syncTimestamp: syncTimestamp, after: last.end, level: level, rule: device.assetRule)
         do {
             return try session.withReader(0, at: .read) { reader in
                 guard let encoded = try exporter.encode(reader) else {
@@ -186,7 +186,7 @@ struct DatasetPublisher: Sendable {
             // A small dataset is read whole each time. That costs little and does not depend on the change assets.
             let changes =
                 !device.assetRule.wantsChanges(after: last)
-                ? nil : (try? await ChangeAsset.open(last.changeFiles, dataset: schema.name, in: device.cloud, zone: device.zone))
+                ? nil : (try? await ChangeAsset.open(last.chain, dataset: schema.name, in: device.cloud, zone: device.zone))
             return PreviousSnapshot(index: try SnapshotIndex.decode(data), reader: reader, isWhole: last.changeFiles.isEmpty, changes: changes)
         } catch let error as CloudError where error.code == .keyUnavailable || error.code == .notAuthorized {
             // Without the keys the new asset cannot be sealed either.

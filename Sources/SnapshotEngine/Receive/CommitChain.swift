@@ -7,7 +7,7 @@ struct CommitChain {
     /// How an import brings a dataset from the applied version to the newest.
     enum Step {
         /// Apply each commit's change asset, oldest first.
-        case changes(DatasetRecord, [CloudAsset])
+        case changes(DatasetRecord, [(file: CloudAsset, after: CloudAsset?)])
         /// Read the newest version whole: a commit has no change asset for the dataset, or the change assets are larger than reading the whole.
         case whole(CloudRecord)
     }
@@ -41,18 +41,18 @@ struct CommitChain {
     }
 
     private static func step(_ record: CloudRecord, of commit: Commit, after last: Step?, _ schema: DatasetSchema) -> Step {
-        var files: [CloudAsset] = []
+        var files: [(file: CloudAsset, after: CloudAsset?)] = [], end: CloudAsset?
         switch last {
         case .whole: return .whole(record)
-        case .changes(_, let before): files = before
+        case .changes(let fields, let before): (files, end) = (before, fields.end)
         case nil: break
         }
         guard record.type == schema.recordType, let fields = DatasetRecord(record), let file = fields.step, AssetPath(file.path)?.number == commit.token.number
         else {
             return .whole(record)
         }
-        files.append(file)
-        let byteCount = files.reduce(0) { $0 + $1.byteCount }
+        files.append((file, fields.chain.last?.after ?? end))
+        let byteCount = files.reduce(0) { $0 + $1.file.byteCount }
         return byteCount <= max(fields.dataFile.byteCount / 2, 1 << 20) ? .changes(fields, files) : .whole(record)
     }
 }

@@ -3,7 +3,7 @@ package import StrictText
 
 /// Encodes a change asset's JSON: the container's layout, with only the entities that one commit changed.
 ///
-///     let encoder = ChangeEncoder(schema: schema, syncTimestamp: now)
+///     let encoder = ChangeEncoder(schema: schema, syncTimestamp: now, after: "00000000000000000002-c13a870d")
 ///     try rows.give(to: encoder)                       // in key order
 ///     let text = try encoder.end(tail)                 // tombstones and instants of the changes
 ///     let member = try MemberCompressor(boxes: asset.boxes).compress(text.bytes)
@@ -23,11 +23,13 @@ package final class ChangeEncoder: EntitySink {
     private var keyBytes: [UInt8] = []
 
     /// Begins a change asset.
-    package init(schema: DatasetSchema, syncTimestamp: Instant) {
+    ///
+    /// - Parameter after: the name of the asset that the version before ends with.
+    package init(schema: DatasetSchema, syncTimestamp: Instant, after: String) {
         plan = SchemaPlan(schema)
         entities = EntityEncoder(plan)
         partial = EntityEncoder(SchemaPlan(schema.partial))
-        var head = SnapshotHeader(syncTimestamp: syncTimestamp, dataset: schema.name).text
+        var head = SnapshotHeader(syncTimestamp: syncTimestamp, dataset: schema.name, after: after).text
         head.withUTF8 { text.append(UnsafeRawBufferPointer($0)) }
     }
 

@@ -34,9 +34,10 @@ package final class ChangeSet: @unchecked Sendable {
     /// - Parameters:
     ///   - entry: its lengths and hash, as the commit states them; the lengths are hard limits.
     ///   - name: its name in errors.
+    ///   - after: the name of the asset that the version before ends with; nil if that is not known.
     ///   - boxes: decrypts it in a sealed zone.
     /// - Throws: ``FormatError``, naming entity and column.
-    package init(_ compressed: UnsafeRawBufferPointer, entry: MemberEntry, schema: DatasetSchema, name: String, boxes: DatasetBoxes? = nil) throws {
+    package init(_ compressed: UnsafeRawBufferPointer, entry: MemberEntry, schema: DatasetSchema, name: String, after: String? = nil, boxes: DatasetBoxes? = nil) throws {
         guard entry.rawLength <= FormatLimits.changeRawBytes else {
             throw FormatError(.tooLarge, at: name, "it declares more than \(FormatLimits.changeRawBytes >> 20) MiB of JSON")
         }
@@ -45,6 +46,9 @@ package final class ChangeSet: @unchecked Sendable {
         let parser = ChangeParser(schema: schema, name: name)
         let (header, tailStart, partialNumbers) = try parser.parse(block)
         syncTimestamp = header.syncTimestamp
+        guard after == nil || header.after?.exact == after?.exact else {
+            throw FormatError(.damaged, at: name, "it stands on the asset \(header.after ?? ""), and the version before ends with \(after ?? "")")
+        }
 
         let keys = EntityKeys(schema)
         try block.give(to: keys)
@@ -138,7 +142,7 @@ private struct ChangeParser {
         let bytes = block.raw.bytes
         guard UTF8Check.firstFault(in: bytes) == nil else { throw FormatError(.damaged, at: name, "it is not UTF-8") }
         var reader = LiteralReader(bytes, place: name)
-        let header = try SnapshotHeader.read(&reader)
+        let header = try SnapshotHeader.read(&reader, ofChanges: true)
         guard header.dataset == plan.schema.name else { throw FormatError(.damaged, at: name, "it is of another dataset") }
 
         let scanner = JSONScanner(bytes)

@@ -1,20 +1,25 @@
 package import StrictText
 
-/// The head of a snapshot asset: `{"syncTimestamp":"…","notifications":[`.
+/// The head of a snapshot asset, `{"syncTimestamp":"…","notifications":[`, or of a change asset, `{"syncTimestamp":"…","after":"…","notifications":[`.
 package struct SnapshotHeader: Hashable, Sendable {
     /// When the version was made, by the writer's clock; for people.
     package let syncTimestamp: Instant
     /// The dataset's name.
     package let dataset: String
+    /// Of a change asset, the name of the asset that the version before ends with; nil of a snapshot asset.
+    package let after: String?
 
     /// Describes a head.
-    package init(syncTimestamp: Instant, dataset: String) {
+    package init(syncTimestamp: Instant, dataset: String, after: String? = nil) {
         self.syncTimestamp = syncTimestamp
         self.dataset = dataset
+        self.after = after
     }
 
     /// The head's text.
-    package var text: String { "{\"syncTimestamp\":\"\(syncTimestamp)\",\"\(dataset)\":[" }
+    package var text: String {
+        "{\"syncTimestamp\":\"\(syncTimestamp)\",\(after.map { "\"after\":\"\($0)\"," } ?? "")\"\(dataset)\":["
+    }
 
     /// Parses the head's text, which must be canonical to the byte.
     ///
@@ -28,11 +33,17 @@ package struct SnapshotHeader: Hashable, Sendable {
     }
 
     /// Reads a head at the beginning of a longer text.
-    static func read(_ reader: inout LiteralReader) throws -> SnapshotHeader {
+    static func read(_ reader: inout LiteralReader, ofChanges: Bool = false) throws -> SnapshotHeader {
         try reader.expect("{\"syncTimestamp\":")
         let instant = try reader.instant()
         try reader.expect(",")
-        let header = SnapshotHeader(syncTimestamp: instant, dataset: try reader.string())
+        var after: String?
+        if ofChanges {
+            try reader.expect("\"after\":")
+            after = try reader.string()
+            try reader.expect(",")
+        }
+        let header = SnapshotHeader(syncTimestamp: instant, dataset: try reader.string(), after: after)
         try reader.expect(":[")
         return header
     }

@@ -126,14 +126,14 @@ struct SnapshotVerifier: Sendable {
                 return nil
             }
         }
-        let changes = (fields.changeFiles + [fields.changeFile].compactMap(\.self)).filter { findings.begin($0.path) }
+        let changes = (fields.chain + [fields.changeFile].compactMap { $0.map { ($0, nil) } }).filter { findings.begin($0.file.path) }
         guard !changes.isEmpty else { return }
         let schema = try await inspector.schema(of: record, fields)
-        for file in changes {
+        for (file, after) in changes {
             // A partial entity needs the files before.
             let isLaid = file == fields.changeFiles.last && ([fields.dataFile] + fields.changeFiles.dropLast()).allSatisfy { findings.isSound($0.path) }
             try await findings.attempt(file.path, record, version) {
-                let change = try await ChangeAsset(file, dataset: schema?.name ?? record.name, in: inspector.cloud, zone: inspector.zone)
+                let change = try await ChangeAsset(file, after: after, dataset: schema?.name ?? record.name, in: inspector.cloud, zone: inspector.zone)
                 guard let schema else {
                     throw SyncError(
                         .dataRefused, step: .verify, at: change.place, "it cannot be read, for no sound block index describes its dataset",

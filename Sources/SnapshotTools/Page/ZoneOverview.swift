@@ -165,7 +165,7 @@ private struct ChangeCounter {
     private func rows(_ record: CloudRecord, _ fields: DatasetRecord) async -> Int? {
         if commit.parent == nil { return fields.recordCount }
         guard let step = fields.step, step.rawByteCount <= Self.limit, let schema = try? await inspector.schema(of: record, fields) else { return nil }
-        let changes = try? await ChangeAsset(step, dataset: schema.name, in: inspector.cloud, zone: inspector.zone).read(schema)
+        let changes = try? await ChangeAsset(step, after: nil, dataset: schema.name, in: inspector.cloud, zone: inspector.zone).read(schema)
         return changes.map { $0.entityKeys.count + $0.deletions.count }
     }
 }

@@ -58,7 +58,7 @@ enum HostileText {
 
     @discardableResult
     static func changes(title: [UInt8]? = nil, tree: [UInt8]? = nil) throws -> [[UInt8]] {
-        let text = join("{\"syncTimestamp\":\"2026-01-02T03:04:05.000Z\",\"things\":[\n", Array(entity(title: title, tree: tree)), "\n]}\n")
+        let text = join("{\"syncTimestamp\":\"2026-01-02T03:04:05.000Z\",\"after\":\"1\",\"things\":[\n", Array(entity(title: title, tree: tree)), "\n]}\n")
         let (member, entry) = try compress(text)
         return try trees(of: ChangeSet(member.bytes, entry: entry, schema: schema(), name: "changes").entities)
     }

@@ -143,7 +143,7 @@ private struct PartialStory {
         containers[version] = try await container(version)
         let state = try await cloud.records(in: scene.zone, at: version, notBefore: nil)
         guard let record = state.record(schema.recordName), let file = DatasetRecord(record)?.step else { return }
-        partialCount += try await ChangeAsset(file, dataset: schema.name, in: cloud, zone: scene.zone).read(schema).partial.count
+        partialCount += try await ChangeAsset(file, after: nil, dataset: schema.name, in: cloud, zone: scene.zone).read(schema).partial.count
     }
 
     private func container(_ version: Int?) async throws -> [UInt8] {
