@@ -133,10 +133,10 @@ package final class EntityApplier: EntitySink {
         if let message = sqlite3_errmsg(connection).map({ String(cString: $0) }), code & 0xFF == SQLITE_CONSTRAINT, message.exact.hasPrefix(notNull) {
             let column = String(Substring(message.utf8.dropFirst(notNull.utf8.count)))
             return LocalStoreError(
-                .badRow, at: "\(place), entity \(count)",
+                .schemaMismatch, at: "\(place), entity \(count)",
                 "an entity has no value for the column \(column), which is NOT NULL here and has no default; nothing was changed",
                 hint:
-                    "make the table anew with a default for \(column), or let the column be NULL, as it is on the device that wrote the row; or write a value there, and sync both"
+                    "make the table anew with a default for \(column), or let the column be NULL, as it is on the device that wrote the row (its table: snapsync schema); or write a value there, and sync both"
             )
         }
         return LocalStoreError(

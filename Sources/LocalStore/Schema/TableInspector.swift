@@ -41,7 +41,13 @@ package struct TableInspector: TransactionPart {
                 "make it first (init with --create makes the built-in ones and those that the zone describes), or \(hasFile ? "correct the dataset file" : "take it out: snapsync describe --update --remove \(schema.name)")"
             )
         }
-        guard kind == "table" else { throw refuse("it is a view", "name the table behind it in a dataset file (--datasets)") }
+        guard kind == "table" else {
+            throw refuse(
+                "it is a view",
+                hasFile
+                    ? "name the table behind it in the dataset file"
+                    : "make it a table again, or take it out: snapsync describe --update --db \(path.shellWord) --remove \(schema.name)")
+        }
 
         let list = try Row.fetchOne(db.keptStatement(sql: "SELECT wr, strict FROM pragma_table_list(?) WHERE schema = 'main'"), arguments: [schema.table])
         let withoutRowid: Bool = list?[0] ?? false, isStrict: Bool = list?[1] ?? false
@@ -71,7 +77,7 @@ package struct TableInspector: TransactionPart {
                     "declare the column so that it can hold the type, or leave the type out in the dataset file")
             }
         }
-        if !isHidden { try checkKey(of: schema, refuse: refuse) }
+        if !isHidden { try checkKey(of: schema, hasFile: hasFile, refuse: refuse) }
 
         // With another affinity, SQLite stores a text unchanged only if it does not look like a number. One connection reads such a table.
         let affinity = ColumnAffinity(declared: columns[schema.keyColumns[0].column.folded]?.declared ?? "", isStrict: isStrict)
@@ -90,7 +96,7 @@ package struct TableInspector: TransactionPart {
 
     /// The key must be unique by itself, and the dataset must compare it as the table does. Otherwise a version would contain different entities
     /// on different devices.
-    private func checkKey(of schema: DatasetSchema, refuse: (String, String) -> LocalStoreError) throws {
+    private func checkKey(of schema: DatasetSchema, hasFile: Bool, refuse: (String, String) -> LocalStoreError) throws {
         // The rowid holds only integers, in any collation.
         if try hasRowidColumn(schema) { return }
         let names = schema.keyColumns.map(\.column)
@@ -104,10 +110,12 @@ package struct TableInspector: TransactionPart {
                     "declare the column without COLLATE, or with NOCASE or RTRIM")
             }
             throw refuse(
-                "the key column \(column.column) is compared by the collation \(own), and the dataset file says \(column.collation.rawValue)",
-                known == .binary
-                    ? "leave \"collation\" out in the dataset file, or declare the column with it"
-                    : "say \"collation\": \"\(known.rawValue)\" in the dataset file: keys that are equal for the table are one entity")
+                "the key column \(column.column) is compared by the collation \(own), and the dataset by \(column.collation.rawValue)",
+                !hasFile
+                    ? "declare the column as before. \(try otherKey(schema))"
+                    : known == .binary
+                        ? "leave \"collation\" out in the dataset file, or declare the column with it"
+                        : "say \"collation\": \"\(known.rawValue)\" in the dataset file: keys that are equal for the table are one entity")
         }
         let wanted = Set(names.map(\.folded))
         var collations: [[String]] = []
@@ -122,17 +130,22 @@ package struct TableInspector: TransactionPart {
         }
         guard let other = collations.first else {
             let columns = names.count == 1 ? "column \(key) is not unique by itself" : "columns \(key) are not unique together"
-            let update = "snapsync describe --update --db \(path.shellWord)"
             throw refuse(
-                "the key \(columns)",
-                """
-                give \(Format.word(names.count, "it", "them")) a PRIMARY KEY or a UNIQUE index. With another key the table is another dataset: \
-                run \(update) --remove \(schema.name), sync, then \(update) --tables \(schema.table.shellWord)
-                """)
+                "the key \(columns)", "give \(Format.word(names.count, "it", "them")) a PRIMARY KEY or a UNIQUE index. \(try otherKey(schema))")
         }
         throw refuse(
             "the unique index of the key \(key) compares by \(other.joined(separator: ", ")), and the columns by other collations",
             "declare the columns and the index with the same collations")
+    }
+
+    /// What to do about a table with another key than before.
+    private func otherKey(_ schema: DatasetSchema) throws -> String {
+        let file = path.shellWord, isAlone = try transaction.settings.exists() && transaction.settings.read().datasets.count == 1
+        guard !isAlone else {
+            return "With another key the table is another dataset, and a zone has at least one: run snapsync detach --db \(file), then init with another --zone"
+        }
+        let update = "snapsync describe --update --db \(file)"
+        return "With another key the table is another dataset: run \(update) --remove \(schema.name), sync, then \(update) --tables \(schema.table.shellWord)"
     }
 
     /// The columns and collations of the unique indexes that cover all rows; the name is nil for an expression.

@@ -51,7 +51,7 @@ struct ConflictTaker {
         let key: EntityKey
         do {
             key = try insert(entity, conflict.key, schema, asNew: isNew)
-        } catch let error as LocalStoreError where error.code == .badRow {
+        } catch let error as LocalStoreError where [.badRow, .schemaMismatch].contains(error.code) {
             throw refusal(
                 entry, error.reason,
                 hint: "change the row that is in the way, then run the same command again; snapsync conflicts show \(entry.id) prints the edit")
@@ -74,7 +74,7 @@ struct ConflictTaker {
         }
         do {
             try transaction.rows.setValues(Dictionary(columns.map { ($0, values[$0]) }) { $1 }, of: key, in: schema)
-        } catch let error as LocalStoreError where error.code == .badRow {
+        } catch let error as LocalStoreError where [.badRow, .schemaMismatch].contains(error.code) {
             throw refusal(
                 entry, error.reason,
                 hint: "change the row that is in the way, then run the same command again; snapsync conflicts show \(entry.id) prints the edit")

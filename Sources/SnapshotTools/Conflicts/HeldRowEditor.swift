@@ -92,7 +92,7 @@ private struct HeldRowEditor {
         do {
             let applier = try transaction.rows.inserting(into: schema)
             try values.lending { try applier.take($0) }
-        } catch let error as LocalStoreError where error.code == .badRow {
+        } catch let error as LocalStoreError where [.badRow, .schemaMismatch].contains(error.code) {
             throw misfit(schema, error.reason)
         }
     }
