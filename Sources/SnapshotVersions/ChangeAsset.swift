@@ -42,7 +42,9 @@ package struct ChangeAsset: Sendable {
     }
 
     /// Opens the change assets in order.
-    package static func open(_ files: [(file: CloudAsset, after: CloudAsset?)], dataset: String, in cloud: CloudDatabase, zone: ZoneID) async throws -> [ChangeAsset] {
+    package static func open(_ files: [(file: CloudAsset, after: CloudAsset?)], dataset: String, in cloud: CloudDatabase, zone: ZoneID) async throws
+        -> [ChangeAsset]
+    {
         var opened: [ChangeAsset] = []
         for (file, after) in files { opened.append(try await ChangeAsset(file, after: after, dataset: dataset, in: cloud, zone: zone)) }
         return opened

@@ -33,7 +33,10 @@ struct IncomingDataset: Sendable {
     }
 
     /// Reads only the changes since the applied version.
-    init(_ fields: DatasetRecord, steps: [(file: CloudAsset, after: CloudAsset?)], of schema: DatasetSchema, countBefore: Int?, in cloud: CloudDatabase, zone: ZoneID) async throws {
+    init(
+        _ fields: DatasetRecord, steps: [(file: CloudAsset, after: CloudAsset?)], of schema: DatasetSchema, countBefore: Int?, in cloud: CloudDatabase,
+        zone: ZoneID
+    ) async throws {
         self.schema = schema
         self.fields = fields
         snapshot = nil

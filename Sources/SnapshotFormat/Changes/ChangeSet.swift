@@ -37,7 +37,9 @@ package final class ChangeSet: @unchecked Sendable {
     ///   - after: the name of the asset that the version before ends with; nil if that is not known.
     ///   - boxes: decrypts it in a sealed zone.
     /// - Throws: ``FormatError``, naming entity and column.
-    package init(_ compressed: UnsafeRawBufferPointer, entry: MemberEntry, schema: DatasetSchema, name: String, after: String? = nil, boxes: DatasetBoxes? = nil) throws {
+    package init(
+        _ compressed: UnsafeRawBufferPointer, entry: MemberEntry, schema: DatasetSchema, name: String, after: String? = nil, boxes: DatasetBoxes? = nil
+    ) throws {
         guard entry.rawLength <= FormatLimits.changeRawBytes else {
             throw FormatError(.tooLarge, at: name, "it declares more than \(FormatLimits.changeRawBytes >> 20) MiB of JSON")
         }

@@ -26,8 +26,9 @@ struct ChangeMender {
         let old = try Contents(before, as: after.schema), new = try Contents(after, as: after.schema)
         let changed = Set(new.states.filter { key, state in old.states[key]?.hash != state.hash || old.instants[key] != new.instants[key] }.keys)
         let deleted = new.deletions.filter { old.deletions[$0.key] != $0.value || old.states[$0.key] != nil }
-        let schema = after.schema, encoder = ChangeEncoder(
-            schema: schema, syncTimestamp: after.fields.syncTimestamp, after: AssetPath(before.fields.end.path)?.stem ?? "")
+        let schema = after.schema,
+            encoder = ChangeEncoder(
+                schema: schema, syncTimestamp: after.fields.syncTimestamp, after: AssetPath(before.fields.end.path)?.stem ?? "")
         var undated: Set<EntityKey> = []
         // Called before the encoder takes the entity.
         let isChanged = { (key: EntityKey) in
