@@ -114,12 +114,14 @@ package struct ChangeTracking: TransactionPart {
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE dataset = ?", arguments: [schema.name])
     }
 
-    /// Records, after all rows were compared, that a dataset's table equals the applied version plus the tracked changes again.
+    /// Records what a comparison of all rows has found: the entries that it wrote to the log have the compared columns, and the dataset's table
+    /// equals the applied version plus the tracked changes again.
     ///
     /// - Parameters:
+    ///   - isMissing: whether rows of the version are missing without a tracked deletion, so that the table does not equal it yet.
     ///   - columns: the positions of the columns that were compared.
     ///   - absent: the keys of rows that the applied version does not have; nil if that is not known.
-    package func regainCompleteness(of schema: DatasetSchema, comparing columns: [Int], absent: Set<EntityKey>?) throws {
+    package func regainCompleteness(of schema: DatasetSchema, comparing columns: [Int], absent: Set<EntityKey>?, isMissing: Bool = false) throws {
         guard let id = try trackingID(schema) else { return }
         // Entries that were logged after the triggers were restored describe the rows of that moment, not what the version has.
         try transaction.changeLog.consolidate(of: [schema])
@@ -136,7 +138,7 @@ package struct ChangeTracking: TransactionPart {
                 db, "UPDATE snapsync_changes SET isNew = \(TrackedOrigin.new), changed = NULL, born = ifnull(born, at) WHERE dataset = ? AND key = ?"
             ).bind(.integer(id), .key(key)).run()
         }
-        try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])
+        if !isMissing { try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id]) }
     }
 
     private static let trackingTableCount = """

@@ -73,7 +73,8 @@ struct TrackingRebuild: Sendable {
             for change in found where !missing.contains(change.key) {
                 try transaction.changeLog.record(change.key, of: schema, as: .compared, replacing: change.seen, at: device.now())
             }
-            if missing.isEmpty { try transaction.tracking.regainCompleteness(of: schema, comparing: compared, absent: isApplied ? absent : nil) }
+            try transaction.tracking.regainCompleteness(
+                of: schema, comparing: compared, absent: isApplied ? absent : nil, isMissing: !missing.isEmpty)
             if isRenumbered { try transaction.rowids.setCompared(schema) }
         }
     }

@@ -57,10 +57,8 @@ struct DatasetChoice {
         let hasBuiltIn = try database.read(at: .open) { transaction in
             Set(try transaction.describer.applicationTables().map(\.folded)).isSuperset(of: DatasetSchema.builtIn.map { $0.table.folded })
         }
+        guard !request.role.publishes, !hasBuiltIn else { return nil }
         let creator = try await cloud.at(.open).zone(zone).creator
-        // The device that made the zone is set up again, and has published nothing.
-        let isCreator = request.device?.exact == creator.exact
-        guard !hasBuiltIn, !request.role.publishes || !isCreator else { return nil }
         throw SyncError(
             .nothingThere, step: .open, at: "zone \(zone)", "nothing has been published yet, so it does not say which tables there are",
             hint: "run snapsync sync on \(creator) first, then this command again; or give a dataset file (--datasets)")
