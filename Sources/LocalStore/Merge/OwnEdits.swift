@@ -167,13 +167,18 @@ package final class OwnEdits: EditSource {
     }
 
     /// Whether the tables have the version's values of all columns of the rows that the import writes. A column that an edit changed has this device's
-    /// value unless the import writes it.
+    /// value unless the import writes it. An edit of other columns than those that the import writes stays on its row.
     package func knowsVersion() throws -> Bool {
         try partial.allSatisfy { place, columns in
             guard touched[place.dataset] != nil else { return true }
             let schema = datasets[place.dataset], known = columns.union(schema.keyIndices)
             if let change = try transaction.changeLog.change(of: place.key, in: schema) {
-                guard !change.isDeletion, case .some(let own) = change.columns, known.isSuperset(of: own.keys) else { return false }
+                guard !change.isDeletion, case .some(let own) = change.columns else { return false }
+                if decided[place] == nil, change.isInVersion == true, columns.isDisjoint(with: own.keys) {
+                    touched[place.dataset]?.remove(place.key)
+                    return true
+                }
+                guard known.isSuperset(of: own.keys) else { return false }
             }
             guard let edit = decided[place] else { return true }
             guard case .columns(let own, _) = edit.change else { return false }
