@@ -23,15 +23,15 @@ shared=FuzzSupport
 case $target in
     timestamp) modules="Platform StrictText" length=48 ;;
     json) modules="Platform StrictText" length=1024 shared="$shared FuzzMutation FuzzJSONMutation" ;;
-    dataset) modules="Platform StrictText SnapshotModel" length=1024 shared="$shared FuzzPlain FuzzMutation FuzzJSONMutation" ;;
+    dataset) modules="Platform StrictText SnapshotModel" length=1024 shared="$shared FuzzMutation FuzzJSONMutation" ;;
     gzip) modules="Platform StrictText Sealing SnapshotModel SnapshotFormat" length=1024 shared="$shared FuzzMutation FuzzGzipMutation" ;;
     index) modules="Platform StrictText Sealing SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzMutation FuzzIndexMutation" ;;
     changes | container) modules="Platform StrictText Sealing SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzSchema FuzzMutation FuzzJSONMutation" ;;
     block) modules="Platform StrictText Sealing SnapshotModel SnapshotFormat" length=1024 shared="$shared FuzzSchema FuzzBlock FuzzMutation FuzzJSONMutation" ;;
     asset | rebuild) modules="Platform StrictText Sealing SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzSchema FuzzBlock FuzzAsset FuzzMutation FuzzJSONMutation" ;;
-    marker) modules="Platform StrictText Sealing CloudStore" length=512 shared="$shared FuzzPlain FuzzMutation FuzzJSONMutation" ;;
-    commit | checkpoint) modules="Platform StrictText Sealing CloudStore" length=2048 shared="$shared FuzzPlain FuzzHistory FuzzMutation FuzzJSONMutation" ;;
-    message) modules="Platform StrictText Sealing SnapshotModel CloudStore" length=1024 shared="$shared FuzzPlain FuzzHistory FuzzMutation FuzzJSONMutation" ;;
+    marker) modules="Platform StrictText Sealing CloudStore" length=512 shared="$shared FuzzMutation FuzzJSONMutation" ;;
+    commit | checkpoint) modules="Platform StrictText Sealing CloudStore" length=2048 shared="$shared FuzzHistory FuzzMutation FuzzJSONMutation" ;;
+    message) modules="Platform StrictText Sealing SnapshotModel CloudStore" length=1024 shared="$shared FuzzHistory FuzzMutation FuzzJSONMutation" ;;
     box) modules="Platform StrictText Sealing" length=1024 shared="$shared FuzzKeys" ;;
     words) modules="Platform StrictText Sealing CloudStore" length=256 ;;
     keyfile) modules="Platform StrictText Sealing CloudStore" length=1024 shared="$shared FuzzMutation FuzzJSONMutation" ;;

@@ -65,10 +65,6 @@ extension ColumnMerging.Together: Codable {
         }
     }
 
-    init(_ node: JSONNode) throws(JSONNode.Misfit) {
-        if case .text("row") = node { self = .row } else { self = .groups(try node.list([String].init)) }
-    }
-
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {

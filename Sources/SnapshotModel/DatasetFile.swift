@@ -50,7 +50,7 @@ package enum DatasetFile {
         try Document(formatVersion: formatVersion, datasets: schemas.map(Dataset.init)).encode(to: encoder)
     }
 
-    struct Document: Codable, JSONNodeDecodable {
+    struct Document: Codable {
         let formatVersion: Int
         let datasets: [Dataset]
 
@@ -64,12 +64,6 @@ package enum DatasetFile {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             formatVersion = try container.decode(Int.self, forKey: .formatVersion)
             datasets = try container.decode([Dataset].self, forKey: .datasets)
-        }
-
-        init(_ node: JSONNode) throws(JSONNode.Misfit) {
-            let members = try node.members(known: ["formatVersion", "datasets"])
-            formatVersion = try members.member("formatVersion").count()
-            datasets = try members.member("datasets").list { node throws(JSONNode.Misfit) in try Dataset(node) }
         }
     }
 
@@ -127,32 +121,6 @@ package enum DatasetFile {
             columns = try container.decode([Column].self, forKey: .columns)
         }
 
-        init(_ node: JSONNode) throws(JSONNode.Misfit) {
-            let members = try node.members(known: [
-                "name", "table", "key", "timestamp", "timestampUnit", "recordType", "recordName", "merge", "triggers", "messages", "together",
-                "quiet", "columns",
-            ])
-            name = try members.member("name").text()
-            table = try members.optional("table")?.text() ?? name
-            key = try KeyNames(members.member("key"))
-            timestamp = try members.optional("timestamp")?.text()
-            timestampUnit = try members.optional("timestampUnit").map { node throws(JSONNode.Misfit) in try node.oneOf() }
-            recordType = try members.optional("recordType")?.text()
-            recordName = try members.optional("recordName")?.text()
-            merge = try members.optional("merge").map { node throws(JSONNode.Misfit) in try node.oneOf() }
-            triggers = try members.optional("triggers").map { node throws(JSONNode.Misfit) in try node.oneOf() }
-            messages = try members.optional("messages").map { node throws(JSONNode.Misfit) in
-                let members = try node.members(known: ["rows", "patch", "delete"])
-                return MessagePolicy(
-                    rows: try members.optional("rows")?.boolean() ?? false,
-                    patch: try members.optional("patch")?.list { node throws(JSONNode.Misfit) in try node.text() } ?? [],
-                    delete: try members.optional("delete")?.boolean() ?? false)
-            }
-            together = try members.optional("together").map { node throws(JSONNode.Misfit) in try ColumnMerging.Together(node) }
-            quiet = try members.optional("quiet").map { node throws(JSONNode.Misfit) in try [String](node) }
-            columns = try members.member("columns").list { node throws(JSONNode.Misfit) in try Column(node) }
-        }
-
         func schema() throws -> DatasetSchema {
             try DatasetSchema(
                 name: name, table: table, keys: key.names, timestamp: timestamp,
@@ -180,10 +148,6 @@ package enum DatasetFile {
             } else {
                 throw DecodingError.dataCorruptedError(in: container, debugDescription: "a string or an array of strings is expected")
             }
-        }
-
-        init(_ node: JSONNode) throws(JSONNode.Misfit) {
-            if case .text(let name) = node { names = [name] } else { names = try node.list { node throws(JSONNode.Misfit) in try node.text() } }
         }
 
         func encode(to encoder: any Encoder) throws {
@@ -215,15 +179,6 @@ package enum DatasetFile {
             column = try container.decodeIfPresent(String.self, forKey: .column)
             optional = try container.decodeIfPresent(Bool.self, forKey: .optional)
             collation = try container.decodeIfPresent(String.self, forKey: .collation) == nil ? nil : container.decodeName(forKey: .collation)
-        }
-
-        init(_ node: JSONNode) throws(JSONNode.Misfit) {
-            let members = try node.members(known: ["name", "type", "column", "optional", "collation"])
-            name = try members.member("name").text()
-            type = try members.optional("type").map { node throws(JSONNode.Misfit) in try node.oneOf() }
-            column = try members.optional("column")?.text()
-            optional = try members.optional("optional")?.boolean()
-            collation = try members.optional("collation").map { node throws(JSONNode.Misfit) in try node.oneOf() }
         }
     }
 }
@@ -274,20 +229,5 @@ extension KeyedDecodingContainer {
         if let value = T(rawValue: text) { return value }
         let known = T.allCases.map(\.rawValue).joined(separator: ", ")
         throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "\(text.prefix(64).debugDescription) is not known; known are \(known)")
-    }
-}
-
-extension JSONNode {
-    /// The members of an object; throws if it has members other than these.
-    fileprivate func members(known: Set<ExactText>) throws(Misfit) -> JSONObject {
-        let members = try object()
-        guard members.allSatisfy({ known.contains($0.name.exact) }) else { throw Misfit() }
-        return members
-    }
-
-    /// The value with the text as its raw value.
-    fileprivate func oneOf<T: RawRepresentable<String>>() throws(Misfit) -> T {
-        guard let value = T(rawValue: try text()) else { throw Misfit() }
-        return value
     }
 }

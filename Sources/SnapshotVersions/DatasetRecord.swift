@@ -111,21 +111,3 @@ extension LocalTransaction {
         }
     }
 }
-
-extension DatasetRecord: JSONNodeDecodable, JSONNodeEncodable {
-    package var node: JSONNode {
-        .object([
-            "dataFile": dataFile.node, "changeFiles": .list(changeFiles.map(\.node)), "changeFile": changeFile?.node, "syncTimestamp": .instant(syncTimestamp),
-            "recordCount": .count(recordCount),
-        ])
-    }
-
-    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
-        let members = try node.object()
-        func asset(_ node: JSONNode) throws(JSONNode.Misfit) -> CloudAsset { try CloudAsset(node) }
-        self.init(
-            dataFile: try asset(members.member("dataFile")), changeFiles: try members.member("changeFiles").list(asset),
-            changeFile: try members.optional("changeFile").map(asset), syncTimestamp: try members.member("syncTimestamp").instant(),
-            recordCount: try members.member("recordCount").count())
-    }
-}

@@ -11,26 +11,26 @@ package enum StrictJSON {
     /// The deepest nesting of a control document, in levels.
     package static let depthLimit = 64
 
-    /// Decodes one control document.
+    /// Decodes one control document with Foundation, after ``check(_:)``.
     ///
     /// - Throws: ``JSONFault`` if the text is not strict JSON, else `DecodingError`.
-    package static func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T { try decodeAny(type, from: data) }
-
-    /// Decodes any `Decodable` type with Foundation, after ``check(_:)``.
-    package static func decodeAny<T: Decodable>(_ type: T.Type, from data: Data) throws -> T {
+    package static func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T {
         try data.withUnsafeBytes { try check($0) }
         return try JSONDecoder().decode(type, from: data)
     }
 
-    /// Encodes a control document: keys sorted, no white space, `/` not escaped. Equal values give equal bytes.
-    package static func encode(_ value: some Encodable) throws -> Data { try encodeAny(value) }
+    /// Decodes one control document.
+    package static func decode<T: Decodable>(_ type: T.Type, from text: String) throws -> T { try decode(type, from: Data(text.utf8)) }
 
-    /// Encodes any `Encodable` type with Foundation.
-    package static func encodeAny(_ value: some Encodable) throws -> Data {
+    /// Encodes a control document: keys sorted, no white space, `/` not escaped. Equal values give equal bytes.
+    package static func encode(_ value: some Encodable) throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return try encoder.encode(value)
     }
+
+    /// Encodes a control document as text.
+    package static func text(_ value: some Encodable) throws -> String { String(decoding: try encode(value), as: UTF8.self) }
 
     /// Throws unless the bytes are one strict JSON value in UTF-8, without repeated keys in an object.
     package static func check(_ bytes: UnsafeRawBufferPointer) throws {

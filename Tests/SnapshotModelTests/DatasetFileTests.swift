@@ -30,17 +30,6 @@ import Testing
         #expect(try DatasetFile.decode(DatasetFile.encode(read)) == read)
     }
 
-    @Test func anAlteredFileIsReadAsCodableReadsIt() throws {
-        let seed = UInt64.random(in: 1 ... .max)
-        let full = good.replacing("\"key\"", with: "\"recordType\": \"R\", \"recordName\": \"r\", \"merge\": \"single\", \"key\"")
-        _ = try #require(Array(full.utf8).withUnsafeBytes { StrictJSON.plain(DatasetFile.Document.self, $0) }, "not read without Codable")
-        for bytes in AlteredJSON(of: full, seed: seed, count: 6000) {
-            guard let plain = bytes.withUnsafeBytes({ StrictJSON.plain(DatasetFile.Document.self, $0) }) else { continue }
-            let coded = try? StrictJSON.encode(StrictJSON.decodeAny(DatasetFile.Document.self, from: Data(bytes)))
-            #expect(try StrictJSON.encode(plain) == coded, "seed \(seed): \(String(decoding: bytes, as: UTF8.self))")
-        }
-    }
-
     @Test func theBuiltInRecordsHaveTheDocumentsNames() {
         #expect(DatasetSchema.builtIn.map(\.recordType) == ["BucketsData", "NotificationsData"])
         #expect(DatasetSchema.builtIn.map(\.recordName) == ["buckets_data", "notifications_data"])

@@ -48,11 +48,4 @@ import Testing
         let one = Column(name: "\u{E9}", place: 1), other = Column(name: "e\u{301}", place: 1)
         #expect(one != other && Set([one, other]).count == 2)
     }
-
-    @Test func membersOfAnObjectWithLookalikeNamesAreTwo() throws {
-        let text = #"{"é":1,"e\#u{301}":2,"K":3,"\#u{212A}":4}"#
-        let members = try #require(Array(text.utf8).withUnsafeBytes { JSONNode($0) }).object()
-        #expect(members.count == 4)
-        #expect(try members.member("e\u{301}").integer() == 2 && members.member("\u{212A}").integer() == 4)
-    }
 }

@@ -11,14 +11,4 @@ enum AnsweredEdits {
     static func firstFallen(from earlier: [ExactText: Int64], to later: [ExactText: Int64]) -> ExactText? {
         earlier.filter { $0.value > later[$0.key] ?? 0 }.keys.min()
     }
-
-    static func read(_ node: JSONNode) throws(JSONNode.Misfit) -> [ExactText: Int64] {
-        var answered: [ExactText: Int64] = [:]
-        for member in try node.object() { answered[member.name.exact] = try member.node.integer() }
-        return answered
-    }
-
-    static func node(_ answered: [ExactText: Int64]) -> JSONNode {
-        .object(answered.reduce(JSONObject()) { $0.with($1.key.description, .integer($1.value)) })
-    }
 }

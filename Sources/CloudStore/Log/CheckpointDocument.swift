@@ -23,30 +23,6 @@ package struct CheckpointDocument: Codable {
     static let interval = 16
 }
 
-// Read and written without Codable, which is slower: every 16th commit needs the last checkpoint and writes one, with all live records.
-extension CheckpointDocument: JSONNodeDecodable, JSONNodeEncodable {
-    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
-        let members = try node.object()
-        answered = try members.optional("answered").map(AnsweredEdits.read)
-        cloud = try members.member("cloud").text()
-        commit = try members.member("commit").text()
-        number = try members.member("number").count()
-        records = try members.member("records").list { node throws(JSONNode.Misfit) in try RecordDocument(node) }
-        timestamp = try members.member("timestamp").instant()
-        zone = try members.member("zone").text()
-        guard members.optional("zoneDeletion") == nil else { throw JSONNode.Misfit() }
-        zoneDeletion = nil
-    }
-
-    package var node: JSONNode {
-        .object([
-            "answered": answered.map(AnsweredEdits.node), "cloud": .text(cloud), "commit": .text(commit), "number": .count(number),
-            "records": .list(records.map(\.node)), "timestamp": .instant(timestamp),
-            "zone": .text(zone), "zoneDeletion": zoneDeletion.map { _ in .otherNumber },
-        ])
-    }
-}
-
 extension ReplayedHistory {
     /// The file of the checkpoint at the log's last commit; nil before the first commit.
     package func checkpointBytes() throws -> [UInt8]? {

@@ -17,11 +17,6 @@ package enum ChecksummedDocument {
         try seal(try StrictJSON.encode(value), named: name, by: keys)
     }
 
-    /// The same without Codable, for the documents that every export or import writes.
-    static func encode(_ value: some JSONNodeEncodable, named name: String, by keys: DeviceKeys? = nil) throws -> [UInt8] {
-        try seal(try StrictJSON.encode(value), named: name, by: keys)
-    }
-
     /// Adds the checksum to a body that is already JSON, and signs it if there are keys.
     static func seal(_ body: Data, named name: String, by keys: DeviceKeys?) throws -> [UInt8] {
         let sealed = seal(body, named: name)
@@ -44,22 +39,9 @@ package enum ChecksummedDocument {
     package static func decode<T: Decodable>(
         _ type: T.Type, named name: String, from bytes: [UInt8], at place: String, isSigned: Bool = false
     ) throws(CloudError) -> T {
-        try decode(named: name, from: bytes, at: place, isSigned) { try StrictJSON.decode(type, from: Data($0)) }
-    }
-
-    /// The same without Codable, for the documents that every run reads.
-    static func decode<T: JSONNodeDecodable>(
-        _ type: T.Type, named name: String, from bytes: [UInt8], at place: String, isSigned: Bool = false
-    ) throws(CloudError) -> T {
-        try decode(named: name, from: bytes, at: place, isSigned) { try StrictJSON.decode(type, from: $0) }
-    }
-
-    private static func decode<T>(
-        named name: String, from bytes: [UInt8], at place: String, _ isSigned: Bool, _ decode: (ArraySlice<UInt8>) throws -> T
-    ) throws(CloudError) -> T {
         let body = try self.body(of: bytes, named: name, at: place, isSigned: isSigned)
         do {
-            return try decode(body)
+            return try StrictJSON.decode(type, from: Data(body))
         } catch let fault as JSONFault {
             throw CloudError(.damaged, at: place, "not the JSON of a \(name): \(fault)", hint: CloudError.damageHint)
         } catch let error as CloudError {

@@ -31,36 +31,29 @@ extension DeviceReport {
     }
 
     /// The further fields of a signed report: the cloud and zone in which it is valid, and the keys that signed it.
-    private struct Proof: JSONNodeDecodable {
+    private struct Proof: Codable {
         let cloud: String
         let key: String
         let sealKey: String
         let zone: String
-
-        init(_ node: JSONNode) throws(JSONNode.Misfit) {
-            let members = try node.object()
-            cloud = try members.member("cloud").text()
-            key = try members.member("key").text()
-            sealKey = try members.member("sealKey").text()
-            zone = try members.member("zone").text()
-        }
     }
 
     /// The bytes of the report's file, signed in a signed zone.
     package func bytes(of history: HistoryID, by keys: DeviceKeys?) throws -> [UInt8] {
         guard let keys else { return try ChecksummedDocument.encode(self, named: Self.sealName) }
-        let signed = members.with("cloud", .text(history.cloud)).with("key", .text(keys.publicKeys.signing)).with("sealKey", .text(keys.publicKeys.sealing))
-            .with("zone", .text(history.zone.description))
-        return try ChecksummedDocument.encode(SignedReport(node: .object(signed)), named: Self.sealName, by: keys)
+        let proof = Proof(
+            cloud: history.cloud, key: keys.publicKeys.signing, sealKey: keys.publicKeys.sealing, zone: history.zone.description)
+        return try ChecksummedDocument.encode(SignedReport(report: self, proof: proof), named: Self.sealName, by: keys)
     }
 
-    /// A report with the fields of a signed one. ``encode(to:)`` always throws: the plain writer can write all its values, so Codable is
-    /// never needed.
-    private struct SignedReport: JSONNodeEncodable {
-        let node: JSONNode
+    /// A report with the fields of a signed one.
+    private struct SignedReport: Encodable {
+        let report: DeviceReport
+        let proof: Proof
 
         func encode(to encoder: any Encoder) throws {
-            throw EncodingError.invalidValue(self, .init(codingPath: encoder.codingPath, debugDescription: "a report holds a text that cannot be written"))
+            try report.encode(to: encoder)
+            try proof.encode(to: encoder)
         }
     }
 
@@ -80,21 +73,5 @@ extension DeviceReport {
     /// Whether the report differs from `last`, or their clocks are a day or more apart (`last` is old, or its clock was ahead).
     package func isNews(after last: DeviceReport) -> Bool {
         role != last.role || token != last.token || nonce != last.nonce || abs(clock.microseconds - last.clock.microseconds) >= CommitClock.dayInMicroseconds
-    }
-}
-
-extension DeviceReport: JSONNodeDecodable, JSONNodeEncodable {
-    private var members: JSONObject {
-        ["device": .text(device), "role": .text(role), "token": token?.node, "clock": .instant(clock), "nonce": nonce.map { .text($0) }]
-    }
-
-    package var node: JSONNode { .object(members) }
-
-    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
-        let members = try node.object()
-        self.init(
-            device: try members.member("device").text(), role: try members.member("role").text(),
-            token: try members.optional("token").map { node throws(JSONNode.Misfit) in try ChangeToken(node) }, clock: try members.member("clock").instant(),
-            nonce: try members.optional("nonce")?.text())
     }
 }

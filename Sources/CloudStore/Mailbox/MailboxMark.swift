@@ -23,13 +23,3 @@ package struct FolderStamp: Hashable, Sendable, Codable {
 
     package init(_ text: String) { self.text = text }
 }
-
-extension MailboxMark: JSONNodeDecodable, JSONNodeEncodable {
-    package var node: JSONNode { .object(["folders": .object(JSONObject(folders) { .object(["text": .text($0.text)]) })]) }
-
-    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
-        var folders: [String: FolderStamp] = [:]
-        for member in try node.object().member("folders").object() { folders[member.name] = FolderStamp(try member.node.object().member("text").text()) }
-        self.folders = folders
-    }
-}

@@ -24,16 +24,16 @@ package enum CloudMarker {
     package static func bytes(of identity: CloudIdentity) throws -> [UInt8] { Array(try StrictJSON.encode(identity)) }
 
     /// Decodes a document that states its format version. The version is checked first, since a newer format may have other fields.
-    package static func decode<T: JSONNodeDecodable>(_ type: T.Type, from bytes: [UInt8], at place: String) throws(CloudError) -> T {
+    package static func decode<T: Decodable>(_ type: T.Type, from bytes: [UInt8], at place: String) throws(CloudError) -> T {
         do {
-            let version = try StrictJSON.decode(Version.self, from: bytes[...]).formatVersion
+            let version = try StrictJSON.decode(Version.self, from: Data(bytes)).formatVersion
             guard version <= formatVersion else {
                 throw CloudError(
                     .incompatibleVersion, at: place, "format version \(version); this program knows version \(formatVersion)",
                     hint: "update snapsync on this device")
             }
             guard version > 0 else { throw CloudError(.damaged, at: place, "no such format version", hint: CloudError.damageHint) }
-            return try StrictJSON.decode(type, from: bytes[...])
+            return try StrictJSON.decode(type, from: Data(bytes))
         } catch let error as CloudError {
             throw error
         } catch let fault as JSONFault {
@@ -45,18 +45,7 @@ package enum CloudMarker {
         }
     }
 
-    private struct Version: JSONNodeDecodable {
+    private struct Version: Decodable {
         let formatVersion: Int
-
-        init(_ node: JSONNode) throws(JSONNode.Misfit) { formatVersion = try node.object().member("formatVersion").count() }
-    }
-}
-
-extension CloudIdentity: JSONNodeDecodable {
-    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
-        let members = try node.object()
-        self.init(
-            formatVersion: try members.member("formatVersion").count(), uuid: try members.member("uuid").text(),
-            container: try members.member("container").text())
     }
 }

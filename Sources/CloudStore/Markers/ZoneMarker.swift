@@ -35,13 +35,3 @@ package struct ZoneMarker: Codable {
             id: zone, formatVersion: marker.formatVersion, features: marker.features, creator: marker.creator, publishers: publishers)
     }
 }
-
-extension ZoneMarker: JSONNodeDecodable {
-    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
-        let members = try node.object()
-        creator = try members.member("creator").text()
-        features = try [String](members.member("features"))
-        formatVersion = try members.member("formatVersion").count()
-        publishers = try members.member("publishers").text()
-    }
-}

@@ -43,26 +43,6 @@ struct MemberStatement: Codable {
     }
 }
 
-// Read without Codable, which is slower: every run of a publishing device reads the statements that the database stores.
-extension MemberStatement: JSONNodeDecodable {
-    init(_ node: JSONNode) throws(JSONNode.Misfit) {
-        let members = try node.object()
-        guard let action = Action(rawValue: try members.member("action").text()) else { throw JSONNode.Misfit() }
-        self.action = action
-        by = try members.member("by").text()
-        clock = try members.member("clock").instant()
-        cloud = try members.member("cloud").text()
-        device = try members.member("device").text()
-        floor = try members.optional("floor").map { node throws(JSONNode.Misfit) in try ChangeToken(node) }
-        key = try members.optional("key")?.text()
-        sealKey = try members.optional("sealKey")?.text()
-        number = try members.member("number").count()
-        parent = try members.optional("parent")?.text()
-        role = try members.optional("role")?.text()
-        zone = try members.member("zone").text()
-    }
-}
-
 /// A member of a signed zone.
 package struct ZoneMember: Hashable, Sendable {
     package let device: String

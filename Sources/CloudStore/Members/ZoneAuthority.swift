@@ -30,38 +30,6 @@ package struct ZoneKnowledge: Hashable, Sendable, Codable {
     }
 }
 
-// Read and written without Codable, which is slower: every run in a signed zone reads it.
-extension ZoneKnowledge: JSONNodeDecodable, JSONNodeEncodable {
-    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
-        let members = try node.object()
-        creator = try members.optional("creator")?.text()
-        statements = try [String](members.member("statements"))
-        savedBy = try members.member("savedBy").count()
-        floor = try members.optional("floor").map { node throws(JSONNode.Misfit) in try ChangeToken(node) }
-        own = try members.optional("own").map { node throws(JSONNode.Misfit) in
-            let members = try node.object()
-            return DevicePublicKeys(signing: try members.member("key").text(), sealing: try members.member("sealKey").text())
-        }
-        for (name, part) in Self.protections where try members.optional(name)?.boolean() == true { protection.insert(part) }
-        keyRecord = try members.optional("keyRecord")?.text()
-        recoveryKey = try members.optional("recoveryKey")?.text()
-        lost = try members.optional("lost").map { node throws(JSONNode.Misfit) in try [String](node) } ?? []
-    }
-
-    private static let protections: [(String, ZoneProtection)] = [("sealed", .sealed), ("padded", .padded), ("postQuantum", .postQuantum)]
-
-    package var node: JSONNode {
-        var members: JSONObject = [
-            "creator": creator.map { .text($0) }, "statements": .texts(statements), "savedBy": .count(savedBy), "floor": floor?.node,
-            "own": own.map { .object(["key": .text($0.signing), "sealKey": .text($0.sealing)]) },
-            "keyRecord": keyRecord.map { .text($0) }, "recoveryKey": recoveryKey.map { .text($0) },
-            "lost": lost.isEmpty ? nil : .texts(lost),
-        ]
-        for (name, part) in Self.protections where protection.contains(part) { members = members.with(name, .boolean(true)) }
-        return .object(members)
-    }
-}
-
 /// What this device knows and trusts of one signed zone, and the keys with which it signs.
 ///
 /// Everything that is read from the zone is checked against it, and every verified list extends ``knowledge``. An authority without

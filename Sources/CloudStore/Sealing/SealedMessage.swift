@@ -28,7 +28,7 @@ package enum SealedMessage {
     private static func place(of message: CloudMessage) -> String { "\(message.sender)/\(message.id)" }
 
     private static func box(of body: Data) -> Data? {
-        guard let members = try? body.withUnsafeBytes({ JSONNode($0) })?.object(), members.count == 1, let text = try? members["sealed"]?.text(),
+        guard let members = try? StrictJSON.decode([String: String].self, from: body), members.count == 1, let text = members["sealed"],
             let box = Data(base64Encoded: text), box.count >= BoxKeys.overhead
         else { return nil }
         return box

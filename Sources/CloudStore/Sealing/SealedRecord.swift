@@ -83,13 +83,3 @@ private struct RecordFields: Codable {
         try container.encode(fields)
     }
 }
-
-extension RecordFields: JSONNodeDecodable, JSONNodeEncodable {
-    init(_ node: JSONNode) throws(JSONNode.Misfit) {
-        var fields: [String: ValueDocument] = [:]
-        for member in try node.object() { fields[member.name] = try ValueDocument(member.node) }
-        self.fields = fields
-    }
-
-    var node: JSONNode { .object(JSONObject(fields, \.node)) }
-}

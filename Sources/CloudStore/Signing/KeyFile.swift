@@ -122,7 +122,7 @@ extension KeyFile {
         }
     }
 
-    fileprivate struct Document: Codable, JSONNodeDecodable {
+    fileprivate struct Document: Codable {
         let cloud: String
         let device: String
         let formatVersion: Int
@@ -140,31 +140,5 @@ extension KeyFile {
         let p: Int64
         let r: Int64
         let salt: String
-    }
-}
-
-// Every run of a member reads its key file, so it is read without Codable.
-extension KeyFile.Document {
-    init(_ node: JSONNode) throws(JSONNode.Misfit) {
-        let members = try node.object()
-        cloud = try members.member("cloud").text()
-        device = try members.member("device").text()
-        formatVersion = try members.member("formatVersion").count()
-        keys = try members.optional("keys")?.text()
-        scrypt = try members.optional("scrypt").map { node throws(JSONNode.Misfit) in try KeyFile.Scrypt(node) }
-        sealing = try members.optional("sealing")?.text()
-        sealingSeed = try members.optional("sealingSeed")?.text()
-        signingSeed = try members.optional("signingSeed")?.text()
-        zone = try members.member("zone").text()
-    }
-}
-
-extension KeyFile.Scrypt {
-    fileprivate init(_ node: JSONNode) throws(JSONNode.Misfit) {
-        let members = try node.object()
-        n = try members.member("n").integer()
-        p = try members.member("p").integer()
-        r = try members.member("r").integer()
-        salt = try members.member("salt").text()
     }
 }

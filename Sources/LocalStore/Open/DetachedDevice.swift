@@ -35,7 +35,7 @@ package struct DetachedDevice: Hashable, Sendable, Codable {
 
     /// Reads the file of a database; nil if there is none, or if it cannot be read.
     package init?(besides database: String) {
-        guard let data = FileManager.default.contents(atPath: Self.path(for: database)), let value = try? StrictJSON.decodeAny(Self.self, from: data) else {
+        guard let data = FileManager.default.contents(atPath: Self.path(for: database)), let value = try? StrictJSON.decode(Self.self, from: data) else {
             return nil
         }
         self = value
@@ -47,7 +47,7 @@ package struct DetachedDevice: Hashable, Sendable, Codable {
     package func write(besides database: String) throws {
         let path = Self.path(for: database), temporary = path + "-" + String(UInt64.random(in: 0 ... .max), radix: 16)
         do {
-            _ = try StrictJSON.encodeAny(self).withUnsafeBytes {
+            _ = try StrictJSON.encode(self).withUnsafeBytes {
                 try FileReplacement.replace(path, by: $0, through: temporary, mode: 0o600, like: database)
             }
         } catch let fault as SystemFault {

@@ -8,15 +8,15 @@ struct ColumnInstants {
 
     /// Nil if the text is not such an object.
     init?(_ text: UnsafeRawBufferPointer) {
-        guard case .object(let members)? = JSONNode(text) else { return nil }
-        var instants: [ExactText: Instant?] = [:]
-        for member in members {
-            switch member.node {
-            case .integer(let at): instants[member.name.exact] = .some(Instant(microseconds: at))
-            case .boolean(true): instants[member.name.exact] = .some(nil)
-            default: return nil
-            }
+        let scanner = JSONScanner(text)
+        guard text.first == UInt8(ascii: "{"), (try? scanner.skipValue(0)) == text.count else { return nil }
+        var instants: [ExactText: Instant?] = [:], isFit = true
+        _ = try? scanner.forEachMember { name, value in
+            let value = UnsafeRawBufferPointer(rebasing: text[value]), at = Int64(String(decoding: value, as: UTF8.self))
+            isFit = isFit && (at != nil || value.elementsEqual("true".utf8))
+            instants[String(decoding: name, as: UTF8.self).exact] = .some(at.map(Instant.init(microseconds:)))
         }
+        guard isFit else { return nil }
         self.instants = instants
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import GRDBSQLite
 import SnapshotModel
@@ -72,14 +73,7 @@ private final class ColumnNames {
     private let quoted: [String?]
 
     init(_ json: UnsafeRawBufferPointer) {
-        guard case .list(let nodes)? = JSONNode(json) else {
-            quoted = []
-            return
-        }
-        quoted = nodes.map { node in
-            guard case .text(let name) = node else { return nil }
-            return ColumnInstants.quoted(name)
-        }
+        quoted = ((try? StrictJSON.decode([String?].self, from: Data(json))) ?? []).map { $0.map(ColumnInstants.quoted) }
     }
 
     func text(of columns: ChangedColumns) -> String? {
