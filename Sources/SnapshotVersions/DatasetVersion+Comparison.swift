@@ -88,16 +88,19 @@ extension DatasetVersion {
     }
 
     /// The keys of a table's entities that differ from the version without a tracked change, in key order, each with the timestamp that the
-    /// entity has in the version, and the keys of all entities that the version does not have.
-    package func untrackedChanges(in database: LocalDatabase) throws -> (found: [(key: EntityKey, seen: Instant?)], absent: Set<EntityKey>) {
+    /// entity has in the version, the keys of all that differ, and the keys of all entities that the version does not have.
+    package func untrackedChanges(in database: LocalDatabase) throws
+        -> (found: [(key: EntityKey, seen: Instant?)], differing: [EntityKey], absent: Set<EntityKey>)
+    {
         try withSession(on: database) { session in
-            var found: [(key: EntityKey, seen: Instant?)] = []
+            var found: [(key: EntityKey, seen: Instant?)] = [], differing: [EntityKey] = []
             var absent: Set<EntityKey> = []
             try forEachUntrackedDifference(in: session) { comparison, keys in
                 found += keys.map { ($0, comparison.version[$0]?.timestamp) }
+                differing += comparison.differingKeys
                 absent.formUnion(comparison.rows.keys.filter { comparison.version[$0] == nil })
             }
-            return (found, absent)
+            return (found, differing, absent)
         }
     }
 

@@ -9,7 +9,7 @@ package struct SchemaTransition: TransactionPart {
     /// Switches from one description to another of the same dataset with the same key.
     ///
     /// Consolidates the log first. If the triggers were as expected, replaces them and keeps the tracking complete. Rows with values in new
-    /// columns count as changed here, as they do after an import of a version without the columns.
+    /// columns count as changed here, as they do after an import of a version without the columns; at a reader only if the version lacks them.
     ///
     /// - Parameters:
     ///   - before: the previous description, with the names that the table and its columns have now.
@@ -54,7 +54,8 @@ package struct SchemaTransition: TransactionPart {
                 sql: "UPDATE snapsync_changes SET changed = ? WHERE dataset = ? AND changed IS NULL AND isNew <> \(TrackedOrigin.new)",
                 arguments: [columns, id])
         }
-        try CarriedColumns.track(added.filter { unseen.contains($0.name.exact) }, of: after, in: transaction, order: .before)
+        // What a reader's table has in columns that the version has as well is no edit of it: the version's values come.
+        if publishes { try CarriedColumns.track(added.filter { unseen.contains($0.name.exact) }, of: after, in: transaction, order: .before) }
         try CarriedColumns.track(added.filter { !unseen.contains($0.name.exact) }, of: after, in: transaction, order: .after)
     }
 

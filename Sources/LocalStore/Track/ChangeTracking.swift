@@ -120,19 +120,28 @@ package struct ChangeTracking: TransactionPart {
     /// - Parameters:
     ///   - isMissing: whether rows of the version are missing without a tracked deletion, so that the table does not equal it yet.
     ///   - columns: the positions of the columns that were compared.
+    ///   - differing: the keys of the rows that differ in them. Of a row that does not, its entries name all columns that changed.
     ///   - absent: the keys of rows that the applied version does not have; nil if that is not known.
-    package func regainCompleteness(of schema: DatasetSchema, comparing columns: [Int], absent: Set<EntityKey>?, isMissing: Bool = false) throws {
+    package func regainCompleteness(
+        of schema: DatasetSchema, comparing columns: [Int], differing: [EntityKey], absent: Set<EntityKey>?, isMissing: Bool = false
+    ) throws {
         guard let id = try trackingID(schema) else { return }
         // Entries that were logged after the triggers were restored describe the rows of that moment, not what the version has.
         try transaction.changeLog.consolidate(of: [schema])
         // A row that this device has inserted stays its own, even if the version has another one under its key.
         let origin = absent == nil ? TrackedOrigin.unknown : .inVersion
+        let isUncertain = "(isNew <> \(TrackedOrigin.new) OR born IS NULL OR state = \(TrackedState.deleted))"
+        let compared = columns.map(String.init).joined(separator: " ")
+        for key in differing {
+            try KeyedStatement(
+                db, "UPDATE snapsync_changes SET changed = ?1 || ifnull(' ' || changed, '') WHERE dataset = ?2 AND key = ?3 AND \(isUncertain)"
+            ).bind(.text(compared), .integer(id), .key(key)).run()
+        }
         try db.execute(
             sql: """
                 UPDATE snapsync_changes SET isNew = CASE state WHEN \(TrackedState.deleted) THEN \(TrackedOrigin.unknown) ELSE \(origin) END,
-                    changed = :compared || ifnull(' ' || changed, ''), base = nullif(base, \(Int64.min))
-                WHERE dataset = :id AND (isNew <> \(TrackedOrigin.new) OR born IS NULL OR state = \(TrackedState.deleted))
-                """, arguments: ["compared": columns.map(String.init).joined(separator: " "), "id": id])
+                    base = nullif(base, \(Int64.min)) WHERE dataset = ? AND \(isUncertain)
+                """, arguments: [id])
         for key in absent ?? [] {
             try KeyedStatement(
                 db, "UPDATE snapsync_changes SET isNew = \(TrackedOrigin.new), changed = NULL, born = ifnull(born, at) WHERE dataset = ? AND key = ?"

@@ -50,7 +50,7 @@ struct ChangeTriggers {
         let new = scoped(stampName.map { "NEW.\($0)" } ?? "NULL", stamp, "new"), old = scoped(stampName.map { "OLD.\($0)" } ?? "NULL", stamp, "old")
         let changedStamp = scoped(stampName.map { "CASE WHEN NEW.\($0) IS NOT OLD.\($0) THEN NEW.\($0) END" } ?? "NULL", stamp, "new", "old")
         let isSameKey = key.isSame("t", "NEW"), isThere = "EXISTS (SELECT 1 FROM \(table) t WHERE \(isSameKey))"
-        let compared = try ComparedColumns(db, schema)
+        let compared = try ComparedColumns(db, schema, key)
         var statements = [
             trigger("insert", "AFTER INSERT", note("\(key.logged(of: "NEW")), \(Self.clock), \(new), NULL, \(LogEntryKind.inserted)")),
             trigger("delete", "AFTER DELETE", note("\(key.logged(of: "OLD")), \(Self.clock), NULL, \(old), \(LogEntryKind.touched)")),
@@ -149,8 +149,11 @@ struct ChangeTriggers {
 /// The columns of a dataset that triggers compare, and how: by their bytes.
 private struct ComparedColumns {
     private let columns: [(name: String, collate: String, keepsTypes: Bool)]
+    private let keys: Set<Int>
+    private let key: KeySQL
 
-    init(_ db: Database, _ schema: DatasetSchema) throws {
+    init(_ db: Database, _ schema: DatasetSchema, _ key: KeySQL) throws {
+        (self.key, keys) = (key, Set(schema.keyIndices))
         let table = try TableColumns(db, schema.table)
         columns = schema.columns.map { column in
             // A column that the application has dropped has no collation.
@@ -165,6 +168,8 @@ private struct ComparedColumns {
         let (name, collate, keepsTypes) = columns[position]
         let differ = "\(row).\(name)\(collate) IS NOT \(other).\(name)"
         // Without an affinity, a column has 1 and 1.0 as two values, which SQLite calls equal.
-        return keepsTypes ? "\(differ) OR typeof(\(row).\(name)) <> typeof(\(other).\(name))" : differ
+        let condition = keepsTypes ? "(\(differ) OR typeof(\(row).\(name)) <> typeof(\(other).\(name)))" : differ
+        // Of another key, the row is another one.
+        return keys.contains(position) ? "\(condition) AND \(key.isSame(row, other)) IS 1" : condition
     }
 }

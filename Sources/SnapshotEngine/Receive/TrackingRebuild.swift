@@ -64,7 +64,7 @@ struct TrackingRebuild: Sendable {
                 hint: "correct the dataset file, or start anew: snapsync detach, then init")
         }
         let compared = schema.columns.indices.filter { index in shared.columns.contains { $0.name.exact == schema.columns[index].name.exact } }
-        let (found, absent) = try version.giving(shared).untrackedChanges(in: device.database)
+        let (found, differing, absent) = try version.giving(shared).untrackedChanges(in: device.database)
         try device.database.write(at: .read) { transaction in
             let rows = try transaction.rows.lookup(of: schema), nowhere = EntityStates(schema: schema) { _ in false }
             // A row that is missing without a tracked deletion counts as damage; the import brings it back.
@@ -74,7 +74,7 @@ struct TrackingRebuild: Sendable {
                 try transaction.changeLog.record(change.key, of: schema, as: .compared, replacing: change.seen, at: device.now())
             }
             try transaction.tracking.regainCompleteness(
-                of: schema, comparing: compared, absent: isApplied ? absent : nil, isMissing: !missing.isEmpty)
+                of: schema, comparing: compared, differing: differing, absent: isApplied ? absent : nil, isMissing: !missing.isEmpty)
             if isRenumbered { try transaction.rowids.setCompared(schema) }
         }
     }
