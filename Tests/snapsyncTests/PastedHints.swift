@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -7,36 +8,74 @@ import Testing
 
 /// The commands in the hints that runs print: each must run when it is pasted.
 enum PastedHints {
+    /// The forms of commands that were run, without their values.
+    private static let known = Mutex<Set<String>>([])
+
     /// Checks what a run printed, whatever the test is about.
-    static func check(_ run: ProgramRun, _ words: [String], at location: SourceLocation = #_sourceLocation) {
+    ///
+    /// - Parameters:
+    ///   - words: the command's arguments.
+    ///   - folder: where it ran. A hint runs in a copy.
+    static func check(
+        _ run: ProgramRun, _ words: [String], in folder: String, environment: [String: String], at location: SourceLocation = #_sourceLocation
+    ) {
         for line in run.errorText.split(separator: "\n") {
             guard let place = line.range(of: "hint: ") else { continue }
-            for fault in faults(in: String(line[place.upperBound...]), after: words) { Issue.record("\(fault)\n\(line)", sourceLocation: location) }
+            for clause in line[place.upperBound...].split(whereSeparator: { ";()".contains($0) }) {
+                for command in clause.components(separatedBy: "snapsync ").dropFirst() {
+                    let fault =
+                        switch pasted(command, in: String(clause), after: words) {
+                        case .prose: String?.none
+                        case .wrong(let fault): fault
+                        case .runs(let arguments): fault(running: arguments, in: folder, environment)
+                        }
+                    if let fault { Issue.record("\(fault)\n\(line)", sourceLocation: location) }
+                }
+            }
         }
     }
 
-    /// The commands of a hint that cannot be pasted.
-    static func faults(in hint: String, after words: [String]) -> [String] {
-        hint.split { ";()".contains($0) }.flatMap { clause in
-            clause.components(separatedBy: "snapsync ").dropFirst().compactMap { fault(of: $0, in: String(clause), after: words) }
+    /// Runs a command in a copy of the folder, if no command of its form was run yet. What it ends with is its own affair, but it must be a command.
+    private static func fault(running arguments: [String], in folder: String, _ environment: [String: String]) -> String? {
+        let form = arguments.enumerated().filter { $0 == 0 || $1.hasPrefix("--") }.map(\.element).joined(separator: " ")
+        guard !["watch", "serve"].contains(arguments[0]), known.withLock({ $0.insert(form).inserted }) else { return nil }
+        do {
+            let copy = try ScratchDirectory()
+            try copy.copy(folder, to: "there")
+            let there = copy.path("there"), moved = { (text: String) in text.replacingOccurrences(of: folder, with: there) }
+            // A database knows its cloud by the absolute path.
+            for name in zip(arguments, arguments.dropFirst()).filter({ $0.0 == "--db" }).map(\.1) where copy.exists("there/\(name)") {
+                _ = try? SQLiteShell(name, in: there).run("UPDATE snapsync_settings SET value = replace(value, '\(folder)', '\(there)') WHERE key = 'cloud'")
+            }
+            let run = try BuiltCommand.run(arguments.map(moved), in: there, environment: environment.mapValues(moved))
+            return run.status == 64 || run.status > 128 ? "pasted, it ends with \(run.status): snapsync \(arguments): \(run.errorText)" : nil
+        } catch {
+            return "\(error)"
         }
     }
 
-    private static func fault(of command: String, in clause: String, after words: [String]) -> String? {
-        // What a shell would take apart in another way, or a person has to fill in.
-        guard !command.contains("\""), !command.contains("'"), !command.contains("…"), !command.contains("|") else { return nil }
+    private enum Pasted {
+        /// What a shell would take apart in another way, or a person has to fill in.
+        case prose
+        case wrong(String)
+        case runs([String])
+    }
+
+    private static func pasted(_ command: String, in clause: String, after words: [String]) -> Pasted {
+        guard !command.contains("\""), !command.contains("'"), !command.contains("…"), !command.contains("|") else { return .prose }
         let said = command.split(separator: " ").map { $0.trimmingCharacters(in: [",", ".", ":", "\"", "}"]) }.map { $0 == "N" ? "1" : $0 }
-        guard let first = said.first, Snapsync.configuration.subcommands.contains(where: { $0.configuration.commandName == first }) else { return nil }
+        guard let first = said.first, Snapsync.configuration.subcommands.contains(where: { $0.configuration.commandName == first }) else { return .prose }
         // A command ends where prose begins, which its options never follow.
         let options = said.lastIndex { $0.hasPrefix("--") } ?? 0
         let parsed = (options + 1...said.count).reversed().lazy.compactMap { end in
             (try? Snapsync.parseAsRoot(Array(said.prefix(end)))).map { (Array(said.prefix(end)), type(of: $0)) }
         }
         // Without an option, it names the command: what it needs, a person decides.
-        guard let (pasted, type) = parsed.first else { return options > 0 ? "it does not parse: snapsync \(command)" : nil }
+        guard let (pasted, type) = parsed.first else { return options > 0 ? .wrong("it does not parse: snapsync \(command)") : .prose }
         let isElsewhere = [" on ", " there", "have the writer run"].contains { " \(clause)".contains($0) }
         let needs = words.contains("--db") && Snapsync.usageString(for: type).contains("--db") && !isElsewhere
-        return needs && !pasted.contains("--db") && !pasted.contains("--cloud") ? "it lacks --db: snapsync \(command)" : nil
+        guard !needs || pasted.contains("--db") || pasted.contains("--cloud") else { return .wrong("it lacks --db: snapsync \(command)") }
+        return isElsewhere || !pasted.contains("--db") ? .prose : .runs(pasted)
     }
 }
 

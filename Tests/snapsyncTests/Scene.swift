@@ -46,7 +46,7 @@ struct Scene {
     func run(_ line: String, environment: [String: String] = [:]) throws -> ProgramRun {
         let words = line.split(separator: " ").map(String.init)
         let run = try BuiltCommand.run(words, in: scratch.path, environment: environment)
-        PastedHints.check(run, words)
+        PastedHints.check(run, words, in: scratch.path, environment: environment)
         return run
     }
 
