@@ -174,7 +174,7 @@ package final class OwnEdits: EditSource {
             let schema = datasets[place.dataset], known = columns.union(schema.keyIndices)
             if let change = try transaction.changeLog.change(of: place.key, in: schema) {
                 guard !change.isDeletion, case .some(let own) = change.columns else { return false }
-                if decided[place] == nil, change.isInVersion == true, columns.isDisjoint(with: own.keys) {
+                if decided[place] == nil, change.isInVersion == true, known.isDisjoint(with: own.keys) {
                     touched[place.dataset]?.remove(place.key)
                     return true
                 }

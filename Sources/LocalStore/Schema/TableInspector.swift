@@ -24,7 +24,8 @@ package struct TableInspector: TransactionPart {
     /// - Throws: ``LocalStoreError`` with `.schemaMismatch`, naming dataset, table and column.
     package func check(of schema: DatasetSchema) throws -> TableShape {
         let place = "\(path), table \(schema.table)"
-        let hasFile = try transaction.settings.exists() && transaction.settings.descriptionSource() == .file
+        let isSetUp = try transaction.settings.exists()
+        let hasFile = try isSetUp && transaction.settings.descriptionSource() == .file
         func refuse(_ reason: String, _ hint: String) -> LocalStoreError {
             LocalStoreError(.schemaMismatch, at: place, "dataset \(schema.name): \(reason)", hint: hint)
         }
@@ -44,8 +45,8 @@ package struct TableInspector: TransactionPart {
         guard kind == "table" else {
             throw refuse(
                 "it is a view",
-                hasFile
-                    ? "name the table behind it in the dataset file"
+                hasFile || !isSetUp
+                    ? "name the table behind it in a dataset file (--datasets)"
                     : "make it a table again, or take it out: snapsync describe --update --db \(path.shellWord) --remove \(schema.name)")
         }
 
@@ -77,7 +78,7 @@ package struct TableInspector: TransactionPart {
                     "declare the column so that it can hold the type, or leave the type out in the dataset file")
             }
         }
-        if !isHidden { try checkKey(of: schema, hasFile: hasFile, refuse: refuse) }
+        if !isHidden { try checkKey(of: schema, hasFile: hasFile || !isSetUp, refuse: refuse) }
 
         // With another affinity, SQLite stores a text unchanged only if it does not look like a number. One connection reads such a table.
         let affinity = ColumnAffinity(declared: columns[schema.keyColumns[0].column.folded]?.declared ?? "", isStrict: isStrict)
@@ -142,7 +143,7 @@ package struct TableInspector: TransactionPart {
     private func otherKey(_ schema: DatasetSchema) throws -> String {
         let file = path.shellWord, isAlone = try transaction.settings.exists() && transaction.settings.read().datasets.count == 1
         guard !isAlone else {
-            return "With another key the table is another dataset, and a zone has at least one: run snapsync detach --db \(file), then init with another --zone"
+            return "With another key the table is another dataset, and a zone has at least one: run snapsync detach --db \(file), and set it up in another zone"
         }
         let update = "snapsync describe --update --db \(file)"
         return "With another key the table is another dataset: run \(update) --remove \(schema.name), sync, then \(update) --tables \(schema.table.shellWord)"

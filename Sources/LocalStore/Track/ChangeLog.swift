@@ -451,9 +451,9 @@ package struct ChangeLog: TransactionPart {
         return try KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() == Completeness.complete.rawValue
     }
 
-    /// Whether a dataset's rows may have been edited while no triggers existed.
+    /// Whether a dataset's rows may have been edited while no triggers existed. Rows that VACUUM may have given other rowids say nothing of that.
     package func mayHaveUntrackedEdits(of schema: DatasetSchema) throws -> Bool {
-        guard let id = try trackingID(schema) else { return false }
+        guard let id = try trackingID(schema), try !transaction.rowids.mayBeRenumbered(schema) else { return false }
         return try KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() == Completeness.untracked.rawValue
     }
 

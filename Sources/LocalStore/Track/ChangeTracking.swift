@@ -40,15 +40,21 @@ package struct ChangeTracking: TransactionPart {
             }
             for trigger in found { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
             for trigger in wanted?.statements ?? [] { try db.execute(sql: trigger.sql) }
-            try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = \(Completeness.untracked) WHERE id = ?", arguments: [id])
+            // Rows that may be wrong stay so: what differs in them is no edit.
+            try db.execute(
+                sql: "UPDATE snapsync_tracking SET isComplete = \(Completeness.untracked) WHERE id = ? AND isComplete = \(Completeness.complete)",
+                arguments: [id])
             mended.append(schema.name)
         }
         // Tables that exchanged their names took the triggers along: what a dataset had is under another name, and what it has not is deleted.
         for (schema, id, before) in moved {
-            let key = before.keySQL
+            let key = before.keySQL, columns = try TableColumns(db, before.table)
+            guard let columns, before.keyColumns.allSatisfy({ columns.column($0.column) != nil }) else { continue }
+            let stamp = before.timestampIndex.map { before.columns[$0].column }.flatMap { columns.column($0) == nil ? nil : "b.\($0.sqlIdentifier)" }
             try db.execute(
                 sql: """
-                    INSERT INTO snapsync_log(dataset, key, clock, changed) SELECT \(id), \(key.logged(of: "b")), \(ChangeTriggers.clock), \(LogEntryKind.touched)
+                    INSERT INTO snapsync_log(dataset, key, clock, seen, changed)
+                    SELECT \(id), \(key.logged(of: "b")), \(ChangeTriggers.clock), \(stamp ?? "NULL"), \(LogEntryKind.touched)
                     FROM \(before.table.sqlIdentifier) b WHERE NOT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) t WHERE \(key.isSame("t", "b")))
                     """)
         }

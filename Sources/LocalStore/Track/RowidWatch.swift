@@ -27,7 +27,9 @@ package struct RowidWatch: TransactionPart {
         if isNew { return [] }
         for name in hidden {
             try db.execute(sql: "INSERT INTO snapsync_rowids(dataset) VALUES(?)", arguments: [name])
-            try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = \(Completeness.untracked) WHERE dataset = ?", arguments: [name])
+            try db.execute(
+                sql: "UPDATE snapsync_tracking SET isComplete = \(Completeness.untracked) WHERE dataset = ? AND isComplete = \(Completeness.complete)",
+                arguments: [name])
         }
         return hidden
     }

@@ -113,6 +113,17 @@ package struct ImportRun: Sendable {
             ).asSlip
         }
         let warnings = try device.keepTracking()
+        if let schema = try device.database.read(
+            at: .read,
+            { transaction in
+                try transaction.state.view() == nil ? device.settings.datasets.first { try transaction.changeLog.mayHaveUntrackedEdits(of: $0) } : nil
+            })
+        {
+            throw SyncError(
+                .refused, step: .apply, at: "\(device.database.path), table \(schema.table)",
+                "a migration has rebuilt the table, and what was changed here since then was not tracked yet; nothing was changed",
+                hint: "run snapsync import first, then this command again")
+        }
         let local = try ImportBase(device, nil)
         let state: ZoneState
         do {

@@ -38,19 +38,22 @@ struct TrackingRebuild: Sendable {
                 return try await device.cloud.records(in: device.zone, at: nil, notBefore: applied.token)
             }
         }
-        // Rows of a reader that differ from the newest version are old more often than edited.
-        guard isApplied || device.settings.role.publishes else {
-            return untracked.map {
-                "\($0.name): its changes were not tracked, and version \(applied.number), to compare with, is no longer in the zone; "
-                    + "what was changed here since then is replaced"
-            }
-        }
+        let publishes = device.settings.role.publishes
+        var warnings: [String] = []
         for schema in untracked {
             guard let record = state.record(schema.recordName) else { continue }
-            let version = try await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone)
-            try track(schema, comparedWith: version, isApplied: isApplied)
+            do {
+                // Rows of a reader that differ from the newest version are old more often than edited.
+                guard isApplied || publishes else { throw SyncError(.nothingThere, step: .fetch, at: schema.name, "the version is no longer in the zone") }
+                let version = try await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone)
+                try track(schema, comparedWith: version, isApplied: isApplied)
+            } catch let error as SyncError where !publishes && [.nothingThere, .dataRefused, .tryAgainLater].contains(error.code) {
+                warnings.append(
+                    "\(schema.name): its changes were not tracked, and version \(applied.number), to compare with, is not to be had (\(error.reason)); "
+                        + "what was changed here since then is replaced")
+            }
         }
-        return []
+        return warnings
     }
 
     private func track(_ schema: DatasetSchema, comparedWith version: DatasetVersion, isApplied: Bool) throws {
@@ -63,6 +66,8 @@ struct TrackingRebuild: Sendable {
                 "its changes were not tracked, and the version that is here has another key",
                 hint: "correct the dataset file, or start anew: snapsync detach, then init")
         }
+        // A logged change whose row is not there is no change: the row is missing.
+        try device.database.write(at: .read) { try $0.changeLog.consolidate(of: [schema]) }
         let compared = schema.columns.indices.filter { index in shared.columns.contains { $0.name.exact == schema.columns[index].name.exact } }
         let (found, differing, absent) = try version.giving(shared).untrackedChanges(in: device.database)
         try device.database.write(at: .read) { transaction in
