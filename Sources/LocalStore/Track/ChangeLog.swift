@@ -451,9 +451,10 @@ package struct ChangeLog: TransactionPart {
         return try KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() == Completeness.complete.rawValue
     }
 
-    /// Whether a dataset's rows may have been edited while no triggers existed. Rows that VACUUM may have given other rowids say nothing of that.
+    /// Whether a dataset's rows may have been edited while no triggers existed. Without a key the rows say nothing of that: VACUUM and a rebuilt table
+    /// give them other rowids.
     package func mayHaveUntrackedEdits(of schema: DatasetSchema) throws -> Bool {
-        guard let id = try trackingID(schema), try !transaction.rowids.mayBeRenumbered(schema) else { return false }
+        guard let id = try trackingID(schema), try TableInspector.hiddenKey(of: schema, db) == nil else { return false }
         return try KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() == Completeness.untracked.rawValue
     }
 
