@@ -35,6 +35,15 @@ package enum OwnedValue: Hashable, Sendable {
     }
 }
 
+/// A sink that keeps the values of the last entity.
+package final class RowValues: EntitySink {
+    package private(set) var values: [OwnedValue] = []
+
+    package init() {}
+
+    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws { self.values = values.map(OwnedValue.init) }
+}
+
 extension [OwnedValue] {
     /// Calls `body` with the values as column values.
     package func lending<T>(_ body: (UnsafeBufferPointer<ColumnValue>) throws -> T) rethrows -> T {

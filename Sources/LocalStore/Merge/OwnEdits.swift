@@ -196,7 +196,7 @@ package final class OwnEdits: EditSource {
 
     package func forEach(_ body: (RowPlace, Edit) throws -> Void) throws {
         for part in parts {
-            let rows = try transaction.rows.lookup(of: part.rows.stashed), sink = LastRow()
+            let rows = try transaction.rows.lookup(of: part.rows.stashed), sink = RowValues()
             let changes = try KeyedStatement(db, "SELECT \(TrackedChange.sqlColumns) FROM snapsync_changes WHERE dataset = ? ORDER BY seq, key").bind(
                 .integer(part.id))
             defer { changes.end() }
@@ -259,7 +259,7 @@ package final class OwnEdits: EditSource {
 
     /// What the version that is imported says of a row.
     private func entryNow(_ key: EntityKey, _ schema: DatasetSchema) throws -> VersionRow {
-        let found = try transaction.tombstonesAndInstants.instants(of: key, in: schema), sink = LastRow()
+        let found = try transaction.tombstonesAndInstants.instants(of: key, in: schema), sink = RowValues()
         let row = try found.row ?? transaction.rows.ownInstant(of: key, in: schema) ?? .earliest
         try transaction.rows.giveRow(key, of: schema, to: sink)
         return VersionRow(values: sink.values, instants: schema.columns.map { found.columns[$0.name.exact] ?? row }, born: found.born ?? row)
@@ -316,7 +316,7 @@ package final class OwnEdits: EditSource {
     /// The row that this device's table had before the import, if a row of an edit refers to it.
     package func lastParent(_ place: RowPlace) throws -> VersionRow? {
         guard let rows = parents[place.dataset], let id = try transaction.tracking.id(of: datasets[place.dataset]) else { return nil }
-        let sink = LastRow()
+        let sink = RowValues()
         guard try transaction.rows.lookup(of: rows.stashed).give(place.key, to: sink) else { return nil }
         let seen = try base(of: place.key, id: id)
         let own = max(try seen.row ?? transaction.rows.ownInstant(of: place.key, in: rows.stashed) ?? .earliest, .earliest)
@@ -380,11 +380,4 @@ extension OwnEdits {
         }
         for part in parts { try part.rows.putBack(transaction.changeLog.misfits(of: part.schema, id: part.id, where: "state < \(TrackedState.deleted)")) }
     }
-}
-
-/// Keeps the last row that it is given.
-final class LastRow: EntitySink {
-    private(set) var values: [OwnedValue] = []
-
-    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws { self.values = values.map(OwnedValue.init) }
 }

@@ -22,7 +22,7 @@ package struct TableVersion: VersionState {
     }
 
     package func entry(_ place: RowPlace) throws -> VersionEntry? {
-        let schema = datasets[place.dataset], sink = LastRow()
+        let schema = datasets[place.dataset], sink = RowValues()
         try transaction.rows.giveRow(place.key, of: schema, to: sink)
         if !sink.values.isEmpty {
             let own = try transaction.rows.ownInstant(of: place.key, in: schema)

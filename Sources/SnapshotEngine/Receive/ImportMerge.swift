@@ -145,13 +145,6 @@ extension EntityCodec {
         })
 }
 
-/// Keeps the values of the last row that it is given.
-final class RowValues: EntitySink {
-    private(set) var values: [OwnedValue] = []
-
-    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws { self.values = values.map(OwnedValue.init) }
-}
-
 extension SyncError.Code {
     /// An import of change assets needs single entities of the version, which change assets do not have. The caller reads the whole version
     /// instead.
