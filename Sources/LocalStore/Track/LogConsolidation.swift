@@ -37,14 +37,18 @@ struct LogConsolidation {
             """
             SELECT seq, \(key.unlogged("key")), clock, stamp, seen, changed,
                 changed IS \(LogEntryKind.mayBeReplaced) AND EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", key.unlogged("l.key"))))
-            FROM snapsync_log l WHERE dataset = ? AND seq <= ? AND key IS NOT NULL\(schema.keyShape.isSingle ? "" : " AND \(key.unlogged("key")) IS NOT NULL")
-            ORDER BY 2, 1
+            FROM snapsync_log l WHERE dataset = ? AND seq <= ? ORDER BY 2, 1
             """
         ).bind(.integer(id), .integer(last))
         defer { entries.end() }
         var current: (key: OwnedValue, change: PendingChange)?
+        var hasKeyless = false
         while try entries.step() {
             let key = entries.value(1)
+            guard key != .null else {
+                hasKeyless = true
+                continue
+            }
             if current?.key != key {
                 try current.map(end)
                 current = (key, PendingChange(try before.look(key)))
@@ -53,13 +57,7 @@ struct LogConsolidation {
         }
         try current.map(end)
         // No version can have a row whose key is NULL. The next export reads all rows, and refuses this one.
-        if try hasEntriesWithoutKey(upTo: last), try transaction.rows.hasNullKeys(schema) { try transaction.tracking.setIncomplete(of: schema) }
-    }
-
-    private func hasEntriesWithoutKey(upTo last: Int64) throws -> Bool {
-        try KeyedStatement(
-            transaction.db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ? AND seq <= ? AND \(schema.keySQL.unlogged("key")) IS NULL)"
-        ).bind(.integer(id), .integer(last)).integer() == 1
+        if hasKeyless, try transaction.rows.hasNullKeys(schema) { try transaction.tracking.setIncomplete(of: schema) }
     }
 
     private func end(_ key: OwnedValue, _ change: PendingChange) throws {
