@@ -21,6 +21,8 @@ package final class CarriedColumns {
     private let table: String
     /// For each column the condition that a row `t` has no value there: it is NULL, or it is the default that the import inserted instead.
     private let unset: [String]
+    /// The columns that the version does not have; the others have the version's values once the import has written it.
+    private let unpublished: Set<Int>
 
     /// Copies the values; nil if no row has one.
     ///
@@ -33,6 +35,7 @@ package final class CarriedColumns {
         guard !columns.isEmpty, let id = try transaction.tracking.id(of: schema) else { return nil }
         table = "snapsync_carried_\(id)"
         let defaults = try transaction.db.requiredDefaults(of: schema), unpublished = Set(transaction.missingColumns[schema.name] ?? [])
+        self.unpublished = unpublished
         unset = missing.map { index in
             let name = "t." + schema.columns[index].column.sqlIdentifier
             guard let text = defaults[schema.columns[index].column.folded] else { return "\(name) IS NULL" }
@@ -57,7 +60,8 @@ package final class CarriedColumns {
         let own = "main.\(schema.table.sqlIdentifier)", key = schema.keySQL
         let list = columns.joined(separator: ", "), isUnset = unset.joined(separator: " AND ")
         // If a later change asset of the version has the columns after all, its values count. A row that the import did not write has its own.
-        let isOwn = columns.map { "t.\($0) IS k.\($0)" }.joined(separator: " AND ")
+        let same = zip(missing, columns).filter { unpublished.contains($0.0) }.map { "t.\($0.1) IS k.\($0.1)" }
+        let isOwn = same.isEmpty ? "FALSE" : same.joined(separator: " AND ")
         try transaction.db.execute(
             sql: """
                 DELETE FROM temp.\(table) AS k
@@ -67,10 +71,12 @@ package final class CarriedColumns {
                 """)
     }
 
-    /// Records that the rows whose values were restored changed here, just after the version: any edit of another device is later. Drops the temporary
-    /// table.
+    /// Records that the rows whose values were restored changed here, just after the version: any edit of another device is later. A column's default
+    /// does not count as a value. Drops the temporary table.
     package func track() throws {
-        try Self.track(missing, ofRows: schema.keySQL.isIn("t", table: "temp.\(table)"), of: schema, in: transaction, order: .after)
+        let isRestored = schema.keySQL.isIn("t", table: "temp.\(table)"),
+            isSet = try Self.isSet(missing.map { schema.columns[$0] }, of: schema, in: transaction)
+        try Self.track(missing, ofRows: "\(isRestored) AND (\(isSet))", of: schema, in: transaction, order: .after)
         try transaction.db.execute(sql: "DROP TABLE temp.\(table)")
     }
 
@@ -80,10 +86,15 @@ package final class CarriedColumns {
     /// Tracks the rows that have values in columns that were just added to the description. A column's default does not count as a value.
     static func track(_ columns: [DatasetColumn], of schema: DatasetSchema, in transaction: LocalTransaction, order: Order) throws {
         guard !columns.isEmpty else { return }
-        let defaults = try transaction.db.defaults(of: schema.table)
-        let isSet = columns.map { "t.\($0.column.sqlIdentifier) IS NOT (\(defaults[$0.column.folded] ?? "NULL"))" }.joined(separator: " OR ")
+        let isSet = try isSet(columns, of: schema, in: transaction)
         let positions = schema.columns.indices.filter { index in columns.contains { $0.name.exact == schema.columns[index].name.exact } }
         try track(positions, ofRows: "(\(isSet)) AND \(schema.keySQL.isNotNull("t"))", of: schema, in: transaction, order: order)
+    }
+
+    /// The condition that a row `t` has another value than the default in one of the columns.
+    private static func isSet(_ columns: [DatasetColumn], of schema: DatasetSchema, in transaction: LocalTransaction) throws -> String {
+        let defaults = try transaction.db.defaults(of: schema.table)
+        return columns.map { "t.\($0.column.sqlIdentifier) IS NOT (\(defaults[$0.column.folded] ?? "NULL"))" }.joined(separator: " OR ")
     }
 
     /// Tracks columns of the rows `t` of a dataset's table that satisfy a condition. An edit on top of such a change makes it an ordinary one.
