@@ -19,6 +19,9 @@ extension DatasetVersion {
         package let keylessCount: Int
         /// Fields in the version's JSON that the schema does not have.
         package let unknownFields: Set<String>
+        /// Pass on the version's entities, and the rows, once more.
+        fileprivate let giveVersion: (any EntitySink) throws -> Void
+        fileprivate let giveRows: (any EntitySink) throws -> Void
 
         /// The keys whose state differs between the version and the rows, ascending.
         package var differingKeys: [EntityKey] { Set(version.keys).union(rows.keys).filter { version[$0]?.hash != rows[$0]?.hash }.sorted() }
@@ -46,7 +49,8 @@ extension DatasetVersion {
                 try rows.read(range(of: run.number), into: here)
                 try body(
                     Comparison(
-                        run: run.number, version: version.states, rows: here.states, keylessCount: here.keylessCount, unknownFields: run.unknownFields))
+                        run: run.number, version: version.states, rows: here.states, keylessCount: here.keylessCount, unknownFields: run.unknownFields,
+                        giveVersion: run.give, giveRows: { try rows.read(range(of: run.number), into: $0) }))
             }
         }
     }
@@ -87,20 +91,31 @@ extension DatasetVersion {
         return difference.map { "\(database.path), table \(schema.table): \($0) (compared with \(place))" }
     }
 
-    /// The keys of a table's entities that differ from the version without a tracked change, in key order, each with the timestamp that the
-    /// entity has in the version, the keys of all that differ, and the keys of all entities that the version does not have.
-    package func untrackedChanges(in database: LocalDatabase) throws
-        -> (found: [(key: EntityKey, seen: Instant?)], differing: [EntityKey], absent: Set<EntityKey>)
-    {
+    /// An entity of a table that differs from the version.
+    package struct Difference {
+        package let key: EntityKey
+        /// The positions of the columns that differ in this version's schema; all if one of the two does not have the entity.
+        package let columns: [Int]
+        /// The timestamp that the entity has in the version.
+        package let seen: Instant?
+        /// Whether the entity has a tracked change.
+        package let isTracked: Bool
+    }
+
+    /// The entities of a table that differ from the version, in key order, and the keys of all entities that the version does not have.
+    package func differences(from database: LocalDatabase) throws -> (found: [Difference], absent: Set<EntityKey>) {
         try withSession(on: database) { session in
-            var found: [(key: EntityKey, seen: Instant?)] = [], differing: [EntityKey] = []
+            var found: [Difference] = []
             var absent: Set<EntityKey> = []
             try forEachUntrackedDifference(in: session) { comparison, keys in
-                found += keys.map { ($0, comparison.version[$0]?.timestamp) }
-                differing += comparison.differingKeys
+                let untracked = Set(keys)
+                for (key, columns) in try comparison.differingColumns(schema) {
+                    found.append(
+                        Difference(key: key, columns: columns, seen: comparison.version[key]?.timestamp, isTracked: !untracked.contains(key)))
+                }
                 absent.formUnion(comparison.rows.keys.filter { comparison.version[$0] == nil })
             }
-            return (found, differing, absent)
+            return (found, absent)
         }
     }
 
@@ -110,5 +125,37 @@ extension DatasetVersion {
             defer { session.end() }
             return try body(session)
         }
+    }
+}
+
+extension DatasetVersion.Comparison {
+    /// The keys whose state differs, ascending, each with the positions of the columns that differ.
+    fileprivate func differingColumns(_ schema: DatasetSchema) throws -> [(key: EntityKey, columns: [Int])] {
+        let keys = differingKeys
+        guard !keys.isEmpty else { return [] }
+        let common = Set(keys.filter { version[$0] != nil && rows[$0] != nil })
+        func values(_ give: (any EntitySink) throws -> Void) throws -> [EntityKey: [OwnedValue]] {
+            let kept = ValuesByKey(schema.keyShape)
+            try give(FilteringSink(kept, schema, where: common.contains))
+            return kept.values
+        }
+        let there = try values(giveVersion), here = try values(giveRows)
+        return keys.map { key in
+            guard let there = there[key], let here = here[key] else { return (key, Array(schema.columns.indices)) }
+            return (key, schema.columns.indices.filter { there[$0] != here[$0] })
+        }
+    }
+}
+
+/// A sink that keeps the values of entities by their keys.
+private final class ValuesByKey: EntitySink {
+    private(set) var values: [EntityKey: [OwnedValue]] = [:]
+    private let shape: KeyShape
+
+    init(_ shape: KeyShape) { self.shape = shape }
+
+    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        guard let key = shape.key(of: values) else { return }
+        self.values[key] = values.map(OwnedValue.init)
     }
 }

@@ -87,6 +87,49 @@ import Testing
         #expect(try scene.database("a.db").run("SELECT id, v FROM t ORDER BY id") == "1|x\n2|y\n")
     }
 
+    /// Only the columns that differ are edits of a rebuilt table, so the publisher's other columns stay.
+    @Test(arguments: [true, false]) func aMigrationClaimsOnlyTheColumnsThatDiffer(isLogged: Bool) throws {
+        let scene = try Scene()
+        try scene.database("a.db").run("CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT, w TEXT); INSERT INTO t VALUES('1', 'x', 'old'), ('2', 'y', 'z')")
+        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all --reader-edits all")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
+        try scene.succeed("sync --db b.db")
+        try scene.database("a.db").run("UPDATE t SET w = 'new' WHERE id = '1'")
+        try scene.succeed("sync --db a.db")
+        let edit = "UPDATE t SET v = 'mine' WHERE id = '1';"
+        try scene.database("b.db").run(
+            """
+            \(isLogged ? edit : "") CREATE TABLE n(id TEXT PRIMARY KEY, v TEXT, w TEXT); INSERT INTO n SELECT * FROM t; DROP TABLE t;
+            ALTER TABLE n RENAME TO t; \(isLogged ? "" : edit)
+            """)
+        for name in ["b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        for name in ["a", "b"] { #expect(try scene.database("\(name).db").run("SELECT * FROM t ORDER BY id") == "1|mine|new\n2|y|z\n") }
+        for name in ["a", "b"] { #expect(try scene.succeed("conflicts --db \(name).db").contains("no edit has lost"), "\(name)") }
+    }
+
+    /// What a table has in columns that the version has as well is no edit, whether the application adds them or `describe` does.
+    @Test(arguments: [true, false]) func columnsOfTheVersionAreNoEditsOfAReader(isByApplication: Bool) throws {
+        let scene = try pair("CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT); INSERT INTO t VALUES('1', 'x'), ('2', 'y'), ('3', 'z')")
+        let columns = "ALTER TABLE t ADD COLUMN a TEXT DEFAULT 'd'; ALTER TABLE t ADD COLUMN n INTEGER NOT NULL DEFAULT 7;"
+        try scene.database("a.db").run("\(columns) UPDATE t SET a = 'new', n = 99 WHERE id = '1'")
+        try sync(scene)
+        if isByApplication {
+            try scene.database("b.db").run(columns)
+        } else {
+            try scene.succeed("describe --update --create --db b.db")
+        }
+        #expect(try !scene.succeed("sync --db b.db").contains("changed here"))
+        for change in ["UPDATE t SET a = 'later' WHERE id = '2'", "UPDATE t SET n = 8 WHERE id = '3'; UPDATE t SET v = 'w'"] {
+            try scene.database("a.db").run(change)
+            try sync(scene)
+            let rows = "SELECT id, v, a, n FROM t ORDER BY id"
+            #expect(try scene.database("b.db").run(rows) == scene.database("a.db").run(rows), "\(change)")
+            #expect(try scene.succeed("conflicts --db b.db").contains("no edit has lost"))
+            try scene.succeed("verify --all --local --db b.db")
+        }
+    }
+
     @Test(arguments: ["all", "none"]) func editsAfterAMigrationOfAReaderAreKept(permission: String) throws {
         let scene = try Scene()
         try scene.database("a.db").run("CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT); INSERT INTO t VALUES('1', 'x'), ('2', 'y'), ('3', 'z')")

@@ -120,16 +120,26 @@ package struct ChangeTracking: TransactionPart {
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE dataset = ?", arguments: [schema.name])
     }
 
-    /// Records what a comparison of all rows has found: the entries that it wrote to the log have the compared columns, and the dataset's table
-    /// equals the applied version plus the tracked changes again.
+    /// What a comparison of all rows has found of one of them.
+    package struct Difference {
+        let key: EntityKey
+        /// The positions of the columns in which the row differs from the version.
+        let columns: [Int]
+        /// Whether the row had a tracked change before the comparison.
+        let isTracked: Bool
+
+        package init(key: EntityKey, columns: [Int], isTracked: Bool) { (self.key, self.columns, self.isTracked) = (key, columns, isTracked) }
+    }
+
+    /// Records what a comparison of all rows has found: the changes have the columns that differ, and the dataset's table equals the applied version
+    /// plus the tracked changes again.
     ///
     /// - Parameters:
     ///   - isMissing: whether rows of the version are missing without a tracked deletion, so that the table does not equal it yet.
-    ///   - columns: the positions of the columns that were compared.
-    ///   - differing: the keys of the rows that differ in them. Of a row that does not, its entries name all columns that changed.
+    ///   - differing: the rows that differ from the version.
     ///   - absent: the keys of rows that the applied version does not have; nil if that is not known.
     package func regainCompleteness(
-        of schema: DatasetSchema, comparing columns: [Int], differing: [EntityKey], absent: Set<EntityKey>?, isMissing: Bool = false
+        of schema: DatasetSchema, differing: [Difference], absent: Set<EntityKey>?, isMissing: Bool = false
     ) throws {
         guard let id = try trackingID(schema) else { return }
         // Entries that were logged after the triggers were restored describe the rows of that moment, not what the version has.
@@ -137,11 +147,15 @@ package struct ChangeTracking: TransactionPart {
         // A row that this device has inserted stays its own, even if the version has another one under its key.
         let origin = absent == nil ? TrackedOrigin.unknown : .inVersion
         let isUncertain = "(isNew <> \(TrackedOrigin.new) OR born IS NULL OR state = \(TrackedState.deleted))"
-        let compared = columns.map(String.init).joined(separator: " ")
-        for key in differing {
-            try KeyedStatement(
-                db, "UPDATE snapsync_changes SET changed = ?1 || ifnull(' ' || changed, '') WHERE dataset = ?2 AND key = ?3 AND \(isUncertain)"
-            ).bind(.text(compared), .integer(id), .key(key)).run()
+        let groups = try ColumnGroups(db, schema)
+        for one in differing {
+            guard let change = try transaction.changeLog.change(of: one.key, in: schema) else { continue }
+            // What the triggers logged has its own instants. Of a row that they knew nothing of, only the columns that differ changed.
+            var columns = one.isTracked ? change.columns : .some([:])
+            guard case .some(let logged) = columns else { continue }
+            columns.add(groups.closed(one.columns).filter { logged[$0] == nil }, at: change.instant)
+            try KeyedStatement(db, "UPDATE snapsync_changes SET changed = ?1 WHERE dataset = ?2 AND key = ?3 AND \(isUncertain)")
+                .bind(.optional(columns.encoded(at: change.instant)), .integer(id), .key(one.key)).run()
         }
         try db.execute(
             sql: """

@@ -68,18 +68,21 @@ struct TrackingRebuild: Sendable {
         }
         // A logged change whose row is not there is no change: the row is missing.
         try device.database.write(at: .read) { try $0.changeLog.consolidate(of: [schema]) }
-        let compared = schema.columns.indices.filter { index in shared.columns.contains { $0.name.exact == schema.columns[index].name.exact } }
-        let (found, differing, absent) = try version.giving(shared).untrackedChanges(in: device.database)
+        let positions = Dictionary(uniqueKeysWithValues: schema.columns.enumerated().map { ($1.name.exact, $0) })
+        let (found, absent) = try version.giving(shared).differences(from: device.database)
         try device.database.write(at: .read) { transaction in
             let rows = try transaction.rows.lookup(of: schema), nowhere = EntityStates(schema: schema) { _ in false }
             // A row that is missing without a tracked deletion counts as damage; the import brings it back.
             let isRenumbered = try transaction.rowids.mayBeRenumbered(schema)
-            let missing = isRenumbered ? [] : Set(try found.filter { try !rows.give($0.key, to: nowhere) }.map(\.key))
-            for change in found where !missing.contains(change.key) {
+            let missing = isRenumbered ? [] : Set(try found.filter { try !$0.isTracked && !rows.give($0.key, to: nowhere) }.map(\.key))
+            for change in found where !change.isTracked && !missing.contains(change.key) {
                 try transaction.changeLog.record(change.key, of: schema, as: .compared, replacing: change.seen, at: device.now())
             }
             try transaction.tracking.regainCompleteness(
-                of: schema, comparing: compared, differing: differing, absent: isApplied ? absent : nil, isMissing: !missing.isEmpty)
+                of: schema,
+                differing: found.map { one in
+                    .init(key: one.key, columns: one.columns.compactMap { positions[shared.columns[$0].name.exact] }, isTracked: one.isTracked)
+                }, absent: isApplied ? absent : nil, isMissing: !missing.isEmpty)
             if isRenumbered { try transaction.rowids.setCompared(schema) }
         }
     }
