@@ -16,13 +16,15 @@ struct CommitChain {
     let steps: [String: Step]
 
     /// Follows the commits; nil if one of them deletes a dataset.
-    init?(_ commits: [Commit], datasets: [DatasetSchema]) {
+    ///
+    /// - Parameter known: the records of the applied version, by dataset name; those that are known.
+    init?(_ commits: [Commit], datasets: [DatasetSchema], known: [String: DatasetRecord]) {
         var steps: [String: Step] = [:]
         for commit in commits {
             for schema in datasets {
                 if commit.deleted.contains(schema.recordName) { return nil }
                 guard let record = commit.saved.first(where: { $0.name == schema.recordName }) else { continue }
-                steps[schema.name] = Self.step(record, of: commit, after: steps[schema.name], schema)
+                steps[schema.name] = Self.step(record, of: commit, after: steps[schema.name], known[schema.name], schema)
             }
         }
         self.steps = steps
@@ -40,12 +42,12 @@ struct CommitChain {
         if case .whole? = steps[dataset] { true } else { false }
     }
 
-    private static func step(_ record: CloudRecord, of commit: Commit, after last: Step?, _ schema: DatasetSchema) -> Step {
+    private static func step(_ record: CloudRecord, of commit: Commit, after last: Step?, _ known: DatasetRecord?, _ schema: DatasetSchema) -> Step {
         var files: [(file: CloudAsset, after: CloudAsset?)] = [], end: CloudAsset?
         switch last {
         case .whole: return .whole(record)
         case .changes(let fields, let before): (files, end) = (before, fields.end)
-        case nil: break
+        case nil: end = known?.end
         }
         guard record.type == schema.recordType, let fields = DatasetRecord(record), let file = fields.step, AssetPath(file.path)?.number == commit.token.number
         else {

@@ -154,14 +154,18 @@ package struct ImportRun: Sendable {
     private func applyNewest(_ upstream: UpstreamChanges, _ newest: ChangeToken, _ local: ImportBase, _ noted: [String]) async throws -> Outcome {
         var warnings = noted
         var needsWhole = false
+        let known = try device.database.read(at: .read) { transaction in
+            try device.settings.datasets.reduce(into: [String: DatasetRecord]()) { $0[$1.name] = try transaction.knownFields(of: $1) }
+        }
         if local.applied != nil, local.view == nil, local.untracked.isEmpty, !local.hasMissingColumns, upstream.follows,
-            let chain = CommitChain(upstream.changes.commits, datasets: device.settings.datasets), local.deletedParents.allSatisfy({ chain.isWhole($0) })
+            let chain = CommitChain(upstream.changes.commits, datasets: device.settings.datasets, known: known),
+            local.deletedParents.allSatisfy({ chain.isWhole($0) })
         {
             do {
                 var incoming: [IncomingDataset] = []
                 for schema in device.settings.datasets {
                     guard let step = chain.steps[schema.name] else { continue }
-                    incoming.append(try await open(step, of: schema))
+                    incoming.append(try await open(step, of: schema, after: known[schema.name]))
                 }
                 return try replace(incoming, local, token: newest, view: nil, warnings: warnings)
             } catch let error as SyncError where error.code == .needsWholeVersion {
@@ -182,14 +186,13 @@ package struct ImportRun: Sendable {
         }
     }
 
-    private func open(_ step: CommitChain.Step, of schema: DatasetSchema) async throws -> IncomingDataset {
+    private func open(_ step: CommitChain.Step, of schema: DatasetSchema, after known: DatasetRecord?) async throws -> IncomingDataset {
         switch step {
         case .whole(let record):
             try refuseOtherType(record, schema)
             return try await IncomingDataset(whole: record, of: schema, in: device.cloud, zone: device.zone)
         case .changes(let fields, let files):
-            let count = try device.database.read(at: .read) { try $0.knownFields(of: schema)?.recordCount }
-            return try await IncomingDataset(fields, steps: files, of: schema, countBefore: count, in: device.cloud, zone: device.zone)
+            return try await IncomingDataset(fields, steps: files, of: schema, countBefore: known?.recordCount, in: device.cloud, zone: device.zone)
         }
     }
 
