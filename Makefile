@@ -17,7 +17,7 @@ RUNS ?= 1000000
 # The program looks for no library beside itself: whoever may write there could exchange it.
 STATIC = -c release --static-swift-stdlib --disable-local-rpath --scratch-path .build-static
 
-.PHONY: help setup build demo man test test-page test-transports test-ceph torture histories model fuzz faults mutants sanitize coverage bench install deb dist test-deb docs clean
+.PHONY: help setup build demo test test-page test-transports test-ceph torture histories model fuzz faults mutants sanitize coverage bench install deb dist test-deb docs clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -75,10 +75,6 @@ torture: setup ## thousands of random histories, eight processes that are killed
 	SNAPSYNC_TORTURE=$(SIMULATIONS) $(SWIFT) test --skip-build $(OPTIMISED) --filter "SnapshotSyncTests.SimulationTests|ChangedCloudTests"
 	SNAPSYNC_TORTURE=1 $(SWIFT) test --skip-build $(OPTIMISED) --filter "PowerCutTests|RepairCutTests|EveryDamageTests|snapsyncTests.FaultTests|ThreeWaysTests|RandomHistoryTests|ReadMarkTests|LastWriteWinsTests|RandomVersionsTests"
 	SNAPSYNC_TORTURE=1 $(SWIFT) test --skip-build $(OPTIMISED) --filter "ChangedBlocksTests|BlockReuseTests|EncodedKeyTests|RewrittenTableTests|SnapshotFormatTests.DamageTests|BucketFaultTests|SchemaUpdateTests|ArrivingFileTests|SecretsTests|KeyFileTests|CompositeKeyTests"
-
-man: ## write docs/man and docs/cli.md from what the built command says of itself; a test compares
-	$(SWIFT) build $(QUICK) --product snapsync
-	@Scripts/manual.py "$$($(SWIFT) build $(QUICK) --show-bin-path)/snapsync" docs/man docs/cli.md
 
 # Without DEPTH, a sample. DEPTH=6: all histories of six steps, more random ones, every interleaving of the log (which needs spin), and mutants.
 DEPTH ?= quick

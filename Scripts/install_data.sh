@@ -8,7 +8,9 @@ cd "$(dirname "$0")/.."
 prefix=$1
 program=$prefix/bin/snapsync
 install -d "$prefix/share/man/man1" "$prefix/share/doc/snapsync"
-for page in docs/man/*.1; do gzip -9 -n -c "$page" >"$prefix/share/man/man1/$(basename "$page").gz"; done
+rm -f "$prefix/share/man/man1/snapsync"*.1.gz
+Scripts/manual.py "$program" "$prefix/share/man/man1" "$prefix/share/doc/snapsync/cli.md" >/dev/null
+gzip -9 -n -f "$prefix/share/man/man1/snapsync"*.1
 completion() { # completion SHELL FILE
     install -d "$(dirname "$prefix/share/$2")"
     # The shell reads the file; it is not run.

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes the manual pages of the built command, one for each command, and the page of all commands, from what the command says of itself.
 
-    Scripts/manual.py .build/debug/snapsync docs/man docs/cli.md
+    Scripts/manual.py .build/debug/snapsync build/man build/cli.md
 
-The pages are checked in; a test compares them. The parser's own plug-in would need a release build, and it breaks the lines of examples.
+`make install` runs it. The parser's own plug-in breaks the lines of examples.
 """
 import json
 import os
@@ -134,7 +134,7 @@ def pages(words, command, version):
 
 INTRODUCTION = """# The commands
 
-Written by `make man` from what the built command says of itself; `snapsync help COMMAND` and `man snapsync-COMMAND` say the same.
+Made from the help of the built command; `snapsync help COMMAND` and `man snapsync-COMMAND` print the same.
 [running.md](running.md) says what holds for every command, with the exit codes, and [json.md](json.md) what is printed with `--json`.
 """
 
@@ -230,9 +230,6 @@ def main():
     version = subprocess.run([command, "--version"], stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
     os.makedirs(folder, exist_ok=True)
     written = dict(pages(["snapsync"], described, version))
-    for name in os.listdir(folder):
-        if name.endswith(".1") and name not in written:
-            os.remove(os.path.join(folder, name))
     for name, text in written.items():
         with open(os.path.join(folder, name), "w") as file:
             file.write(text)

@@ -2,14 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `docs/cli.md` and `docs/json.md`, taken apart: the flags of each command and the fields of each report.
+/// `docs/json.md`, taken apart: the fields of each report.
 struct CommandPage {
-    /// One row of a table of flags.
-    struct Flag: Hashable {
-        let name: String
-        let defaultText: String
-    }
-
     /// One row of a table of JSON fields.
     struct Field: Hashable {
         /// `written[].name`.
@@ -18,8 +12,6 @@ struct CommandPage {
         let isOptional: Bool
     }
 
-    /// The flags under each heading "`snapsync COMMAND`".
-    private(set) var flags: [String: [Flag]] = [:]
     /// The fields under each heading of the JSON part: `export --json`, `errors`.
     private(set) var fields: [String: [Field]] = [:]
 
@@ -27,7 +19,7 @@ struct CommandPage {
     static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
     init() throws {
-        let text = try ["cli.md", "json.md"].map { try String(contentsOf: Self.root.appendingPathComponent("docs/\($0)"), encoding: .utf8) }.joined()
+        let text = try String(contentsOf: Self.root.appendingPathComponent("docs/json.md"), encoding: .utf8)
         var heading = ""
         for line in text.split(separator: "\n") {
             if line.hasPrefix("#") {
@@ -35,11 +27,7 @@ struct CommandPage {
             }
             let cells = line.split(separator: "|", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
             guard cells.count >= 5, cells[1].hasPrefix("`"), let name = cells[1].split(separator: "`").first.map(String.init) else { continue }
-            if heading.hasPrefix("snapsync ") {
-                let words = name.split(whereSeparator: { $0 == " " || $0 == "," }).filter { $0.hasPrefix("--") }
-                guard let flag = words.first else { continue }
-                flags[String(heading.dropFirst("snapsync ".count)), default: []].append(Flag(name: String(flag), defaultText: cells[3]))
-            } else if heading.hasSuffix("--json") || heading == "errors" {
+            if heading.hasSuffix("--json") || heading == "errors" {
                 let type = cells[2].replacing(", optional", with: "")
                 fields[heading, default: []].append(Field(path: name, type: type, isOptional: type != cells[2]))
             }

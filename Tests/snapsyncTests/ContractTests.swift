@@ -37,24 +37,6 @@ import Testing
         return beneath(try JSONDecoder().decode(Help.self, from: BuiltCommand.run(["--experimental-dump-help"]).output).command, [])
     }
 
-    @Test func pageListsEveryCommandAndFlag() throws {
-        let page = try CommandPage()
-        let commands = try commands().filter { ($0.command.subcommands ?? []).isEmpty }
-        #expect(Set(page.flags.keys) == Set(commands.map { $0.words.joined(separator: " ") }))
-        for (words, command) in commands {
-            let name = words.joined(separator: " ")
-            let options = (command.arguments ?? []).filter { argument in
-                argument.kind != "positional" && argument.valueName != "help" && !(argument.valueName == "version" && argument.kind == "flag")
-            }
-            let documented = page.flags[name] ?? []
-            #expect(Set(options.compactMap { $0.names?.first.map { "--" + $0.name } }) == Set(documented.map(\.name)), "\(name)")
-            for option in options {
-                guard let value = option.defaultValue, let flag = option.names?.first?.name else { continue }
-                #expect(documented.contains { $0.name == "--" + flag && $0.defaultText.contains(value) }, "\(name) --\(flag): \(value)")
-            }
-        }
-    }
-
     @Test func everyCommandsHelpHasAnExample() throws {
         for (words, command) in try commands() {
             let run = try BuiltCommand.run(words + ["--help"])
@@ -70,20 +52,29 @@ import Testing
         for code in [0, 64, 65, 66, 69, 74, 75, 77, 78] { #expect(all.contains(" \(code) ")) }
     }
 
-    @Test func manualPagesSayWhatTheCommandSays() throws {
+    /// The names of a command's options: `--db`.
+    private func options(_ command: Help.Command) -> [String] {
+        (command.arguments ?? []).filter { argument in
+            argument.kind != "positional" && argument.valueName != "help" && !(argument.valueName == "version" && argument.kind == "flag")
+        }
+        .compactMap { $0.names?.first.map { "--" + $0.name } }
+    }
+
+    /// `make install` makes them: one page for each command with each of its options, and one of all.
+    @Test func manualPagesHaveEveryCommandAndOption() throws {
         let scratch = try ScratchDirectory()
         let script = CommandPage.root.appendingPathComponent("Scripts/manual.py").path
         let run = try ProgramRun("python3", [script, BuiltCommand.path(), "man", "cli.md"], in: scratch.path)
         try #require(run.status == 0, "\(run.errorText)")
-        let page = try String(contentsOf: CommandPage.root.appendingPathComponent("docs/cli.md"), encoding: .utf8)
-        #expect(String(decoding: try scratch.read("cli.md"), as: UTF8.self) == page, "make man writes docs/cli.md again")
-        let checkedIn = CommandPage.root.appendingPathComponent("docs/man")
-        let names = try FileManager.default.contentsOfDirectory(atPath: scratch.path("man")).sorted()
-        #expect(try FileManager.default.contentsOfDirectory(atPath: checkedIn.path).sorted() == names)
-        #expect(names.count == (try commands().count) + 1)
-        for name in names {
-            let written = try String(contentsOfFile: scratch.path("man/\(name)"), encoding: .utf8)
-            #expect(written == (try String(contentsOf: checkedIn.appendingPathComponent(name), encoding: .utf8)), "make man writes \(name) again")
+        let all = String(decoding: try scratch.read("cli.md"), as: UTF8.self)
+        let commands = try commands()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path("man")).count == commands.count + 1)
+        for (words, command) in commands {
+            let page = String(decoding: try scratch.read("man/snapsync-\(words.joined(separator: "-")).1"), as: UTF8.self)
+            for option in options(command) { #expect(page.contains(option.replacing("-", with: "\\-")), "\(words): \(option)") }
+            guard (command.subcommands ?? []).isEmpty else { continue }
+            let part = try #require(all.split(separator: "\n## `").first { $0.hasPrefix("snapsync \(words.joined(separator: " "))`") }, "\(words)")
+            for option in options(command) { #expect(part.contains("`\(option)"), "\(words): \(option)") }
         }
     }
 
@@ -181,10 +172,7 @@ import Testing
 
     /// What hints and findings advise can be typed.
     @Test func textsNameOnlyCommandsAndFlagsThatExist() throws {
-        let page = try CommandPage()
-        let known = Dictionary(grouping: page.flags, by: { $0.key.split(separator: " ").first.map(String.init) ?? "" }).mapValues {
-            Set($0.flatMap(\.value).map(\.name))
-        }
+        let known = Dictionary(grouping: try commands(), by: { $0.words[0] }).mapValues { Set($0.flatMap { options($0.command) }) }
         let prose: Set<String> = ["on", "makes", "works", "here", "had", "has", "set", "out", "itself", "init", "is", "can", "reads", "and", "or", "then"]
         var count = 0
         let sources = CommandPage.root.appendingPathComponent("Sources").path
