@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Counts what must not grow: lines, files, modules, parameters, words, and turns of phrase. Prints a table; fails where a count is above its ceiling.
+
+A ceiling is the count of the last change that lowered it. Whoever lowers a count lowers its ceiling in the same commit; the goal says how far.
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# Name, ceiling, goal.
+CEILINGS = [
+    ("lines of Sources", 74_300, 58_000),
+    ("lines of Sources without comments", 55_300, 44_000),
+    ("files of Sources", 855, 600),
+    ("lines of the largest module", 14_000, 8_000),
+    ("files of the largest module", 145, 80),
+    ("functions with three unlabelled parameters", 183, 0),
+    ("functions with more than seven parameters", 30, 0),
+    ("lines of Tests", 50_500, 40_000),
+    ("lines of Scripts, Benchmarks and Makefile", 1_900, 1_000),
+    ("words of README and docs", 110_000, 45_000),
+    ("semicolons in 1,000 words", 99, 1.5),
+    ("nobody, nothing in 1,000 words", 99, 0.2),
+    ("bare exit codes in 1,000 words", 99, 0),
+]
+
+
+def texts(folder, *endings):
+    """The files beneath a folder, with their text."""
+    for path in sorted((ROOT / folder).rglob("*")):
+        if path.is_file() and (not endings or path.suffix in endings):
+            yield path, path.read_text(errors="replace")
+
+
+def lines(found):
+    return sum(text.count("\n") for _, text in found)
+
+
+def parameters(text):
+    """The parameters of each function and initialiser."""
+    for match in re.finditer(r"\b(?:func \w+|init)(?:<[^>]*>)?\(([^{]*?)\)(?: async| throws| rethrows|\s*->|\s*\{)", text):
+        yield [one.strip() for one in re.split(r",(?![^(<\[]*[)>\]])", match.group(1)) if one.strip()]
+
+
+def prose(text):
+    """A page without its code, tables' rules and links' targets."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    return re.sub(r"`[^`\n]*`|\]\([^)]*\)|^\|[ :|-]+\|$", " ", text, flags=re.M)
+
+
+def counts():
+    sources = list(texts("Sources", ".swift", ".c", ".h"))
+    modules = {}
+    for path, text in sources:
+        module = modules.setdefault(path.relative_to(ROOT / "Sources").parts[0], [0, 0])
+        module[0] += text.count("\n")
+        module[1] += 1
+    functions = [one for _, text in sources for one in parameters(text)]
+    pages = [(ROOT / "README.md").read_text()] + [text for _, text in texts("docs", ".md")]
+    words, plain = sum(len(page.split()) for page in pages), "\n".join(prose(page) for page in pages)
+    thousands = len(plain.split()) / 1000
+    yield lines(sources)
+    yield sum(1 for _, text in sources for line in text.split("\n") if line.strip() and not line.strip().startswith("//"))
+    yield len(sources)
+    yield max(size for size, _ in modules.values())
+    yield max(files for _, files in modules.values())
+    yield sum(sum(one.startswith("_ ") for one in function) >= 3 for function in functions)
+    yield sum(len(function) > 7 for function in functions)
+    yield lines(texts("Tests", ".swift"))
+    yield lines(texts("Scripts")) + lines(texts("Benchmarks")) + (ROOT / "Makefile").read_text().count("\n")
+    yield words
+    yield round(plain.count(";") / thousands, 2)
+    yield round(len(re.findall(r"\b(?:nobody|nothing)\b", plain, re.I)) / thousands, 2)
+    yield round(len(re.findall(r"\((?:64|65|66|69|74|75|77|78)\)", plain)) / thousands, 2)
+
+
+failed = False
+for (name, ceiling, goal), count in zip(CEILINGS, counts(), strict=True):
+    above = count > ceiling
+    failed |= above
+    print(f"{name:44} {count:>9,} {'of at most' if above else 'within'} {ceiling:,}, goal {goal:,}{'  <-- too many' if above else ''}")
+sys.exit(failed)
