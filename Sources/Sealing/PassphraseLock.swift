@@ -8,7 +8,7 @@ package import Foundation
 ///     let same = try lock.open(with: passphrase, at: place)
 ///
 /// The block size is 8 and the parallelism 1, as in RFC 7914's examples; only the cost varies. Check the cost of a lock that was read from a file
-/// (``isCost(_:)``) before opening it, because scrypt allocates 1024 bytes times the cost. Source: docs/security.md, "With a passphrase".
+/// (``isCost(_:)``) before opening it, because scrypt allocates 1024 bytes times the cost. Source: docs/sealed.md, "The key file".
 package struct PassphraseLock: Sendable, Equatable {
     /// The default CPU and memory cost N for new locks: 128 MiB.
     package static let usualCost = 1 << 17

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks who signed a zone, as docs/security.md says, with PyPI's cryptography and nothing of snapsync.
+"""Checks who signed a zone, as docs/sealed.md says, with PyPI's cryptography and nothing of snapsync.
 
     verify_zone.py CLOUD/private/ZONE [WORDS]     WORDS: the fingerprint of the zone's creator
 

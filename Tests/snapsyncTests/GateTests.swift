@@ -125,7 +125,7 @@ import Testing
         try scene.succeed("disable --db watch.db")
         let run = try scene.run("enable --db watch.db --json")
         #expect(run.status == 64 && run.text == "", "\(run.text)")
-        #expect(run.errorText.contains("Nobody can be asked here") && run.errorText.contains("snapsync plan, and add --yes"), "\(run.errorText)")
+        #expect(run.errorText.contains("Standard input is not a terminal") && run.errorText.contains("snapsync plan, and pass --yes"), "\(run.errorText)")
         try scene.refuse("sync --db watch.db", exit: 78, saying: Self.off)
         try scene.succeed("enable --yes --db watch.db")
         try scene.succeed("sync --db watch.db")

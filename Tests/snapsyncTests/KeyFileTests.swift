@@ -5,7 +5,7 @@ import Testing
 /// Key files with a passphrase, as credentials of systemd, and forged.
 @Suite(.runsPrograms) struct KeyFileTests {
     private static let passphrase = "correct horse battery"
-    /// Opens a locked key file with Python's scrypt, by docs/security.md alone. Leaves the seeds as `d`.
+    /// Opens a locked key file with Python's scrypt, by docs/sealed.md alone. Leaves the seeds as `d`.
     private static let unlock = """
         import base64, hashlib
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -72,7 +72,7 @@ import Testing
         // Without it, with another one, and with one that others may read, nothing is written.
         let wrong = try file("wrong", "correct horse batteri", in: scene), open = try file("open", Self.passphrase, in: scene, mode: 0o640)
         for (named, saying) in [
-            (nil, "the keys are locked with a passphrase, and nobody has given it"), (wrong, "the passphrase is not that of the key file"),
+            (nil, "the keys are locked with a passphrase, and none was entered"), (wrong, "the passphrase is not that of the key file"),
             (open, "other users may read the passphrase file"), (scene.scene.scratch.path("none"), "the passphrase file is not there"),
         ] {
             // A session of its own has no terminal.

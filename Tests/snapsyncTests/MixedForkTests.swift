@@ -174,7 +174,7 @@ import Testing
         try publish(other, desk: 1, laptop: 1)
         try other.replicate("one", "two", conflict: nil)
         try other.expectFinding(
-            "error", "rollback", "--db laptop.db", exit: 65, saying: ["it may be a fork"], remedy: "this ends by itself when the other device publishes again")
+            "error", "rollback", "--db laptop.db", exit: 65, saying: ["two devices may have published this version"], remedy: "sync on the other device")
         try publish(other, desk: 1, laptop: 0)
         try other.replicate("one", "two", conflict: nil)
         #expect(try other.doctor("--db laptop.db", exit: 65).about("forks").map(\.remedy) == ["run snapsync sync on laptop"])

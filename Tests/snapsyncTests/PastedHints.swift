@@ -49,7 +49,7 @@ enum PastedHints {
             }
             let run = try BuiltCommand.run(arguments.map(moved), in: there, environment: environment.mapValues(moved))
             // Some commands ask a person.
-            guard !run.errorText.contains("Nobody can be asked here") else { return nil }
+            guard !run.errorText.contains("Standard input is not a terminal") else { return nil }
             return run.status == 64 || run.status > 128 ? "pasted, it ends with \(run.status): snapsync \(arguments): \(run.errorText)" : nil
         } catch {
             return "\(error)"

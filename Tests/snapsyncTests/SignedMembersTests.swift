@@ -23,7 +23,7 @@ import Testing
                 "zone ZentikSyncZone is signed; its creator is \(try scene.words("phone"))\n  writer phone (this device): \(try scene.words("phone"))"))
         #expect(list.contains("watch asks to be a reader: \(try scene.words("watch"))"))
         #expect(try scene.succeed("doctor --db phone.db").contains("1 device asks to be a member"))
-        try scene.refuse("member approve watch --db phone.db", exit: 78, saying: ["nobody is here to compare the words \(scene.words("watch"))", "--yes"])
+        try scene.refuse("member approve watch --db phone.db", exit: 78, saying: ["the words \(scene.words("watch")) cannot be compared", "--yes"])
         try scene.refuse("member approve nobody --yes --db phone.db", exit: 66, saying: ["no device asks to be a member as nobody"])
         try scene.refuse("member approve watch --role peer --yes --db phone.db", exit: 78, saying: ["its one publisher is phone"])
         #expect(

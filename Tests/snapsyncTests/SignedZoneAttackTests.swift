@@ -147,7 +147,7 @@ import Testing
         try scene.restoreCloud()
         try scene.forge(unsigned)
         let run = try scene.run("verify --cloud cloud")
-        #expect(run.status == 65 && run.errorText.contains("zone.json does not say that the zone is"), "\(run.errorText)")
+        #expect(run.status == 65 && run.errorText.contains("zone.json does not list the zone as signed"), "\(run.errorText)")
     }
 
     @Test func anOlderZoneIsRefusedByWhoHasJoinedLater() throws {

@@ -10,7 +10,7 @@ import StrictText
 ///
 /// In a signed zone a third part follows: `,"signature":"<128 hexadecimal digits>"}`. It is the Ed25519 signature over `snapsync-commit 1`,
 /// a line feed, and the same bytes. The word after `snapsync-` is the document's name, so a signature of one kind of document is not valid
-/// for another kind. Source: docs/security.md.
+/// for another kind. Source: docs/sealed.md.
 package enum ChecksummedDocument {
     /// Encodes a value under a name, adds the checksum, and signs it in a signed zone.
     package static func encode(_ value: some Encodable, named name: String, by keys: DeviceKeys? = nil) throws -> [UInt8] {
@@ -78,7 +78,7 @@ package enum ChecksummedDocument {
         let body = sealed.dropFirst("{\"\(name)\":".utf8.count).dropLast(middle.count + 64 + end.count)
         guard let key, let signature = DevicePublicKeys.hexBytes(digits), DevicePublicKeys.isValid(signature, of: message(body, name), by: key) else {
             throw CloudError(
-                .untrusted, at: place, "the signature is not one of this \(name) by the key that it names",
+                .untrusted, at: place, "invalid signature: it does not match this \(name) and the key that it names",
                 hint: "the file was changed or forged; bring it back from a copy, or run snapsync doctor")
         }
     }
@@ -102,7 +102,7 @@ package enum ChecksummedDocument {
             }
             throw CloudError(
                 .untrusted, at: place,
-                isSigned ? "the zone is signed, and this \(name) is not" : "this \(name) is signed, and zone.json does not say that the zone is",
+                isSigned ? "the zone is signed, and this \(name) is not" : "this \(name) is signed, but zone.json does not list the zone as signed",
                 hint: "somebody else wrote the file, or zone.json; run snapsync doctor")
         }
         guard isSigned else { return (bytes[...], []) }

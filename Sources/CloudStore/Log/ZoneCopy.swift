@@ -160,7 +160,7 @@ package struct ZoneCopy {
     private func otherHistory(_ cloud: CloudDatabase, _ reason: String) -> CloudError {
         CloudError(
             .badContainer, at: "\(cloud.location), \(zone)", reason,
-            hint: "a copy that devices have published in goes on by itself; copy into an empty place, or the other way round")
+            hint: "devices publish in the copy, too; copy to an empty place, or in the other direction")
     }
 
     private func place(_ cloud: CloudDatabase, _ commit: Commit) -> String { "\(cloud.location), \(zone), version \(commit.token.number)" }

@@ -39,9 +39,9 @@ package enum CloudMarker {
         } catch let fault as JSONFault {
             throw CloudError(.damaged, at: place, "not JSON: \(fault)", hint: CloudError.damageHint)
         } catch let error as DecodingError {
-            throw CloudError(.damaged, at: place, "not of this format: \(error.place)", hint: CloudError.damageHint)
+            throw CloudError(.damaged, at: place, "damaged, or written by another program: \(error.place)", hint: CloudError.damageHint)
         } catch {
-            throw CloudError(.damaged, at: place, "not of this format", hint: CloudError.damageHint)
+            throw CloudError(.damaged, at: place, "damaged, or written by another program", hint: CloudError.damageHint)
         }
     }
 

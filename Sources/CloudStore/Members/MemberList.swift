@@ -3,7 +3,7 @@ package import StrictText
 /// The members of a signed zone and what each may do: a chain of signed statements that begins with the creator's.
 ///
 /// This type alone answers whether a key may do something as of a commit. A device that knows the creator's fingerprint can check the whole
-/// list without any other file. Statements are only ever appended. Source: docs/security.md.
+/// list without any other file. Statements are only ever appended. Source: docs/sealed.md.
 package struct MemberList: Hashable, Sendable {
     /// The statements' texts, oldest first; empty before commit 1.
     package private(set) var statements: [String] = []
@@ -225,6 +225,6 @@ extension MemberList {
     static func untrusted(_ place: String, _ reason: String, hint: String? = nil) -> CloudError {
         CloudError(
             .untrusted, at: place, reason,
-            hint: hint ?? "somebody who may not has written to the cloud, or an older copy was put back; run snapsync doctor")
+            hint: hint ?? "a device without the right to do so wrote this file, or an older copy was restored; run snapsync doctor")
     }
 }

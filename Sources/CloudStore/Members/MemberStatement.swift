@@ -1,6 +1,6 @@
 package import StrictText
 
-/// One signed statement of a zone's member list, as docs/security.md describes it: a device becomes a member, changes its role, or is
+/// One signed statement of a zone's member list, as docs/sealed.md describes it: a device becomes a member, changes its role, or is
 /// removed.
 ///
 /// Its text is a signed document: `{"statement":BODY,"sha256":"…","signature":"…"}`.

@@ -207,7 +207,7 @@ package final class ZoneAuthority: Sendable {
     }
 
     private static let forkHint =
-        "somebody who may not has written to the cloud, or an older copy was put back; if two members changed the list at one time, the one whose change is gone has to sync first, or a person decides: snapsync member settle"
+        "a device without the right to do so wrote this file, or an older copy was restored; if two members changed the list at one time, the one whose change is gone has to sync first, or a person decides: snapsync member settle"
 
     /// Whether a person has decided that the present history counts, whoever has published in it since the fork.
     var settlesForks: Bool { state.withLock { $0.settlesForks } }

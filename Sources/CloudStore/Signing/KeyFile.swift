@@ -5,7 +5,7 @@ import StrictText
 
 /// The content of a device's key file: the keys, in the clear or locked with a passphrase, and their owner.
 ///
-/// Source: docs/security.md, "The key file".
+/// Source: docs/sealed.md, "The key file".
 package struct KeyFile: Sendable {
     /// Why bytes are not a valid key file. The error quotes nothing of them.
     package enum Fault: Error, Equatable, Sendable {

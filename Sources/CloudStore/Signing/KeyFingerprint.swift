@@ -3,7 +3,7 @@ import Crypto
 /// A device's public keys as eight words that people compare or read aloud: `lusab-babad-gutih-tugad-mudof-sakat-bahaf-votuk`.
 ///
 /// The words encode the first 128 bits of the SHA-256 over a label, the Ed25519 and the X25519 public key, 16 bits for each word
-/// (``KeyWords``). Source: docs/security.md.
+/// (``KeyWords``). Source: docs/sealed.md.
 public struct KeyFingerprint: Hashable, Sendable, CustomStringConvertible {
     /// The eight words, joined by hyphens.
     public let words: String

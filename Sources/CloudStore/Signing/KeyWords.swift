@@ -2,7 +2,7 @@
 /// significant first.
 ///
 /// A word has the form consonant, vowel, consonant, vowel, consonant. That gives exactly 65,536 words, so no word list is needed.
-/// Source: Wilkerson, "A Proposal for Proquints" (arXiv:0901.4016); docs/security.md.
+/// Source: Wilkerson, "A Proposal for Proquints" (arXiv:0901.4016); docs/sealed.md.
 enum KeyWords {
     private static let consonants = Array("bdfghjklmnprstvz")
     private static let vowels = Array("aiou")

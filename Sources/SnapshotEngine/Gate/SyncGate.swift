@@ -44,8 +44,8 @@ public struct SyncGate: Sendable {
         if facts.isInMemory {
             return .closed(
                 GateReason(
-                    .inMemory, "it stands in, in memory, for a database that could not be opened; it is never published",
-                    hint: "mend the database that could not be opened"))
+                    .inMemory, "this temporary copy in memory replaces a database that could not be opened; it is never synced",
+                    hint: "repair the database that could not be opened"))
         }
         var fault: GateReason?
         if facts.isBound {
@@ -190,8 +190,8 @@ public struct SyncGate: Sendable {
     func checkIsSetUp(_ transaction: LocalTransaction) throws {
         guard try !transaction.settings.isInMemory() else {
             throw SyncError(
-                .refused, step: .open, at: database.path, "it stands in, in memory, for a database that could not be opened",
-                hint: "mend the database that could not be opened")
+                .refused, step: .open, at: database.path, "this temporary copy in memory replaces a database that could not be opened; it is never synced",
+                hint: "repair the database that could not be opened")
         }
         _ = try transaction.settings.read()
     }

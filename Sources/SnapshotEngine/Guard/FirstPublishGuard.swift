@@ -15,9 +15,9 @@ enum FirstPublishGuard {
         guard token == nil, let note = try device.database.read(at: .read, { try $0.state.bootstrapNote() }), !note.madeZone else { return }
         throw SyncError(
             .refused, step: .announce, at: "zone \(device.zone)",
-            "it has no version yet, and this database did not make it: what others published may still be on its way",
+            "the zone has no version yet, and this database did not make it: versions of other devices may still be on their way",
             hint:
-                "if a sync tool is bringing files, wait and run snapsync import; if this database is the first: snapsync init --take-over --db \(device.database.path.shellWord)"
+                "if a sync tool delivers the files, wait and run snapsync import; if this database is the first: snapsync init --take-over --db \(device.database.path.shellWord)"
         )
     }
 }

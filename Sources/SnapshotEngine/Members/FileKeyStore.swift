@@ -8,7 +8,7 @@ import Synchronization
 /// Stores keys in files of mode 0600, outside of databases and clouds: `$XDG_DATA_HOME/snapsync/keys/CLOUD/SCOPE/ZONE/DEVICE.json`.
 ///
 /// Two other files have precedence: the file that `SNAPSYNC_KEY_FILE` names, and `snapsync-key` among the credentials that systemd passes to a
-/// service (`$CREDENTIALS_DIRECTORY`). A file may be locked with a passphrase. Source: docs/security.md, "The key file".
+/// service (`$CREDENTIALS_DIRECTORY`). A file may be locked with a passphrase. Source: docs/sealed.md, "The key file".
 public struct FileKeyStore: KeyStore {
     /// Returns a variable of the environment.
     private let environment: @Sendable (String) -> String?

@@ -57,7 +57,7 @@ struct PassphraseSource: Sendable {
         guard let passphrase = ask?(PassphraseQuestion(keyFile: keyFile, isNew: isNew)), !passphrase.isEmpty else {
             throw CloudError(
                 .keyUnavailable, at: keyFile,
-                isNew ? "nobody has given a passphrase for the keys, twice the same" : "the keys are locked with a passphrase, and nobody has given it",
+                isNew ? "no passphrase for the keys was entered, or the two do not match" : "the keys are locked with a passphrase, and none was entered",
                 hint: "run the command at a terminal, or let \(Self.variable) name a file that has it (mode 600)")
         }
         return passphrase

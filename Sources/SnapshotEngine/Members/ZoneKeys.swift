@@ -122,7 +122,7 @@ package final class ZoneKeys: Sendable {
     static func missing(_ history: HistoryID) -> CloudError {
         CloudError(
             .untrusted, at: "\(history.zone)", "the zone is sealed, and has no record of its keys",
-            hint: "somebody who may not has written to the cloud, or an older copy was put back; run snapsync doctor")
+            hint: "a device without the right to do so wrote this file, or an older copy was restored; run snapsync doctor")
     }
 }
 

@@ -89,7 +89,7 @@ struct ZoneSeal: CloudLayer {
         guard let record = records.first(where: { !$0.mayStandInSealedZone }) else { return records }
         throw CloudError(
             .untrusted, at: "\(zone.owner.zone)", "the zone is sealed, and record \(record.name) is not",
-            hint: "somebody who may not has written to the cloud; run snapsync doctor")
+            hint: "a device without the right to do so wrote this file; run snapsync doctor")
     }
 
     // MARK: writing

@@ -26,8 +26,8 @@ struct ForkFinder: Sendable {
         guard isDecided else {
             throw SyncError(
                 .dataRefused, step: .fetch, at: error.place,
-                "\(error.reason); it may be a fork, two commits of one number, but nobody has gone on from the one that is there",
-                hint: "if a tool replicates the folder, this ends by itself when the other device publishes again; else an older copy was put back")
+                "\(error.reason); two devices may have published this version; that cannot be resolved until one of them syncs again",
+                hint: "if a tool replicates the folder, sync on the other device; otherwise an older copy of the folder was restored")
         }
         if let signed = device.signedZone, signed.keys != nil {
             // The known keys may come from a commit that no longer counts.

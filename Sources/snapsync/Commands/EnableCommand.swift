@@ -50,7 +50,7 @@ struct EnableCommand: AsyncParsableCommand {
         if try await engine.gate.report().isEnabled { return true }
         guard StandardStream.isInputTerminal else {
             throw ValidationError(
-                "Nobody can be asked here; see what a sync would do with: snapsync plan, and add --yes if this database is to be synced.")
+                "Standard input is not a terminal; see what a sync would do with: snapsync plan, and pass --yes to confirm.")
         }
         StandardStream.ask(try await preview(engine).map { VisibleText.escape($0) + "\n" }.joined())
         StandardStream.ask("Turn sync on? Type yes: ")

@@ -174,7 +174,7 @@ struct InitCommand: AsyncParsableCommand {
     @Flag(
         name: .long,
         help:
-            "With --sealed: give the members the keys by X-Wing (ML-KEM-768 and X25519), so that a quantum computer alone does not read them; 2.5 kB more for each member."
+            "With --sealed: give the members the keys by X-Wing (ML-KEM-768 and X25519), so that a quantum computer alone does not read them; about 4 kB more for each member."
     )
     var postQuantum = false
     @Flag(

@@ -16,7 +16,7 @@ struct RepairCommand: AsyncParsableCommand {
             Rows and versions give a block's JSON. Its bytes depend on the library that compressed it, ISA-L or zlib. repair tries \
             both.
 
-            In a sealed zone (docs/sealed.md) repair --db on a member makes lost boxes again, in the epoch that they were of. repair \
+            In a sealed zone (docs/security.md) repair --db on a member makes lost boxes again, in the epoch that they were of. repair \
             --cloud has no keys: it compares files with their hashes, and brings back those of which a whole copy lies beside them or one \
             bit was flipped; a warning says that nothing was opened.
 

@@ -32,7 +32,7 @@ struct ReplaceCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard yes || isatty(STDIN_FILENO) == 1 else {
-            throw ValidationError("Nobody can be asked here; say --yes if the \(side.rawValue) data are to be replaced.")
+            throw ValidationError("Standard input is not a terminal; pass --yes to replace the \(side.rawValue) data.")
         }
     }
 

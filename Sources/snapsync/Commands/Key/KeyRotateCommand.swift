@@ -7,7 +7,7 @@ struct KeyRotateCommand: AsyncParsableCommand {
         commandName: "rotate",
         abstract: "Begins a new epoch of a sealed zone: what is published from now on has new keys.",
         discussion: """
-            Begins a new epoch of a sealed zone (docs/sealed.md): what is published from then on is encrypted with new keys, which every \
+            Begins a new epoch of a sealed zone (docs/security.md): what is published from then on is encrypted with new keys, which every \
             member gets with a version of its own. What was published before keeps its keys. Run it on a member that publishes (78). A \
             zone that is not sealed ends with 78. member remove does the same by itself. If --reseal fails after the keys were changed, \
             the command says both, and ends with the code of that failure; export --full does the rest. With prune --keep-last 1 after \

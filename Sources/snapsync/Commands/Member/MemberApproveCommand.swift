@@ -10,7 +10,7 @@ struct MemberApproveCommand: AsyncParsableCommand {
         discussion: """
             It shows the words of the device's keys and asks on a terminal whether they are those that init printed on the device; without \
             a terminal and --yes it refuses (78). Run it on a member that publishes (78). A device that has not asked ends with 66. The \
-            change is a version of its own, which readers take as any other. In a sealed zone (docs/sealed.md) it gives the device the \
+            change is a version of its own, which readers take as any other. In a sealed zone (docs/security.md) it gives the device the \
             keys; run the same init there again. Compare the words: only then is it that device, and not one whose request somebody else \
             has put into the cloud.
 
@@ -71,7 +71,7 @@ extension MembersReport {
     private func isConfirmed(_ request: Request) throws -> Bool {
         guard StandardStream.isInputTerminal else {
             throw SyncError(
-                .refused, at: request.device, "nobody is here to compare the words \(request.fingerprint)",
+                .refused, at: request.device, "standard input is not a terminal, so the words \(request.fingerprint) cannot be compared",
                 hint: "compare them with those on the device, then add --yes")
         }
         StandardStream.ask("\(request.device) asks to be a \(request.role). Are these the words on that device?\n  \(request.fingerprint)\n[y/N] ")

@@ -8,7 +8,7 @@ struct MemberRemoveCommand: AsyncParsableCommand {
         abstract: "Ends a device's membership of the signed zone.",
         discussion: """
             Ends a device's membership: snapsync member remove NAME. Versions, messages and reports that it signs from then on are \
-            refused. What it could read it can still read, as long as it can read the cloud; in a sealed zone (docs/sealed.md) nothing \
+            refused. What it could read it can still read, as long as it can read the cloud; in a sealed zone (docs/security.md) nothing \
             that is published afterwards. The last member that publishes stays (78).
 
             EXAMPLE

@@ -7,7 +7,7 @@ struct SealCommand: AsyncParsableCommand {
         commandName: "seal",
         abstract: "Makes a sealed zone of one that is not: from then on nobody but its members can read what is published.",
         discussion: """
-            Run it on a device that publishes (78). The data go on in a new, sealed zone (docs/sealed.md), whose first version has every
+            Run it on a device that publishes (78). The data go on in a new, sealed zone (docs/security.md), whose first version has every
             dataset whole; this device makes it. The last version of the present zone says where it goes on, so nobody publishes there
             any more. Every other device follows with its next sync: it takes what was changed there along, asks to be a member, and
             waits (75) until it is approved: snapsync member approve NAME. The members of a signed zone stay members. Earlier programs
