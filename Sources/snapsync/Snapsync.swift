@@ -9,7 +9,7 @@ import StrictText
 struct Snapsync: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "snapsync",
-        abstract: "Moves whole datasets from one SQLite database to others through a shared directory.",
+        abstract: "Sync tables between SQLite databases through a shared folder or a bucket.",
         discussion: """
             A writer publishes versions; readers import them, delete-then-insert, in one transaction. \
             Every version is complete and readable by itself: zcat FILE | jq .

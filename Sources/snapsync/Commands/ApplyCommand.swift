@@ -5,7 +5,7 @@ import SnapshotSync
 struct ApplyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apply",
-        abstract: "Does the sync that a plan describes, unless either side has moved since.",
+        abstract: "Run the sync that a plan describes, unless either side has changed since.",
         discussion: """
             Call it as snapsync apply FILE. If this database was changed, or another version was published, since the plan was made, it \
             does nothing and ends with 78.

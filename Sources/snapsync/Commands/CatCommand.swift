@@ -5,7 +5,7 @@ import SnapshotSync
 struct CatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cat",
-        abstract: "Prints a dataset as one JSON container, every byte checked first.",
+        abstract: "Print a dataset as one JSON container, after checking every byte.",
         discussion: """
             Prints a dataset as one JSON container on standard output: the same bytes as zcat of the asset. It checks every block before \
             it prints it. If a block is damaged, the output ends before it, and the command ends with 65. Call it as snapsync cat DATASET; \

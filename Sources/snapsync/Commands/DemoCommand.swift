@@ -7,7 +7,7 @@ import StrictText
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Shows the main job: a writer and a reader in a temporary directory, step by step.",
+        abstract: "Show the main job: a writer and a reader in a temporary folder, step by step.",
         discussion: """
             For each step it prints the command and the command's output.
 

@@ -6,7 +6,7 @@ import StrictText
 struct DescribeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "describe",
-        abstract: "Prints a dataset file for the tables of a database.",
+        abstract: "Print a dataset file for the tables of a database.",
         discussion: """
             Prints a dataset file for the tables of a database (docs/datasets.md): what init --tables uses. It reads the first rows of each \
             table and changes nothing. Standard error gets the tables that cannot travel, with the reasons, what is left out, and the timestamp \

@@ -6,7 +6,7 @@ import StrictText
 struct DiffCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
-        abstract: "Says which entities differ between two versions, or between one and this database.",
+        abstract: "Show which rows differ between two versions, or between a version and this database.",
         discussion: """
             Call it as snapsync diff A B; each side is a version's number, or local for this database's rows. It skips blocks that both \
             sides have without reading them. Memory does not grow with the dataset.

@@ -5,7 +5,7 @@ import SnapshotSync
 struct DisableCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "disable",
-        abstract: "Turns sync off for this database, from the next step of any run on.",
+        abstract: "Turn sync off for this database, from the next step of any run on.",
         discussion: """
             Turns sync off at once: a run under way publishes nothing more. If a settings file cannot be written now, the next check \
             writes it.

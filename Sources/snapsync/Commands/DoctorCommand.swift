@@ -6,7 +6,7 @@ import StrictText
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Says what is wrong with a database, its cloud and its zone, what that means, and what mends it.",
+        abstract: "Find problems of a database and its cloud, and suggest fixes.",
         discussion: """
             Each finding has its meaning and the command that corrects it. doctor changes nothing. On a device that publishes it tries \
             what the cloud's file system can do, in a folder beneath the zone that it removes again. Where sync is off, it does not touch \

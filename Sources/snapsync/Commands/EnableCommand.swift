@@ -6,7 +6,7 @@ import StrictText
 struct EnableCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "enable",
-        abstract: "Turns sync on for this database; nothing that was changed while it was off is lost.",
+        abstract: "Turn sync on for this database; changes made while it was off are kept.",
         discussion: """
             Turns sync on, for every program that opens the database. If sync is not on yet, it first prints on standard error what the \
             next sync would add, change and remove on each side, as plan does, and asks; any answer but yes changes nothing (exit code 0). \

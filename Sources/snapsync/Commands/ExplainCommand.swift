@@ -6,7 +6,7 @@ import SnapshotSync
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Says what an error means, and what an application tells people about it.",
+        abstract: "Explain an error: what it means, what to do, and what an application shows to people.",
         discussion: """
             Takes an identifier as JSON errors have it, its part behind the point, an exit code of this command from 65 on, or a number or \
             name of CloudKit's CKError.

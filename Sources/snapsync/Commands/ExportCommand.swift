@@ -6,7 +6,7 @@ import StrictText
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Publishes a version of the database, if anything is new.",
+        abstract: "Publish a version of the database, if anything has changed.",
         discussion: """
             It reads all datasets from one state of the database and publishes them with one commit. With nothing new, it writes no \
             version and no byte. For writers and peers. A peer that is behind publishes nothing and ends with 75: sync imports first.

@@ -6,7 +6,7 @@ import StrictText
 struct GenerateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "generate",
-        abstract: "Adds realistic sample notifications and buckets to a database.",
+        abstract: "Add realistic sample notifications and buckets to a database.",
         discussion: """
             Adds sample buckets and notifications, the same on every machine for the same numbers and seed. Makes database and tables \
             where they are missing. With --mark-read it marks some of the existing notifications as read instead.

@@ -6,7 +6,7 @@ import StrictText
 struct HistoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history",
-        abstract: "Lists the zone's versions, newest first.",
+        abstract: "List the zone's versions, newest first.",
         discussion: """
             EXAMPLES
               snapsync history --db phone.db --limit 5

@@ -6,7 +6,7 @@ import StrictText
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Imports the newest version, an old one, or a container file.",
+        abstract: "Import the newest version, an older one, or a container file.",
         discussion: """
             Imports the newest version into the database, delete-then-insert in one transaction: other programs see the old data until the \
             commit, and never a mixture. If the database has that version already, nothing changes. --version and --file at a reader are a \

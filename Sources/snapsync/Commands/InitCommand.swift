@@ -8,7 +8,7 @@ import StrictText
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
-        abstract: "Sets a database up for syncing.",
+        abstract: "Set up a database for syncing.",
         discussion: """
             Sets a database up for syncing: settings, change tracking, zone. A writer or peer makes the cloud and the zone where they are \
             missing; a reader finds them. In a zone that a peer makes, every peer publishes; a zone keeps the rule that it was made with. \

@@ -6,7 +6,7 @@ import StrictText
 struct MessagesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "messages",
-        abstract: "Lists the edits of readers that wait in the zone's mailbox, and those that this device has handed over.",
+        abstract: "List the edits of readers that wait for the publisher, and those that this device has sent.",
         discussion: """
             Lists the edits in the zone's mailbox, the files that were set aside there and why, and the edits of this device that no version \
             has decided. How edits travel from a reader to the publisher: docs/readers.md.

@@ -6,7 +6,7 @@ import StrictText
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
-        abstract: "Brings records of the old layout, one JSON file each, into a writer's tables.",
+        abstract: "Import records of the old layout, one JSON file each, into a writer's tables.",
         discussion: """
             The next sync publishes them. docs/migrate.md has the layout and the rules.
 

@@ -6,7 +6,7 @@ import StrictText
 struct MirrorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mirror",
-        abstract: "Copies a cloud to another directory or bucket, or what the copy there lacks.",
+        abstract: "Copy a cloud to another folder or bucket; a later run copies what is new.",
         discussion: """
             Copies a cloud to another place, or what an earlier copy there lacks: snapsync mirror FROM TO. Each is a directory, or a \
             bucket as s3://BUCKET/PREFIX with its options (docs/object-store.md). The copy has the UUID, the files, the names and the \

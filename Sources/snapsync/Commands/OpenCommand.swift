@@ -6,7 +6,7 @@ import SnapshotSync
 struct OpenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "open",
-        abstract: "Opens a database as an application would, with its cloud, else alone, else in memory, and says how far that goes and why.",
+        abstract: "Open a database as an application would (with its cloud, otherwise alone, otherwise in memory), and show how far that goes and why.",
         discussion: """
             It says which of these is possible, and why no more is. It changes nothing. It ends with 0 if database and cloud can be used, \
             or if only the user's choice or a missing entitlement keeps the database from its cloud. Else it ends with the code of the \

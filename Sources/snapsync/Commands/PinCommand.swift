@@ -5,7 +5,7 @@ import SnapshotSync
 struct PinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin",
-        abstract: "Keeps a version, whatever is pruned.",
+        abstract: "Protect a version from pruning.",
         discussion: """
             Pins a version, so that prune never removes it. Call it as snapsync pin VERSION. Every device sees the pin. Publishers only.
 

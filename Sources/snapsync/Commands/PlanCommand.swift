@@ -5,7 +5,7 @@ import SnapshotSync
 struct PlanCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plan",
-        abstract: "Says what a sync would add, change and remove on each side, and who wins and why; changes nothing.",
+        abstract: "Show what a sync would add, change and remove on each side, and which edits win; changes nothing.",
         discussion: """
             It changes nothing: the import itself computes the plan, in a transaction that is rolled back. If the user has turned sync \
             off, it says what a sync after enable would do. It also says why a sync would be refused, for example by a foreign key of a table that is \

@@ -6,7 +6,7 @@ import StrictText
 struct PruneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "prune",
-        abstract: "Removes old versions, and what killed runs left in the cloud.",
+        abstract: "Remove old versions, and files that killed runs left in the cloud.",
         discussion: """
             The newest version and the pinned ones always stay. It removes no commit younger than a day, by the directory's clock and by \
             this device's. It removes an asset a day after nothing needs it any longer, and an answered message a day after this device \

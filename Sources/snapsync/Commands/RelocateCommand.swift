@@ -5,7 +5,7 @@ import SnapshotSync
 struct RelocateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "relocate",
-        abstract: "Stores another path of the cloud directory: after it was moved, or mounted elsewhere.",
+        abstract: "Store another path of the shared folder, after it was moved or mounted elsewhere.",
         discussion: """
             For one run alone, --cloud of that run is enough. The directory must hold the same cloud (78), and the zone must have the \
             version that this database has applied; an older copy of the zone is refused (65), a replicated folder at a peer, too (78), \

@@ -6,7 +6,7 @@ import StrictText
 struct RepairCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "repair",
-        abstract: "Brings back what is damaged or missing in the cloud, where its bytes are anywhere else.",
+        abstract: "Restore damaged or missing files of the cloud from other copies of their data.",
         discussion: """
             Restores what is damaged or missing in the cloud, if the same bytes can be had from somewhere else. Hashes decide; nothing is \
             guessed. The next commit has a commit's hash, a commit has the hashes of checkpoints and assets, and the index has a block's \

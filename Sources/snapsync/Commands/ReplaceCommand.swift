@@ -7,7 +7,7 @@ import StrictText
 struct ReplaceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replace",
-        abstract: "Makes this device's data win over the cloud's (cloud), or the cloud's over this device's (local).",
+        abstract: "Replace the shared data by this device's (cloud), or this device's by the shared data (local).",
         discussion: """
             snapsync replace cloud publishes this device's data as the newest version, whatever the cloud has and however much more. The \
             same commit pins the version that loses. snapsync replace local imports the newest version and drops what was changed here. It \

@@ -6,7 +6,7 @@ import StrictText
 struct ReportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
-        abstract: "Writes one HTML page that says how databases and clouds are: verdict, devices, versions, sizes, last change, commands.",
+        abstract: "Write an HTML status page: devices, versions, sizes, the last change, and what needs attention.",
         discussion: """
             Writes one HTML page for people: the verdict in a sentence, what needs attention and what mends it, devices with their lag, \
             last report and messages, versions over time, datasets with rows, bytes, their part of the asset limit and a forecast, what \

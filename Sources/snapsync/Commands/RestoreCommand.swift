@@ -6,7 +6,7 @@ import StrictText
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Makes the data those of an earlier version; the next sync publishes them.",
+        abstract: "Restore the data of an earlier version; the next sync publishes them.",
         discussion: """
             It imports what is new in the zone first. Then it changes the rows that differ in one transaction, as any program could, and \
             the next sync publishes them as a new version. Publishers only. The earlier data are kept: undo brings them back.

@@ -7,7 +7,7 @@ import StrictText
 struct ScheduleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schedule",
-        abstract: "Prints a crontab line, or systemd units, that sync the database every so often or watch it.",
+        abstract: "Print a crontab line or systemd units that sync the database at intervals, or watch it.",
         discussion: """
             Prints what to install so that a sync runs at regular intervals: a line for crontab -e, or a service and a timer for systemd. \
             With --watch it prints a service that watches. With --verify-restore it adds a weekly verify --restore --quiet. It installs \

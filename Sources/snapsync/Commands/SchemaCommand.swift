@@ -5,7 +5,7 @@ import SnapshotSync
 struct SchemaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema",
-        abstract: "Prints the SQL of a zone's tables, indexes, views and triggers.",
+        abstract: "Print the SQL of a zone's tables, indexes, views and triggers.",
         discussion: """
             Prints the SQL text of the tables, indexes, views and triggers as the device has them that publishes, in an order in which \
             sqlite3 can run it. Statements that need more than the zone has, such as a table that is not synced or a function of the \

@@ -6,7 +6,7 @@ import StrictText
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Says what this database has, what the zone has, and how far they are apart.",
+        abstract: "Show what this database has, what the zone has, and how far they are apart.",
         discussion: """
             With --cloud and no database it shows what the zone has. If the cloud cannot be read, status prints what the database knows on \
             standard output and the reason on standard error, and the exit code is that of the reason. With --strict it also ends with 75 \

@@ -5,7 +5,7 @@ import SnapshotSync
 struct SyncCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sync",
-        abstract: "Does what the role does: a writer publishes, a reader imports and tells what it changed, a peer imports, merges and publishes.",
+        abstract: "Publish local changes and import remote ones, according to the device's role.",
         discussion: """
             A writer puts the edits of readers on its rows and exports. A reader imports, then sends the publisher what was changed at the \
             reader (docs/readers.md). A peer imports, merges, takes readers' edits and exports. A peer that loses a race does all of it \

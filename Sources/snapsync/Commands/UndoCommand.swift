@@ -5,7 +5,7 @@ import SnapshotSync
 struct UndoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "undo",
-        abstract: "Brings back the data that the last restore, replace or undo has replaced.",
+        abstract: "Restore the data that the last restore, replace or undo replaced.",
         discussion: """
             The next sync publishes these changes. status says what undo would bring back.
 

@@ -5,7 +5,7 @@ import SnapshotSync
 struct UnpinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unpin",
-        abstract: "Lets a pinned version go when others of its age go.",
+        abstract: "Allow a pinned version to be pruned again.",
         discussion: """
             Removes a pin. Call it as snapsync unpin VERSION. prune may then remove the version like others of its age. Publishers only. \
             It also removes a pin that keeps nothing any more, because the pinned version's checkpoint and commit are both gone.

@@ -6,7 +6,7 @@ import StrictText
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Checks the newest version, or all, from the commit to the last byte.",
+        abstract: "Check the newest version, or all versions, down to the last byte.",
         discussion: """
             Reads versions from the commit to the last byte and checks the chain of commits, sizes, hashes, JSON, order and counts. It \
             names every damaged or missing file, all damaged blocks of a snapshot asset, and what to do (repair), then ends with 65. A \

@@ -7,7 +7,7 @@ import SnapshotSync
 struct WatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Syncs whenever the database or the cloud changes, until SIGTERM or SIGINT.",
+        abstract: "Sync whenever the database or the cloud changes, until SIGTERM or SIGINT.",
         discussion: """
             Syncs whenever there is something to sync, until SIGTERM or SIGINT. Then it finishes the run under way, and the exit code is \
             0. The file system's events (inotify) wake it when any program changes the database or the cloud; each run finds out again \

@@ -6,7 +6,7 @@ import StrictText
 struct ConflictsClearCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "clear",
-        abstract: "Takes one conflict, or all of them, off the list: you have seen them, and what was kept stays.",
+        abstract: "Dismiss one conflict, or all of them.",
         discussion: """
             Clears the entry whose number is the argument, or every open entry. The rows stay as they are, and status does not count the \
             entry any longer.

@@ -5,7 +5,7 @@ import SnapshotSync
 struct ConflictsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "conflicts",
-        abstract: "Lists edits that lost and rows that are held, and brings them back.",
+        abstract: "List edits that lost and rows that are held, and restore them.",
         discussion: """
             When two devices change one column of a row, the later change wins everywhere. What loses is kept in the database for \
             90 days, up to 16 MiB; sync, import, watch and status say how many edits are new. A new row that does not fit beside the \

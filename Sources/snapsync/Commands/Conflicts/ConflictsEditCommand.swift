@@ -6,7 +6,7 @@ import StrictText
 struct ConflictsEditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "edit",
-        abstract: "Changes a row that is held, so that it fits into its table.",
+        abstract: "Change a held row so that it fits into its table.",
         discussion: """
             Sets columns of a row that conflicts lists as held, and puts it into its table as an edit made now; the next sync publishes or \
             sends it. A column that holds numbers takes a number; null is NULL.
@@ -50,7 +50,7 @@ struct ConflictsEditCommand: AsyncParsableCommand {
 struct ConflictsDropCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drop",
-        abstract: "Deletes a row that is held.",
+        abstract: "Delete a held row.",
         discussion: """
             Deletes a row that conflicts lists as held, on every device, as an edit made now; the next sync publishes or sends it.
 

@@ -6,7 +6,7 @@ import StrictText
 struct ConflictsListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists the edits that lost, and the rows that are held.",
+        abstract: "List edits that lost and rows that are held.",
         discussion: """
             Lists the edits that lost to edits of other devices, oldest first, with the columns that lost, and the rows that are held, with \
             what is in their way. snapsync conflicts alone does the same. Which edits are kept, for how long, and on which device: docs/merging.md.

@@ -5,7 +5,7 @@ import SnapshotSync
 struct ConflictsShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Shows an edit that lost with all columns, beside what was kept.",
+        abstract: "Show an edit that lost with all its columns, beside what was kept.",
         discussion: """
             Shows one entry with all columns of both sides. The argument is the entry's number. If no entry has that number, the command \
             ends with 66.

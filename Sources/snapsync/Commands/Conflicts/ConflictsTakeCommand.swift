@@ -5,7 +5,7 @@ import SnapshotSync
 struct ConflictsTakeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "take",
-        abstract: "Brings an edit that lost back, as a new edit made now.",
+        abstract: "Restore an edit that lost, as a new edit made now.",
         discussion: """
             Brings back the edit that lost, as a new edit made now: it wins over the edit that was kept, and the next sync publishes or \
             sends it. Of a row that is there, only the columns that lost are set. The row's timestamp column, if the dataset has one, gets \

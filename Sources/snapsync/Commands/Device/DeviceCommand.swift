@@ -5,7 +5,7 @@ import SnapshotSync
 struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "device",
-        abstract: "Gives this device another name, or takes a device that is gone off the zone's list.",
+        abstract: "Rename this device, or remove a device that is gone from the zone's list.",
         discussion: """
             snapsync status lists the devices of the zone.
 

@@ -5,7 +5,7 @@ import SnapshotSync
 struct DeviceForgetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget",
-        abstract: "Takes a device that is gone for good off the zone's list.",
+        abstract: "Remove a device that is gone for good from the zone's list.",
         discussion: """
             It removes what the device reported; then status and doctor no longer say that the device is behind, and its name is free. \
             Nothing that the device published or sent is removed. If the device syncs again, it is on the list again. This device and the \

@@ -5,7 +5,7 @@ import SnapshotSync
 struct DeviceRenameCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rename",
-        abstract: "Gives this device another name in its zone.",
+        abstract: "Rename this device in its zone.",
         discussion: """
             Changes that are not published and messages without an answer stay. What the device reported under the old name is removed. A \
             name that another device has reported under is refused (78), and so is renaming the one publisher of a zone, because the zone \

@@ -4,7 +4,7 @@ import ArgumentParser
 struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key",
-        abstract: "Changes the keys of a sealed zone, or the passphrase of this device's key file.",
+        abstract: "Change the keys of a sealed zone, or the passphrase of this device's key file.",
         discussion: """
             EXAMPLES
               snapsync key rotate --db desk.db

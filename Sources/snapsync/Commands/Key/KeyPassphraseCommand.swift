@@ -5,7 +5,7 @@ import SnapshotSync
 struct KeyPassphraseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "passphrase",
-        abstract: "Locks this device's key file with a passphrase, changes the passphrase, or removes it.",
+        abstract: "Lock this device's key file with a passphrase, or change or remove the passphrase.",
         discussion: """
             It asks for the new one at the terminal, twice. A file that has a passphrase already is opened with that of \
             SNAPSYNC_PASSPHRASE_FILE, or one that is asked for. The keys and the cloud stay as they are. A wrong passphrase, one of less \

@@ -5,7 +5,7 @@ import SnapshotSync
 struct KeyRotateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
-        abstract: "Begins a new epoch of a sealed zone: what is published from now on has new keys.",
+        abstract: "Rotate the keys of a sealed zone: later versions are encrypted with new keys.",
         discussion: """
             Begins a new epoch of a sealed zone (docs/security.md): what is published from then on is encrypted with new keys, which every \
             member gets with a version of its own. What was published before keeps its keys. Run it on a member that publishes (78). A \

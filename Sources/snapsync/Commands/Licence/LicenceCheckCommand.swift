@@ -6,7 +6,7 @@ import StrictText
 struct LicenceCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Checks a licence's signature and end.",
+        abstract: "Check a licence's signature and its end.",
         discussion: """
             Ends with 65 if the licence was altered or signed with another key, and with 78 if it has ended or is for another product.
 

@@ -4,7 +4,7 @@ import ArgumentParser
 struct LicenceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "licence",
-        abstract: "Makes, signs and checks licences: signed files that say who may sync, and until when.",
+        abstract: "Create, sign and check licences: signed files that state who may sync, and until when.",
         discussion: """
             A vendor makes a key once and signs licences with it. An application, or init --entitlement-key, has the public key and takes no other.
 

@@ -6,7 +6,7 @@ import SnapshotSync
 struct LicenceKeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key",
-        abstract: "Makes a key to sign licences with, in a new file, and prints its public key.",
+        abstract: "Create a key that signs licences, in a new file, and print its public key.",
         discussion: """
             The file (mode 600) is the vendor's secret: whoever has it can issue licences. The public key may be known to everybody. If the file \
             is there, its public key is printed again.

@@ -8,7 +8,7 @@ import StrictText
 struct LicenceSignCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sign",
-        abstract: "Signs a licence and writes it to a new file.",
+        abstract: "Sign a licence and write it to a new file.",
         discussion: """
             EXAMPLES
               snapsync licence sign --key vendor.key --product org.example.board --holder "Ann Example" --out ann.licence

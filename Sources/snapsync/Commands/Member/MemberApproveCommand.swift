@@ -6,7 +6,7 @@ import SnapshotSync
 struct MemberApproveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "approve",
-        abstract: "Makes a device that asks for it a member of the signed zone.",
+        abstract: "Accept a device that requests access to the signed zone.",
         discussion: """
             It shows the words of the device's keys and asks on a terminal whether they are those that init printed on the device; without \
             a terminal and --yes it refuses (78). Run it on a member that publishes (78). A device that has not asked ends with 66. The \

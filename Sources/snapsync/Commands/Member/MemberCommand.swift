@@ -5,7 +5,7 @@ public import CloudStore
 struct MemberCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "member",
-        abstract: "Shows and changes who may publish and send messages in a signed zone.",
+        abstract: "Show and change who may publish and send edits in a signed zone.",
         discussion: """
             A device asks to be a member when it is set up in a signed zone (init). A member that publishes approves it.
 

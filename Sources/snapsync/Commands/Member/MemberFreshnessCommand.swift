@@ -5,7 +5,7 @@ import SnapshotSync
 struct MemberFreshnessCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "freshness",
-        abstract: "Lets the publishers of the signed zone make a version at least once a day, so that devices notice when news is kept back.",
+        abstract: "Let publishers make a version at least once a day, so that devices notice when new versions are withheld.",
         discussion: """
             Whoever administers the store cannot forge a version, but can keep new ones back. With on, each publisher signs a version at
             least once a day, also if nothing was changed, with its usual syncs; it changes no row and costs one small file. A reader

@@ -5,7 +5,7 @@ import SnapshotSync
 struct MemberListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists the members of a signed zone, their roles and words, and the devices that ask to be members.",
+        abstract: "List the members of a signed zone, their roles and fingerprints, and the devices that request access.",
         discussion: """
             Lists who may write a signed zone (docs/security.md): each member's role and eight words, who approved it and when, and the \
             devices that ask to be members. The word list is needed. Ends with 78 in a zone that is not signed.

@@ -5,7 +5,7 @@ import SnapshotSync
 struct MemberRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Ends a device's membership of the signed zone.",
+        abstract: "End a device's membership of the signed zone.",
         discussion: """
             Ends a device's membership: snapsync member remove NAME. Versions, messages and reports that it signs from then on are \
             refused. What it could read it can still read, as long as it can read the cloud; in a sealed zone (docs/security.md) nothing \

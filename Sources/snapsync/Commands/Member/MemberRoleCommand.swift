@@ -6,7 +6,7 @@ import SnapshotSync
 struct MemberRoleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "role",
-        abstract: "Gives a member of the signed zone another role.",
+        abstract: "Give a member of the signed zone another role.",
         discussion: """
             The roles are those of member approve.
 

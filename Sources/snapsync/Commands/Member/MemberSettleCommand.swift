@@ -5,7 +5,7 @@ import SnapshotSync
 struct MemberSettleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "settle",
-        abstract: "Accepts the list of members that stands, where two members changed it at one time.",
+        abstract: "Resolve conflicting changes to the member list.",
         discussion: """
             If two peers publish the same version number and both changed the list of members, one of the two versions counts. The device
             whose version does not publishes its change again by itself, and both changes hold. Where it cannot, because the other one has

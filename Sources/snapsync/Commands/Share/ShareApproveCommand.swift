@@ -5,7 +5,7 @@ import SnapshotSync
 struct ShareApproveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "approve",
-        abstract: "Lets a device that asks for it share and comment in a signed zone.",
+        abstract: "Let a device that requested it share and comment in a signed zone.",
         discussion: """
             It shows the words of the device's keys and asks on a terminal whether they are those that the device has printed; without a \
             terminal and --yes it refuses (78). Run it on a member (78). A device that has not asked ends with 66.

@@ -4,7 +4,7 @@ import ArgumentParser
 struct ShareCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "share",
-        abstract: "Shares projects with everybody who has the cloud, and comments on them.",
+        abstract: "Share projects with everyone who can read the location, and comment on them.",
         discussion: """
             A project with its items is published under its owner's name, from a JSON file or from a database's tables. Others list it, look at \
             it and comment on it; the device that shared it alone replaces or removes it.

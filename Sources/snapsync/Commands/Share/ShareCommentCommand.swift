@@ -7,7 +7,7 @@ import StrictText
 struct ShareCommentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "comment",
-        abstract: "Posts a comment on a shared project.",
+        abstract: "Post a comment on a shared project.",
         discussion: """
             Text and name must not be empty or white space. With --text - the command reads the text from standard input, and prints it on \
             standard output if it cannot be sent.

@@ -6,7 +6,7 @@ import StrictText
 struct ShareCommentsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "comments",
-        abstract: "Lists the comments on a shared project, in the order in which they were posted.",
+        abstract: "List the comments on a shared project, oldest first.",
         discussion: """
             EXAMPLES
               snapsync share comments --cloud /mnt/share/cloud --project garden

@@ -5,7 +5,7 @@ import SnapshotSync
 struct ShareDismissCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dismiss",
-        abstract: "Ends a device's membership of a signed zone; what it has shared stays.",
+        abstract: "End a device's membership of a signed zone; what it has shared is kept.",
         discussion: """
             What the device shares, replaces or says from then on is refused. Run it on a member (78). The last member stays (78).
 

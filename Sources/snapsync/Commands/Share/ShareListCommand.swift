@@ -5,7 +5,7 @@ import SnapshotSync
 struct ShareListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists the shared projects, newest first.",
+        abstract: "List the shared projects, newest first.",
         discussion: """
             The order is by the time when they were first shared, so a project that is replaced keeps its place.
 

@@ -5,7 +5,7 @@ import SnapshotSync
 struct ShareMembersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "members",
-        abstract: "Lists who may share and comment in a signed zone, and the devices that ask for it.",
+        abstract: "List who may share and comment in a signed zone, and the devices that requested it.",
         discussion: """
             Ends with 78 where the zone is not signed.
 

@@ -8,7 +8,7 @@ import StrictText
 struct SharePublishCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",
-        abstract: "Shares a project with its items under an owner's name, in the place of what was shared before.",
+        abstract: "Share a project with its items under an owner's name; replaces what was shared before.",
         discussion: """
             It replaces the project that was shared under the same id. Others see the whole old project or the whole new one, never a \
             mixture. If the project is shared in the same form already, no commit is made. docs/sharing.md has the file, the tables and \

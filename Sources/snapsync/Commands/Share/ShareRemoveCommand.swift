@@ -5,7 +5,7 @@ import SnapshotSync
 struct ShareRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Removes a shared project with all its items and comments.",
+        abstract: "Remove a shared project with its items and comments.",
         discussion: """
             Only the device that shared it may do so (77 on any other device).
 

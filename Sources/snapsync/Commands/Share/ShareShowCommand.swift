@@ -6,7 +6,7 @@ import SnapshotSync
 struct ShareShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Shows a shared project with its items.",
+        abstract: "Show a shared project with its items.",
         discussion: """
             EXAMPLES
               snapsync share show --cloud /mnt/share/cloud --project garden

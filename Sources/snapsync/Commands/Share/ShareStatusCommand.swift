@@ -5,7 +5,7 @@ import SnapshotSync
 struct ShareStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Says whether a project is shared: exists or absent.",
+        abstract: "Show whether a project is shared: exists or absent.",
         discussion: """
             It fetches none of the project's fields.
 

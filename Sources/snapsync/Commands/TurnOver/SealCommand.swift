@@ -5,7 +5,7 @@ import SnapshotSync
 struct SealCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "seal",
-        abstract: "Makes a sealed zone of one that is not: from then on nobody but its members can read what is published.",
+        abstract: "Encrypt an existing zone: later versions can be read by its members only.",
         discussion: """
             Run it on a device that publishes (78). The data go on in a new, sealed zone (docs/security.md), whose first version has every
             dataset whole; this device makes it. The last version of the present zone says where it goes on, so nobody publishes there

@@ -5,7 +5,7 @@ import SnapshotSync
 struct SignCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sign",
-        abstract: "Makes a signed zone of one that is not: from then on keys say who may publish and send messages.",
+        abstract: "Sign an existing zone: from then on, keys decide who may publish and send edits.",
         discussion: """
             Run it on a device that publishes (78). The data go on in a new, signed zone (docs/security.md), whose first version has every
             dataset whole; this device makes it. The last version of the present zone says where it goes on, so nobody publishes there
