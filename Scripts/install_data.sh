@@ -19,5 +19,7 @@ completion() { # completion SHELL FILE
 completion bash bash-completion/completions/snapsync
 completion zsh zsh/vendor-completions/_snapsync
 completion fish fish/vendor_completions.d/snapsync.fish
+install -d "$prefix/share/doc/snapsync/internals"
 install -m 644 README.md docs/*.md "$prefix/share/doc/snapsync/"
+install -m 644 docs/internals/*.md "$prefix/share/doc/snapsync/internals/"
 chmod -R u=rwX,go=rX "$prefix/share/man/man1" "$prefix/share/doc/snapsync" "$prefix/share/bash-completion" "$prefix/share/zsh" "$prefix/share/fish"
