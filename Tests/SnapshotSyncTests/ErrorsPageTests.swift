@@ -29,7 +29,7 @@ import Testing
             "Every error has an identifier that never changes. Log it, and look it up with `snapsync explain IDENTIFIER`. In an application,",
             "`PresentableError(error, in: .preferred)` makes a title, a message and a next step in English or Italian ([the library](embedding.md)).",
             "",
-            "The errors are sorted by [exit status](running.md#exit-codes). The number after an identifier is CloudKit's `CKError.Code` with the same meaning.",
+            "The errors are sorted by [exit status](running.md). The number after an identifier is CloudKit's `CKError.Code` with the same meaning.",
             "*Next step* is the text for an application's users.",
             "",
             "`SNAPSYNC_WRITE_DOCS=1 swift test --filter ErrorsPageTests` generates this page.",
