@@ -234,7 +234,7 @@ def main():
         with open(os.path.join(folder, name), "w") as file:
             file.write(text)
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../docs/json.md")) as file:
-        reports = owned_reports(described, re.findall(r"^## `([^`]+)`$", file.read(), re.M))
+        reports = owned_reports(described, re.findall(r"^### `([^`]+ --json)`$", file.read(), re.M))
     with open(page_of_all, "w") as file:
         file.write(commands_page(described, reports))
     print("%d pages in %s, and %s" % (len(written), folder, page_of_all))

@@ -63,7 +63,7 @@ SCRIPT
 
 step "the tutorial, the how-to pages and the promises, line by line"
 docs=$(dirname "$0")/../../docs
-"$(dirname "$0")/sessions.py" "$root" "$docs/tutorial.md" "$docs/howto.md" "$docs/promises.md"
+"$(dirname "$0")/sessions.py" "$root" "$docs/tutorial.md" "$docs/howto.md" "$(dirname "$0")/../Promises/promises.md"
 
 step "manual pages, completions, units"
 inside 'for page in snapsync snapsync-init snapsync-conflicts-take; do test -e "/usr/share/man/man1/$page.1.gz" || exit 1; done'

@@ -4,8 +4,8 @@
     Tests/Packages/sessions.py ROOT PAGE...
 
 Each section with a session (a fenced block marked `console`) gets an empty folder; a page with a block marked `sql` is one session, on that
-block as library.sql. Where a page has tables of promises (promise, command, printed), their commands run in the folder of its first section, in their
-order, and print the lines that stand beside them, in that order and perhaps others between. Placeholders are those of Tests/TestSupport/ExampleSession.swift. Sections about a bucket are left out: the root has none.
+block as library.sql. The blocks of Tests/Promises/promises.md run in one folder; in each, the lines after `$ ` are one script, which prints the other lines, in that order and
+perhaps with others between them. Placeholders are those of Tests/TestSupport/ExampleSession.swift. Sections about a bucket are left out: the root has none.
 """
 import os
 import re
@@ -35,22 +35,26 @@ def steps(text):
 
 
 def promises(text):
-    """The commands of tables with three columns, and what they print."""
-    for row in text.split("\n"):
-        # A pipe inside of a command is written with a backslash.
-        cells = [cell.replace("\1", "|").strip() for cell in row.replace("\\|", "\1").split("|")]
-        if row.startswith("| ") and len(cells) == 5 and cells[2].startswith("`"):
-            yield cells[2].strip("`"), [line.strip("`") for line in cells[3].split("<br>")]
+    """The blocks of the page of promises: a script each, and lines that it prints."""
+    found, inside = [], False
+    for line in text.split("\n"):
+        if line.startswith("```"):
+            inside = line == "```console"
+            if inside:
+                found.append(([], []))
+        elif inside:
+            found[-1][not line.startswith("$ ")].append(line[2:] if line.startswith("$ ") else line)
+    return [("\n".join(script), expected) for script, expected in found]
 
 
 def kept(expected, printed):
-    """Whether the expected lines are among the printed ones, in their order."""
+    """Whether the expected lines are among the printed ones, in their order; none are expected of a script that prints nothing."""
     rest = iter(line.strip() for line in printed)
-    return all(any(matches(line, one) for one in rest) for line in expected)
+    return (expected or not printed) and all(any(matches(line, one) for one in rest) for line in expected)
 
 
 def run(root, folder, command):
-    script = "cd %s && exec 2>&1; set -o pipefail; %s" % (folder, command)
+    script = "cd %s && exec 2>&1; set -o pipefail\n%s" % (folder, command)
     environment = ["env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LANG=C.UTF-8"]
     done = subprocess.run(["chroot", root] + environment + ["bash", "-c", script], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     lines = done.stdout.decode(errors="replace").split("\n")
@@ -64,6 +68,16 @@ def main():
     for page in sys.argv[2:]:
         with open(page, encoding="utf-8") as file:
             text = file.read()
+        if os.path.basename(page) == "promises.md":
+            folder = "/root/promises"
+            os.makedirs(root + folder)
+            for command, expected in promises(text):
+                printed = run(root, folder, command)
+                count += 1
+                if not kept(expected, printed):
+                    bad += 1
+                    print("%s: $ %s\nlacks some of:\n  %s\nprinted:\n  %s" % (page, command, "\n  ".join(expected), "\n  ".join(printed)))
+            continue
         schema = re.search(r"```sql\n(.*?)```", text, re.S)
         sections = [text] if schema else text.split("\n## ")
         for number, section in enumerate(sections):
@@ -83,12 +97,6 @@ def main():
                 if len(printed) != len(expected) or not all(map(matches, expected, printed)):
                     bad += 1
                     print("%s: $ %s\nexpected:\n  %s\nprinted:\n  %s" % (page, command, "\n  ".join(expected), "\n  ".join(printed)))
-            for command, expected in promises(text) if number == 0 else []:
-                printed = run(root, folder, command)
-                count += 1
-                if not kept(expected, printed):
-                    bad += 1
-                    print("%s: $ %s\nlacks some of:\n  %s\nprinted:\n  %s" % (page, command, "\n  ".join(expected), "\n  ".join(printed)))
     print("%d commands of %d pages" % (count, len(sys.argv) - 2))
     sys.exit(1 if bad or not count else 0)
 

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `docs/json.md`, taken apart: the fields of each report.
+/// The fields of each report in `docs/json.md`.
 struct CommandPage {
-    /// One row of a table of JSON fields.
+    /// One field of a JSON report.
     struct Field: Hashable {
         /// `written[].name`.
         let path: String
@@ -12,8 +12,16 @@ struct CommandPage {
         let isOptional: Bool
     }
 
-    /// The fields under each heading of the JSON part: `export --json`, `errors`.
+    /// The fields of each report, by heading: `export --json`, `errors`.
     private(set) var fields: [String: [Field]] = [:]
+
+    /// One line of a block marked `fields`: `version?  integer  the zone's newest`, or `...Shape`.
+    private struct FieldLine {
+        let depth: Int
+        let name: String
+        /// Empty for `...Shape`.
+        let type: String
+    }
 
     /// The project's own folder.
     static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -21,22 +29,55 @@ struct CommandPage {
     init() throws {
         let text = try String(contentsOf: Self.root.appendingPathComponent("docs/json.md"), encoding: .utf8)
         var heading = ""
+        var blocks: [String: [FieldLine]] = [:]
+        var isInside = false
         for line in text.split(separator: "\n") {
-            if line.hasPrefix("#") {
-                heading = String(line.drop { $0 == "#" || $0 == " " }.replacing("`", with: ""))
-            }
-            let cells = line.split(separator: "|", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
-            guard cells.count >= 5, cells[1].hasPrefix("`"), let name = cells[1].split(separator: "`").first.map(String.init) else { continue }
-            if heading.hasSuffix("--json") || heading == "errors" {
-                let type = cells[2].replacing(", optional", with: "")
-                fields[heading, default: []].append(Field(path: name, type: type, isOptional: type != cells[2]))
+            if line.hasPrefix("```") {
+                isInside = line == "```fields"
+            } else if isInside {
+                let words = line.split(separator: " ").map(String.init)
+                let depth = line.prefix { $0 == " " }.count
+                blocks[heading, default: []].append(FieldLine(depth: depth, name: words[0], type: words.count > 1 ? words[1] : ""))
+            } else if line.hasPrefix("#") {
+                heading = Self.heading(line)
             }
         }
+        for (heading, lines) in blocks where heading.hasSuffix("--json") || heading == "Errors" {
+            fields[heading.lowercased()] = Self.fields(lines[...], in: "", blocks)
+        }
+    }
+
+    private static func heading(_ line: Substring) -> String {
+        String(line.drop { $0 == "#" || $0 == " " }.replacing("`", with: ""))
+    }
+
+    /// The fields that lines stand for, with those of the shared shapes that the lines name.
+    ///
+    /// - Parameter prefix: the path of the object that has the fields, with its dot.
+    private static func fields(_ lines: ArraySlice<FieldLine>, in prefix: String, _ shapes: [String: [FieldLine]]) -> [Field] {
+        var found: [Field] = []
+        var rest = lines
+        while let line = rest.popFirst() {
+            let children = rest.prefix { $0.depth > line.depth }
+            rest = rest.dropFirst(children.count)
+            if line.name.hasPrefix("...") {
+                found += fields(shapes[String(line.name.dropFirst(3)), default: []][...], in: prefix, shapes)
+                continue
+            }
+            let isOptional = line.name.hasSuffix("?"), isArray = line.type.hasSuffix("[]")
+            let path = prefix + (isOptional ? String(line.name.dropLast()) : line.name)
+            let type = isArray ? String(line.type.dropLast(2)) : line.type
+            let shape = type.first?.isUppercase == true ? shapes[type] : nil
+            found.append(Field(path: path, type: (isArray ? "array of " : "") + (shape == nil ? type : "object"), isOptional: isOptional))
+            let inner = path + (isArray ? "[]." : ".")
+            found += fields((shape ?? [])[...], in: inner, shapes) + fields(children, in: inner, shapes)
+        }
+        return found
     }
 }
 
 extension CommandPage {
-    /// Says in what a JSON object differs from the fields under a heading; nothing if in nothing.
+    /// The differences between a JSON object and the fields under a heading, as sentences.
     ///
     /// - Parameter seen: takes the paths that the object has, so that several objects together can show all of them.
     func differences(of object: [String: Any], from heading: String, seen: inout Set<String>) -> [String] {

@@ -5,54 +5,91 @@ import Testing
 
 @testable import snapsync
 
-/// The commands of `docs/promises.md`, run in their order: each prints the lines that stand beside it.
+/// The scripts of `Tests/Promises/promises.md`, run in their order in one folder. `docs/promises.md` lists what they show.
 @Suite(.runsPrograms) struct PromisesPageTests {
     private struct Promise {
-        let text: String
-        let command: String
-        let lines: [String]
+        let name: String
+        /// Lines for bash.
+        var script: [String] = []
+        /// Lines that the script prints in this order, perhaps with others between them; if there are none, it prints nothing.
+        var expected: [String] = []
     }
 
-    /// The rows of the page's tables that have three columns.
-    private static func promises(_ page: String) -> [Promise] {
-        page.split(separator: "\n").compactMap { row in
-            // A pipe inside of a command is written with a backslash.
-            let cells = row.replacing("\\|", with: "\u{1}").split(separator: "|", omittingEmptySubsequences: false)
-                .map { $0.replacing("\u{1}", with: "|").trimmingCharacters(in: .whitespaces) }
-            guard row.hasPrefix("| "), cells.count == 5, cells[2].hasPrefix("`") else { return nil }
-            func code(_ text: String) -> String { text.trimmingCharacters(in: ["`"]) }
-            return Promise(text: cells[1], command: code(cells[2]), lines: cells[3].components(separatedBy: "<br>").map(code))
+    private static func read(_ path: String) throws -> [Substring] {
+        try String(contentsOf: CommandPage.root.appendingPathComponent(path), encoding: .utf8).split(separator: "\n")
+    }
+
+    /// The blocks marked `console`, each with the heading above it. The first one makes the scene.
+    private static func promises() throws -> [Promise] {
+        var promises: [Promise] = []
+        var name = ""
+        var isInside = false
+        for line in try read("Tests/Promises/promises.md") {
+            if line.hasPrefix("```") {
+                isInside = line == "```console"
+                if isInside { promises.append(Promise(name: name)) }
+            } else if isInside, line.hasPrefix("$ ") {
+                promises[promises.count - 1].script.append(String(line.dropFirst(2)))
+            } else if isInside {
+                promises[promises.count - 1].expected.append(String(line))
+            } else if line.hasPrefix("## ") {
+                name = String(line.dropFirst(3))
+            }
+        }
+        return promises
+    }
+
+    /// The command lines of a script that the parser refuses, even if the script hides their errors (by `2> /dev/null` or `||`).
+    private static func refusedLines(of script: [String]) -> [String] {
+        let lines = script.flatMap { $0.components(separatedBy: "snapsync ").dropFirst() }
+        return lines.filter { line in
+            var words = line.prefix { !";|&<>()\"'`".contains($0) }.split(separator: " ").map(String.init)
+            // The rest of `2> /dev/null`.
+            if words.last == "2" { words.removeLast() }
+            do {
+                _ = try Snapsync.parseAsRoot(words)
+                return false
+            } catch {
+                return true
+            }
         }
     }
 
     @Test func commandsShowThePromises() throws {
-        let page = try String(contentsOf: CommandPage.root.appendingPathComponent("docs/promises.md"), encoding: .utf8)
         let scratch = try ScratchDirectory()
-        try scratch.write(page, to: "page/README.md")
-        // The scene, of which nothing is printed.
-        for difference in try ExampleSession(folder: scratch.path("page")).run(in: scratch) { Issue.record("\(difference)") }
-        let promises = Self.promises(page)
-        #expect(promises.count == 43)
-        let path = "\(scratch.path("bin")):\(ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")"
-        for promise in promises {
-            // A mistake on a command line may be hidden: by 2> /dev/null and what follows ||.
-            for line in promise.command.components(separatedBy: "snapsync ").dropFirst() {
-                var words = line.prefix { !";|&<>()\"'`".contains($0) }.split(separator: " ").map(String.init)
-                // What is left of 2> /dev/null.
-                if words.last == "2" { words.removeLast() }
-                if words.first?.hasPrefix("-") != true { #expect(throws: Never.self, "\(line)") { try Snapsync.parseAsRoot(words) } }
-            }
+        let work = scratch.path("work"), bin = scratch.path("bin")
+        for folder in [work, bin] { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
+        try FileManager.default.createSymbolicLink(atPath: "\(bin)/snapsync", withDestinationPath: try BuiltCommand.path(of: "snapsync"))
+        let path = "\(bin):\(ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")"
+        for promise in try Self.promises() {
+            let script = promise.script.joined(separator: "\n")
             let run = try ProgramRun(
-                "bash", ["-c", "exec 2>&1; set -o pipefail; \(promise.command)"], in: scratch.path("work"), environment: ["PATH": path, "HOME": scratch.path])
+                "bash", ["-c", "exec 2>&1; set -o pipefail\n\(script)"], in: work, environment: ["PATH": path, "HOME": scratch.path])
             let printed = run.text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) } + (run.status == 0 ? [] : ["[exit \(run.status)]"])
+            if promise.expected.isEmpty { #expect(printed == [], "\(promise.name)") }
             var rest = printed[...]
-            for line in promise.lines {
+            for line in promise.expected {
                 guard let place = rest.firstIndex(where: { ExampleSession.matches(line, $0) }) else {
-                    Issue.record("\(promise.text)\n$ \(promise.command)\nlacks: \(line)\nprinted:\n\(printed.joined(separator: "\n"))")
+                    Issue.record("\(promise.name)\n\(script)\nlacks: \(line)\nprinted:\n\(printed.joined(separator: "\n"))")
                     break
                 }
                 rest = rest[(place + 1)...]
             }
         }
+    }
+
+    @Test func pageListsEveryPromise() throws {
+        // - `name`: what it promises
+        let listed = try Self.read("docs/promises.md").filter { $0.hasPrefix("- `") }.map { String($0.dropFirst(3).prefix { $0 != "`" }) }
+        let names = try Self.promises().dropFirst().map(\.name)
+        #expect(names.count > 40)
+        #expect(listed.filter { !$0.hasPrefix("make ") } == names)
+    }
+
+    @Test func parserTakesEveryCommandLine() throws {
+        for promise in try Self.promises() { #expect(Self.refusedLines(of: promise.script) == [], "\(promise.name)") }
+        #expect(Self.refusedLines(of: ["for d in a b; do snapsync sync --db $d.db --quiet 2> /dev/null; done"]) == [])
+        #expect(Self.refusedLines(of: ["snapsync sync --db a.db -q 2> /dev/null || true"]).count == 1)
+        #expect(Self.refusedLines(of: ["ls && snapsync synk --db a.db > log 2>&1; true"]).count == 1)
     }
 }

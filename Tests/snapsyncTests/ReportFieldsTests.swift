@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The JSON reports of the built command have exactly the fields that docs/cli.md names.
+/// The JSON reports of the built command have exactly the fields that docs/json.md lists.
 @Suite(.runsPrograms) struct ReportFieldsTests {
     @Test func reportsHaveExactlyTheFieldsOfThePage() async throws {
         let page = try CommandPage()

@@ -78,13 +78,4 @@ struct ErrorTableTests {
         #expect(ErrorLanguage.preferred(of: ["IT"]) == .italian)
         #expect(ErrorLanguage.preferred(of: ["fr"]) == .english && ErrorLanguage.preferred(of: []) == .english)
     }
-
-    @Test func theDocumentIsUpToDate() throws {
-        let file = project.appending(path: "docs/errors.md")
-        if ProcessInfo.processInfo.environment["SNAPSYNC_WRITE_DOCS"] == "1" {
-            try Data(ErrorTable.markdown.utf8).write(to: file)
-        }
-        let found = try String(contentsOf: file, encoding: .utf8)
-        #expect(found == ErrorTable.markdown, "docs/errors.md does not match the table; its head says how to make it again")
-    }
 }
