@@ -8,7 +8,7 @@ import Synchronization
 ///     let engine = try SyncEngine(database: path, cloud: cloud)
 ///
 /// Each file of a directory cloud is a record here. It is saved only if no record has its name; that save is the commit point. No record is
-/// ever saved again. The application implements a ``CloudKitDatabase``, through which CloudKit is reached. Source: docs/cloudkit.md.
+/// ever saved again. The application implements a ``CloudKitDatabase``, through which CloudKit is reached. Source: docs/from-cloudkit.md.
 // SAFETY (@unchecked Sendable): as its superclass.
 public final class CloudKitCloud: CloudDatabase, @unchecked Sendable {
     private let records: CloudKitStore

@@ -3,7 +3,7 @@ public import Foundation
 
 /// The CloudKit operations that the backend needs, on one database of a container, private or public.
 ///
-/// An application implements them with its `CKDatabase`; docs/cloudkit.md shows how. The limits and the errors are CloudKit's: at most 400
+/// An application implements them with its `CKDatabase`; docs/from-cloudkit.md shows how. The limits and the errors are CloudKit's: at most 400
 /// records or 2 MB in a request, 1 MB in a record without its assets, 250 MB in an asset. Each function throws a ``CloudKitError``.
 public protocol CloudKitDatabase: Sendable {
     /// The state of the user's account: `CKContainer.accountStatus()`.

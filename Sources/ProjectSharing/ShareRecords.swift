@@ -3,7 +3,7 @@ import RecordZones
 import SnapshotModel
 import StrictText
 
-/// How projects, items and comments are stored as records. Source: docs/sharing.md, "The records".
+/// How projects, items and comments are stored as records. Source: docs/from-cloudkit.md, "The records".
 enum ShareRecords {
     static let project = "Project", item = "Item", comment = "Comment"
     /// The field of items and comments that refers to their project's record.

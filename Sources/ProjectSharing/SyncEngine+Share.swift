@@ -65,7 +65,7 @@ extension ProjectDraft {
         do {
             self = try StrictJSON.decode(ProjectDraft.self, from: data)
         } catch {
-            throw SyncError(.dataRefused, step: .decode, at: name, DatasetFile.explain(error), hint: "docs/sharing.md describes a project's file")
+            throw SyncError(.dataRefused, step: .decode, at: name, DatasetFile.explain(error), hint: "docs/from-cloudkit.md describes a project's file")
         }
     }
 }

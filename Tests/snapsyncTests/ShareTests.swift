@@ -131,7 +131,7 @@ import Testing
         try scene.scratch.write("{\"id\":\"a\",\"title\":\" \"}", to: "blank.json")
         try scene.refuse("share publish --db anna.db --file none.json --owner A", exit: 66, saying: ["none.json", "cannot be read"])
         try scene.refuse(
-            "share publish --db anna.db --file misspelt.json --owner A", exit: 65, saying: ["misspelt.json", "titel", "not known", "docs/sharing.md"])
+            "share publish --db anna.db --file misspelt.json --owner A", exit: 65, saying: ["misspelt.json", "titel", "not known", "docs/from-cloudkit.md"])
         try scene.refuse("share publish --db anna.db --file blank.json --owner A", exit: 78, saying: ["the project's title is empty"])
         try scene.refuse(
             "share publish --db anna.db --project none --owner A", exit: 66, saying: ["table projects", "no project of that id"], watching: ["anna.db"])

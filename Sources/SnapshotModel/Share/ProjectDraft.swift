@@ -9,7 +9,7 @@ import StrictText
 ///  "items": [{"id": "1", "title": "Dig", "detail": "", "completed": true}]}
 /// ```
 ///
-/// `detail`, `closed`, `completed` and `items` are optional. Source: docs/sharing.md.
+/// `detail`, `closed`, `completed` and `items` are optional. Source: docs/from-cloudkit.md.
 public struct ProjectDraft: Hashable, Sendable, Identifiable {
     /// The same for every publication of the project, and unique in the zone.
     public var id: String

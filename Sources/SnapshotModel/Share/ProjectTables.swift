@@ -6,7 +6,7 @@ import StrictText
 ///     tables.columns[.itemTitle] = "name"
 ///
 /// The default name of a column is its field's name (`title`, `detail`, …). A table may lack the columns `detail`, `closed`, `completed` and
-/// `position` if they are not named here. The foreign key that the items' table declares tells an item's project. Source: docs/sharing.md.
+/// `position` if they are not named here. The foreign key that the items' table declares tells an item's project. Source: docs/from-cloudkit.md.
 public struct ProjectTables: Hashable, Sendable {
     /// What a column contains. The raw value is the field's name on the command line.
     public enum Field: String, Hashable, Sendable, CaseIterable {

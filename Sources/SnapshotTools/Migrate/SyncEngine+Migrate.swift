@@ -7,7 +7,7 @@ import SnapshotVersions
 extension SyncEngine {
     /// Migrates records of the old layout, one JSON file each, into the tables of a writer; the next sync publishes them.
     ///
-    /// Runs in one transaction. Layout and rules are in docs/migrate.md. The cloud is not accessed.
+    /// Runs in one transaction. Layout and rules are in docs/from-cloudkit.md. The cloud is not accessed.
     ///
     /// - Parameters:
     ///   - skipsBad: whether to skip files that cannot be migrated; otherwise one such file fails the migration.

@@ -8,7 +8,7 @@ struct MigrateCommand: AsyncParsableCommand {
         commandName: "migrate",
         abstract: "Import records of the old layout, one JSON file each, into a writer's tables.",
         discussion: """
-            The next sync publishes them. docs/migrate.md has the layout and the rules.
+            The next sync publishes them. docs/from-cloudkit.md has the layout and the rules.
 
             EXAMPLES
               snapsync migrate --db phone.db --from old/ --dry-run

@@ -11,7 +11,7 @@ struct SharePublishCommand: AsyncParsableCommand {
         abstract: "Share a project with its items under an owner's name; replaces what was shared before.",
         discussion: """
             It replaces the project that was shared under the same id. Others see the whole old project or the whole new one, never a \
-            mixture. If the project is shared in the same form already, no commit is made. docs/sharing.md has the file, the tables and \
+            mixture. If the project is shared in the same form already, no commit is made. docs/from-cloudkit.md has the file, the tables and \
             the rules. The project comes from a JSON file, or from two tables of a database. In a signed zone a device that is no member asks to be \
             one, and ends with 78 until a member has run share approve.
 
