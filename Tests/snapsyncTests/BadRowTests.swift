@@ -103,7 +103,7 @@ import Testing
         #expect(refused.output.isEmpty)
         #expect(refused.errorText.split(separator: "\n").count == 9)
         for part in [
-            "7 rows cannot travel, and nothing was published", "\n  buckets, key \"b\", column isOrphan: a boolean must be 0 or 1",
+            "7 rows cannot be synced; nothing was published", "\n  buckets, key \"b\", column isOrphan: a boolean must be 0 or 1",
             "a row without a usable key",
             "\n  notifications, key \"m00002\", column title: it is NULL", "key \"m00003\", column title: the text is not UTF-8",
             "key \"m00004\", column attachments: it is not one JSON value", "key \"m00005\", column body: it holds a blob", "key \"m00029\"", "\n  hint: ",
@@ -117,7 +117,7 @@ import Testing
         try scene.database("phone.db").run("UPDATE notifications SET title = NULL")
         let run = try scene.run("sync --db phone.db")
         #expect(run.status == 65)
-        #expect(run.errorText.contains("\(count + 2) rows cannot travel") && run.errorText.contains("\n  and \(count + 2 - 20) more\n"))
+        #expect(run.errorText.contains("\(count + 2) rows cannot be synced") && run.errorText.contains("\n  and \(count + 2 - 20) more\n"))
         #expect(run.errorText.split(separator: "\n").count == 23)
         #expect(try scene.json("history --cloud cloud")["newestVersion"] as? Int == 1)
 

@@ -94,7 +94,7 @@ import Testing
         #expect(run.status == 78 && run.text == "")
         #expect(
             run.errorText == """
-                snapsync: open failed: app.db: 3 tables cannot travel
+                snapsync: open failed: app.db: 3 tables cannot be synced
                   loose: a row has NULL in the key column note
                   untold: a row has NULL in the key column a
                   empties: a row has NULL in the key column name
@@ -210,7 +210,7 @@ import Testing
     @Test(arguments: [
         ("--tables nope", 78, "there is no table nope"), ("--tables search", 78, "search is a virtual table"),
         ("--tables search_data", 78, "belongs to the virtual table search"), ("--tables titles", 78, "titles is a view"),
-        ("--tables all --skip nope", 78, "correct --skip"), ("--tables entries --timestamp shelves=code", 78, "not among those that travel"),
+        ("--tables all --skip nope", 78, "correct --skip"), ("--tables entries --timestamp shelves=code", 78, "is not synced"),
         ("--tables all --datasets a.json", 64, "not both"), ("--skip loose", 64, "belong to --tables"), ("--tables all --timestamp x", 64, "--timestamp takes"),
     ])
     func wrongChoicesAreNamed(options: String, status: Int32, part: String) throws {

@@ -33,7 +33,7 @@ import Testing
             """)
         try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
         let run = try scene.run("sync --db a.db")
-        #expect(run.status == 65 && run.errorText.contains("4 rows cannot travel, and nothing was published"), "\(run.errorText)")
+        #expect(run.status == 65 && run.errorText.contains("4 rows cannot be synced; nothing was published"), "\(run.errorText)")
         #expect(run.errorText.contains("column word: the key is text that is not UTF-8"))
         #expect(run.errorText.contains("films, key 1: the entity is larger than 64 MiB") && run.errorText.contains("pages, key 1: the entity is larger"))
         try scene.database("a.db").run("DELETE FROM words WHERE word <> 'ok'; DELETE FROM films WHERE id = 1; DELETE FROM pages")
@@ -270,7 +270,7 @@ import Testing
                 \""")
             """, in: scene.scratch.path)
         let text = try refusal(scene, "init --db a.db --cloud cloud --role writer --device a --tables all")
-        #expect(text.contains("3 tables cannot travel"))
+        #expect(text.contains("3 tables cannot be synced"))
         for table in ["tag", "deck", "pair"] { #expect(text.contains("\n  \(table): ")) }
         #expect(text.contains("tag: the key column name is compared by the collation APP, which is not SQLite's own"))
         try initAgain(scene, after: text)
@@ -289,7 +289,7 @@ import Testing
             """)
         try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
         let refused = try scene.run("sync --db a.db"), text = refused.errorText
-        #expect(refused.status == 65 && text.contains("4 rows cannot travel, and nothing was published"), "\(text)")
+        #expect(refused.status == 65 && text.contains("4 rows cannot be synced; nothing was published"), "\(text)")
         for table in ["long", "pair", "far"] { #expect(text.contains("\n  \(table), "), "\(text)") }
         #expect(text.contains("the key is longer than 1024 bytes") && text.contains("an infinite number cannot be a key"))
         #expect(!text.contains("fits, ") && !text.contains("least, "))
@@ -308,7 +308,7 @@ import Testing
         }
         try scene.database("a.db").run("CREATE TABLE a(k INTEGER PRIMARY KEY); CREATE TABLE b(k INTEGER PRIMARY KEY)")
         let text = try refusal(scene, "init --db a.db --cloud cloud --role writer --device a --tables all")
-        #expect(text.contains("6 tables cannot travel"))
+        #expect(text.contains("6 tables cannot be synced"))
         try initAgain(scene, after: text)
         #expect(try scene.succeed("status --db a.db").contains("a: "))
     }

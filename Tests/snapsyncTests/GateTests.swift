@@ -103,12 +103,12 @@ import Testing
     @Test func choiceThatIsLeftToTheUserIsMadeInTheSettingsOrHere() throws {
         let scene = try Scene.phone()
         let line = "init --db watch.db --cloud cloud --role reader --device watch --create --undecided --preference-file settings.json --preference-key cloud"
-        #expect(try scene.succeed(line).contains("  nobody has decided yet whether to sync; turn it on with: snapsync enable --db watch.db\n"))
+        #expect(try scene.succeed(line).contains("  sync is neither on nor off yet; turn it on with: snapsync enable --db watch.db\n"))
         // Nothing is written into the settings of an application whose user was not asked yet.
         #expect(!scene.scratch.exists("settings.json"))
         try scene.refuse(
             "sync --db watch.db", exit: 78,
-            saying: ["nobody has decided yet whether to sync", "decide with: snapsync enable --db ", "watch.db, or: snapsync disable --db "])
+            saying: ["sync is neither on nor off yet", "decide with: snapsync enable --db ", "watch.db, or: snapsync disable --db "])
         #expect(try scene.succeed("sync --quiet --db watch.db") == "")
         let gate = try #require(try scene.json("status --db watch.db")["gate"] as? [String: Any])
         #expect(gate["preference"] as? String == "undecided" && gate["code"] as? String == "preferenceUndecided" && gate["isEnabled"] as? Bool == false)

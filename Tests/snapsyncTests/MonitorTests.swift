@@ -53,7 +53,7 @@ import Testing
         let line = try scene.succeed("status --strict --nagios --max-age 1d --db watch.db")
         let figures = #"\| age=[0-9]+s;;86400;0 version=1 behind=0;;;0 pending=0;;;0 conflicts=0;;;0\n$"#
         #expect(line.range(of: figures, options: .regularExpression) != nil, "\(line)")
-        try check("watch.db", code: 3, "SNAPSYNC UNKNOWN - nobody has said how old the last success may be; version 1")
+        try check("watch.db", code: 3, "SNAPSYNC UNKNOWN - the greatest age of the last success is not set; version 1")
         try check("none.db --max-age 1d", code: 3, "SNAPSYNC UNKNOWN - none.db: ")
         try scene.database("watch.db").run(
             "UPDATE snapsync_state SET value = json_quote(strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-52 minutes')) WHERE key = 'lastSuccess'")

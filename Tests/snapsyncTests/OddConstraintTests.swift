@@ -92,11 +92,11 @@ import Testing
         for name in ["a.db", "b.db"] { try scene.database(name).run("PRAGMA journal_mode=WAL; " + tables) }
         try scene.database("a.db").run("INSERT INTO users VALUES('ann'); INSERT INTO posts VALUES('1', 'ann', 'x'), ('2', NULL, 'y')")
         let said = try scene.succeed("init --db a.db --cloud cloud --role \(role == "peer" ? "peer" : "writer") --device a --tables all --skip users")
-        #expect(said.contains("posts refers to users, which does not travel"))
+        #expect(said.contains("posts refers to users, which is not synced"))
         try scene.succeed("sync --db a.db")
         try scene.succeed("init --db b.db --cloud cloud --role \(role) --device b")
         let imported = try scene.succeed("sync --db b.db")
-        #expect(imported.contains("warning: posts: 1 row refers to a row of users that is not there; users does not travel"), "\(imported)")
+        #expect(imported.contains("warning: posts: 1 row refers to a row of users that is not there; users is not synced"), "\(imported)")
         #expect(try scene.database("b.db").run("SELECT * FROM posts ORDER BY id") == "1|ann|x\n2||y\n")
         #expect(try scene.succeed("doctor --db b.db").contains("1 row refers to a row of users that is not there"))
         // Such rows are no edits of this device, and stay told once.

@@ -265,7 +265,7 @@ import Testing
         let keys = try scene.run("init --db desk.db --cloud cloud --role writer --tables all --skip notes --reader-edits all")
         #expect(keys.status == 78 && keys.errorText.contains("give one key to two rows: steps") && keys.errorText.contains("--shared-keys"))
         let unknown = try scene.run("init --db desk.db --cloud cloud --role writer --tables all --skip notes --reader-edits task")
-        #expect(unknown.status == 78 && unknown.errorText.contains("no table that travels is named task"))
+        #expect(unknown.status == 78 && unknown.errorText.contains("no synced table is named task"))
         #expect(try scene.run("init --db desk.db --cloud cloud --role writer --reader-edits all").status == 64)
         let taken = try scene.succeed("init --db desk.db --cloud cloud --role writer --tables all --reader-edits tasks,lists")
         #expect(taken.contains("\n  readers may edit lists, tasks\n"))

@@ -39,15 +39,15 @@ import Testing
             INSERT INTO new SELECT *, 'x', NULL FROM task; DROP TABLE task; ALTER TABLE new RENAME TO task
             """)
         let says =
-            "task: the new column must does not travel, because it is NOT NULL and has no default; to let it travel: snapsync describe --update --db a.db"
-        for (number, heading) in ["the new column may travels from now on", "nothing new", "nothing new"].enumerated() {
+            "task: the new column must is not synced, because it is NOT NULL and has no default; to sync it: snapsync describe --update --db a.db"
+        for (number, heading) in ["the new column may is synced from now on", "nothing new", "nothing new"].enumerated() {
             let said = try scene.succeed("sync --db a.db")
             #expect(said.contains(says) && said.contains(heading), "\(number): \(said)")
         }
         let report = try scene.json("sync --db a.db")
         #expect(((report["exported"] as? [String: Any])?["warnings"] as? [String])?.contains(says) == true, "\(report)")
-        #expect(try scene.succeed("describe --update --db a.db").contains("task: the column must travels from now on"))
-        #expect(try !scene.succeed("sync --db a.db").contains("does not travel"))
+        #expect(try scene.succeed("describe --update --db a.db").contains("task: the column must is synced from now on"))
+        #expect(try !scene.succeed("sync --db a.db").contains("is not synced"))
         #expect(try scene.succeed("cat task --db a.db").contains("\"must\":\"x\""))
     }
 
@@ -57,14 +57,14 @@ import Testing
         try scene.database("a.db").run(
             "ALTER TABLE task ADD COLUMN due TEXT; ALTER TABLE task ADD COLUMN rank INTEGER NOT NULL DEFAULT 7; UPDATE task SET due = 'friday' WHERE id = 't1';"
                 + "UPDATE task SET title = 'edited' WHERE id = 't2'; INSERT INTO task VALUES('t4', 'four', NULL, 'sunday', 9)")
-        #expect(try scene.succeed("sync --db a.db").contains("the new column due travels from now on"))
+        #expect(try scene.succeed("sync --db a.db").contains("the new column due is synced from now on"))
         #expect(try scene.succeed("sync --db a.db").contains("nothing new"))
         // The reader goes on with what it knows, and its own column is left alone.
         #expect(try scene.succeed("sync --db b.db").contains("does not know the fields due, rank; they were left out (snapsync describe --update --create"))
         #expect(try rows(scene, "b", "id, title, mine") == ["t1|one|my own", "t2|edited|my own", "t3|three|none", "t4|four|none"])
         // A column that somebody adds at the reader is taken over; the other one is made from the description.
         try scene.database("b.db").run("ALTER TABLE task ADD COLUMN due TEXT")
-        #expect(try scene.succeed("sync --db b.db").contains("the new column due travels from now on"))
+        #expect(try scene.succeed("sync --db b.db").contains("the new column due is synced from now on"))
         #expect(
             try scene.succeed("describe --update --db b.db").contains("the zone has the column rank, which the table task lacks; --create adds it"))
         #expect(try scene.json("describe --update --create --db b.db")["willPublish"] as? Bool == false)
@@ -113,8 +113,8 @@ import Testing
         #expect(try refused(scene, "sync --db a.db").contains("the table is named todo now; nothing was published"))
         #expect(try scene.cloudListing() == before)
         let renamed = try scene.succeed("describe --update --db a.db")
-        #expect(renamed.contains("the table task is named todo now; it travels as task, as before"))
-        #expect(renamed.contains("the column title is named heading now; it travels as title, as before"))
+        #expect(renamed.contains("the table task is named todo now; it is synced as task, as before"))
+        #expect(renamed.contains("the column title is named heading now; it is synced as title, as before"))
         try scene.database("a.db").run("UPDATE todo SET heading = 'renamed' WHERE id = 't1'")
         try scene.succeed("sync --db a.db")
         try scene.succeed("sync --db b.db")
@@ -219,7 +219,7 @@ import Testing
         for name in ["a", "b"] { try scene.succeed("verify --local --db \(name).db") }
         // It stays out until somebody says otherwise.
         #expect(try scene.succeed("describe --update --db b.db").contains("up to date"))
-        #expect(try scene.succeed("describe --update --tables task --db b.db").contains("the column due travels from now on"))
+        #expect(try scene.succeed("describe --update --tables task --db b.db").contains("the column due is synced from now on"))
         try scene.succeed("sync --db b.db")
         try scene.succeed("describe --update --create --db a.db")
         for name in ["a", "b", "a"] { try scene.succeed("sync --db \(name).db") }
@@ -232,7 +232,7 @@ import Testing
             try scene.database("a.db").run("CREATE TABLE tag(id TEXT PRIMARY KEY NOT NULL, task TEXT REFERENCES task(id)); INSERT INTO tag VALUES('red', 't1')")
             try scene.succeed("sync --db a.db")
             #expect(try scene.succeed("describe --update --db a.db").contains("not synced: tag"))
-            #expect(try scene.succeed("describe --update --tables tag --db a.db").contains("the table tag travels from now on"))
+            #expect(try scene.succeed("describe --update --tables tag --db a.db").contains("the table tag is synced from now on"))
             try scene.succeed("sync --db a.db")
             #expect(try scene.succeed("sync --db b.db").contains("the zone has the dataset tag, which this device does not know"))
             try scene.succeed("describe --update --create --db b.db")

@@ -56,7 +56,7 @@ import Testing
         try scene.database("a.db").run("CREATE TABLE wide(id INTEGER PRIMARY KEY, \(columns)); INSERT INTO wide(id, c1) VALUES(1, 1)")
         try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
         try scene.succeed("sync --db a.db")
-        let told = "wide: the new column extra does not travel, because a dataset has at most 1000 columns"
+        let told = "wide: the new column extra is not synced, because a dataset has at most 1000 columns"
         try scene.database("a.db").run("ALTER TABLE wide ADD COLUMN extra TEXT; UPDATE wide SET extra = 'x'")
         #expect(try scene.succeed("sync --db a.db").contains(told))
         // It keeps no other change of the table from being taken over.

@@ -147,6 +147,6 @@ import Testing
         #expect(try scene.database("b.db").run("SELECT v, quote(at) FROM t") == "odd|''\n")
         #expect(try scene.succeed("describe --update --timestamp t=none --db b.db").contains("the device's clock counts"))
         for name in ["b", "a"] { try scene.succeed("sync --db \(name).db") }
-        try scene.refuse("describe --update --timestamp u=at --db a.db", exit: 78, saying: ["the table u does not travel"], watching: [], asJSONToo: false)
+        try scene.refuse("describe --update --timestamp u=at --db a.db", exit: 78, saying: ["the table u is not synced"], watching: [], asJSONToo: false)
     }
 }

@@ -3,7 +3,7 @@ extension ErrorTable {
     /// `SyncError.Code`, for errors without a more specific cause.
     static let sync: [ErrorEntry] = [
         ErrorEntry(
-            "sync.dataRefused", "data was refused: damaged, rolled back, or a row that cannot travel", .afterAction,
+            "sync.dataRefused", "data was refused: damaged, rolled back, or a row that cannot be synced", .afterAction,
             en: ("Data refused", "The data was refused. Nothing was changed.", "Read the details, and repair what they name."),
             it: ("Dati rifiutati", "I dati sono stati rifiutati. Non è cambiato nulla.", "Leggi i dettagli e ripara ciò che indicano.")),
         ErrorEntry(
@@ -77,7 +77,7 @@ extension ErrorTable {
             en: ("Tables do not match", "The tables of this database do not match the shared data.", "Update the app on all devices."),
             it: ("Tabelle diverse", "Le tabelle di questo database non corrispondono ai dati condivisi.", "Aggiorna l’app su tutti i dispositivi.")),
         ErrorEntry(
-            "database.badRow", "a row cannot travel or cannot be stored", .afterAction,
+            "database.badRow", "a row cannot be synced or cannot be stored", .afterAction,
             en: ("Entry cannot be synced", "An entry of the database cannot be synced.", "Correct the entry that the details name."),
             it: ("Voce non sincronizzabile", "Non è possibile sincronizzare una voce del database.", "Correggi la voce indicata nei dettagli.")),
         ErrorEntry(

@@ -99,7 +99,7 @@ package struct ForeignKeyEnforcer {
         let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(key.child.sqlIdentifier) c WHERE \(isNew)") ?? 0
         if takesVersion, count > 0, datasets.contains(key.child.folded) {
             transaction.triggerNotices.append(
-                "\(key.child): \(Format.count(count, "row refers to a row", "rows refer to rows")) of \(key.parent) that \(Format.word(count, "is", "are")) not there; \(key.parent) does not travel (snapsync doctor names the rows)"
+                "\(key.child): \(Format.count(count, "row refers to a row", "rows refer to rows")) of \(key.parent) that \(Format.word(count, "is", "are")) not there; \(key.parent) is not synced (snapsync doctor names the rows)"
             )
             return
         }

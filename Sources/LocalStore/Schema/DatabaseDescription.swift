@@ -51,10 +51,10 @@ package struct DatabaseDescription: Sendable {
     mutating func noteTables() {
         if carriedByRowid.count > 3 {
             notes.append(
-                "\(carriedByRowid.joined(separator: ", ")) have no key and are carried by their rowids, which VACUUM may change; then most of such a table travels again"
+                "\(carriedByRowid.joined(separator: ", ")) have no key and are carried by their rowids, which VACUUM may change; then most of such a table is sent again"
             )
         } else {
-            notes += carriedByRowid.map { "\($0) has no key and is carried by its rowid, which VACUUM may change; then most of it travels again" }
+            notes += carriedByRowid.map { "\($0) has no key and is carried by its rowid, which VACUUM may change; then most of it is sent again" }
         }
         if unclearTimestamps.count > 3 {
             notes.append(

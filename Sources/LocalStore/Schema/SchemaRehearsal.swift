@@ -102,7 +102,7 @@ package struct SchemaRehearsal {
             // A foreign key to another table could forbid what an application does there.
             let parents = try memory.column("SELECT \"table\" FROM pragma_foreign_key_list(?)", [statement.name])
             lacks[statement.key] =
-                try parents.first { !tables.contains($0.folded) }.map { "it refers to \($0), which does not travel" }
+                try parents.first { !tables.contains($0.folded) }.map { "it refers to \($0), which is not synced" }
                 ?? compile("INSERT INTO main.\(statement.name.sqlIdentifier) DEFAULT VALUES")
         }
         // What is not made is not there for the others.

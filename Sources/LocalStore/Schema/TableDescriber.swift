@@ -59,7 +59,7 @@ package struct TableDescriber: TransactionPart {
         let found = try findTimestamp(of: TimestampColumn(db, table: table, references: references(of: table), wanted: wanted.column), given: .some(wanted))
         guard let column = schema.columns.first(where: { $0.column.folded == wanted.column.folded }) else {
             throw LocalStoreError(
-                .schemaMismatch, at: "\(path), table \(table.name)", "the column \(wanted.column) does not travel", hint: "name another column")
+                .schemaMismatch, at: "\(path), table \(table.name)", "the column \(wanted.column) is not synced", hint: "name another column")
         }
         return try schema.with(timestamp: column.name, unit: found.unit)
     }
@@ -76,11 +76,11 @@ extension TableDescriber {
             let lowercased = name.folded
             let reason: String
             if catalog.virtual.contains(where: { $0.folded == lowercased }) {
-                reason = "\(name) is a virtual table, which does not travel"
+                reason = "\(name) is a virtual table, which is not synced"
             } else if let owner = catalog.shadows.first(where: { $0.key.text.folded == lowercased })?.value {
-                reason = "\(name) belongs to the virtual table \(owner), which does not travel"
+                reason = "\(name) belongs to the virtual table \(owner), which is not synced"
             } else if catalog.views.contains(where: { $0.text.folded == lowercased }) {
-                reason = "\(name) is a view, which does not travel"
+                reason = "\(name) is a view, which is not synced"
             } else {
                 reason = "there is no table \(name)"
             }
@@ -97,7 +97,7 @@ extension TableDescriber {
         for (table, _) in request.timestamps {
             let name = try find(table, "--timestamp").exact
             guard wanted.contains(name), !skipped.contains(name) else {
-                throw LocalStoreError(.schemaMismatch, at: path, "the table \(name) is not among those that travel", hint: "correct --timestamp")
+                throw LocalStoreError(.schemaMismatch, at: path, "the table \(name) is not synced", hint: "correct --timestamp")
             }
         }
         for name in catalog.tables where skipped.contains(name.exact) {
@@ -287,7 +287,7 @@ extension TableDescriber {
         where travelling.contains(key.child.folded) && !travelling.contains(key.parent.folded)
             && said.insert([key.child.exact, key.parent.exact]).inserted
         {
-            description.notes.append("\(key.child) refers to \(key.parent), which does not travel")
+            description.notes.append("\(key.child) refers to \(key.parent), which is not synced")
         }
     }
 }

@@ -87,7 +87,7 @@ struct TimestampColumn {
     ///
     /// - Parameter checksValues: whether what the rows hold counts, too.
     func refusal(of name: String, checksValues: Bool = true) -> String? {
-        guard let column = table.column(name), !column.isGenerated else { return "does not travel" }
+        guard let column = table.column(name), !column.isGenerated else { return "is not synced" }
         guard !references.contains(name.folded) else { return "refers to another table" }
         guard checksValues, let sample = samples[name.exact] else { return nil }
         if sample.hasOtherTexts { return "holds text that is no RFC 3339 date and time" }

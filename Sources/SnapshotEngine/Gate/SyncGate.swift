@@ -86,7 +86,7 @@ public struct SyncGate: Sendable {
         case .off: GateReason(.preferenceOff, "sync is turned off", hint: "turn it on with: snapsync enable --db \(database.path.shellWord)")
         case .undecided:
             GateReason(
-                .preferenceUndecided, "nobody has decided yet whether to sync",
+                .preferenceUndecided, "sync is neither on nor off yet",
                 hint: "decide with: snapsync enable --db \(database.path.shellWord), or: snapsync disable --db \(database.path.shellWord)")
         }
     }

@@ -36,7 +36,7 @@ package struct FirstImport {
     static func undecidedRows(of schema: DatasetSchema, at database: String, step: SyncStep, hint: String) -> SyncError {
         SyncError(
             .refused, step: step, at: "\(database), table \(schema.table)",
-            "it has rows that did not come from this cloud, and nobody has said whether the first import is to replace them; nothing was changed",
+            "the table has rows that did not come from this cloud; choose whether the first import keeps or replaces them; nothing was changed",
             hint: "\(hint) --adopt (rows that the cloud lacks stay) or --replace (the cloud's alone)")
     }
 

@@ -55,7 +55,7 @@ struct ShrinkCheck: Sendable {
         let names = refused.map(\.name).joined(separator: ",")
         let error = SyncError(
             .refused, step: .verify, at: "\(name)@\(shrinkage.number)",
-            "it has \(shrinkage.count) of the \(shrinkage.largest) entities that the dataset had, and nobody approved of that; nothing was changed here",
+            "it has \(shrinkage.count) of the \(shrinkage.largest) entities that the dataset had, without approval; nothing was changed here",
             hint:
                 "if that is meant, on the device that publishes: snapsync sync --allow-shrink \(names); or take it here alone: snapsync import --allow-shrink \(names)"
         )

@@ -38,7 +38,7 @@ struct BadRowSurvey {
         var hints: [String] = []
         for hint in rows.faults.compactMap(\.hint) where !hints.contains(hint) { hints.append(hint) }
         return SyncError(
-            .dataRefused, step: first.step, at: path, "\(rows.count) rows cannot travel, and nothing was published", hint: hints.joined(separator: "; ")
+            .dataRefused, step: first.step, at: path, "\(rows.count) rows cannot be synced; nothing was published", hint: hints.joined(separator: "; ")
         ).with(details: details)
     }
 }

@@ -89,7 +89,7 @@ extension SchemaUpdate {
         }
         guard request.tables == nil || settings.role.publishes else {
             throw SyncError(
-                .refused, step: .open, at: device.database.path, "this device is a reader, and the zone says which tables travel",
+                .refused, step: .open, at: device.database.path, "this device is a reader, and the zone defines which tables are synced",
                 hint: "add the table on a device that publishes; --create makes it here"
             ).asSlip
         }
@@ -105,7 +105,7 @@ extension SchemaUpdate {
         request.tables?.timestamps.removeAll { own.contains($0.table.folded) }
         if let other = request.tables?.timestamps.first, request.tables?.tables == [] {
             throw SyncError(
-                .refused, step: .open, at: device.database.path, "the table \(other.table) does not travel", hint: "name it with --tables, too"
+                .refused, step: .open, at: device.database.path, "the table \(other.table) is not synced", hint: "name it with --tables, too"
             ).asSlip
         }
         let fresh = try request.tables.map { try describe($0) } ?? []
@@ -131,13 +131,13 @@ extension SchemaUpdate {
         }
         choice.tables?.removeAll { own.contains($0.folded) }
         guard choice.tables?.isEmpty == false else {
-            throw SyncError(.refused, step: .open, at: device.database.path, "all these tables travel already", hint: "name other tables").asSlip
+            throw SyncError(.refused, step: .open, at: device.database.path, "all these tables are synced already", hint: "name other tables").asSlip
         }
         let fresh = try DatabaseDescriber.datasets(of: device.database, choice, role: device.settings.role).datasets
         let names = Set(device.settings.datasets.map { $0.name.folded })
         if let clash = fresh.first(where: { names.contains($0.name.folded) }) {
             throw SyncError(
-                .refused, step: .open, at: "\(device.database.path), table \(clash.table)", "another table travels under the name \(clash.name)",
+                .refused, step: .open, at: "\(device.database.path), table \(clash.table)", "another table is synced under the name \(clash.name)",
                 hint: "rename the table, or give a dataset file at init")
         }
         return fresh
@@ -179,7 +179,7 @@ extension SchemaUpdate {
             try addFromZone()
             for schema in fresh {
                 datasets.append(schema)
-                note(.datasetAdded, schema.name, "the table \(schema.table) travels from now on as the dataset \(schema.name)")
+                note(.datasetAdded, schema.name, "the table \(schema.table) is synced from now on as the dataset \(schema.name)")
                 report.willPublish = true
             }
             datasets = try transaction.describer.sorted(datasets)
@@ -250,16 +250,16 @@ extension SchemaUpdate {
                     hint: "run the same command with --remove \(schema.name), or make the table again")
             }
             let before = try found.renamed()
-            if found.isRenamed { note(.tableRenamed, schema.name, "the table \(schema.table) is named \(table) now; it travels as \(schema.name), as before") }
+            if found.isRenamed { note(.tableRenamed, schema.name, "the table \(schema.table) is named \(table) now; it is synced as \(schema.name), as before") }
             for (column, name) in found.renamedColumns {
                 note(
                     .columnRenamed, schema.name, column: name,
-                    "\(schema.name): the column \(column.column) is named \(name) now; it travels as \(column.name), as before")
+                    "\(schema.name): the column \(column.column) is named \(name) now; it is synced as \(column.name), as before")
             }
             if let key = before.keyColumns.first(where: { key in found.lostColumns.contains { $0.name.exact == key.name.exact } }) {
                 throw SyncError(
                     .refused, step: .open, at: "\(device.database.path), table \(table)", "dataset \(schema.name): the column \(key.column) of the key is gone",
-                    hint: "a dataset keeps its key: take it out (--remove \(schema.name)), sync, and let the table travel anew (--tables \(table))")
+                    hint: "a dataset keeps its key: take it out (--remove \(schema.name)), sync, and add the table again (--tables \(table))")
             }
             let zone = zone?.descriptions.first { $0.schema.name == schema.name }
             let zoneNames = zone.map { Set($0.schema.columns.map(\.name.exact)) }
@@ -295,7 +295,7 @@ extension SchemaUpdate {
                 columns.append(column)
                 note(
                     .columnAdded, schema.name, column: column.column,
-                    "\(schema.name): the column \(column.column) travels from now on")
+                    "\(schema.name): the column \(column.column) is synced from now on")
             }
             let after = try before.with(columns: columns)
             guard after != schema else { return schema }

@@ -65,7 +65,7 @@ struct SchemaUpdate {
                 _ = try transaction.tables.check(of: after)
                 try transaction.transition.take(one.schema, as: after, publishes: device.settings.role.publishes)
                 outcome.device.settings.replace(after)
-                outcome.notices += columns.map { "\(after.name): the new column \($0.column) travels from now on" }
+                outcome.notices += columns.map { "\(after.name): the new column \($0.column) is synced from now on" }
             }
             try transaction.settings.setDatasets(outcome.device.settings.datasets)
             if waiting.isEmpty { try transaction.state.setTablesSeen() }
@@ -78,14 +78,14 @@ struct SchemaUpdate {
     private func notices(on one: TableDifferences, leaving left: Set<ExactText>) -> [String] {
         one.newColumns.filter { !left.contains($0.exact) }.compactMap { column in
             if !one.unfillableColumns.contains(column.exact) { return Self.tooMany(column, in: one.schema) }
-            return "\(one.schema.name): the new column \(column) does not travel, because it is NOT NULL and has no default; to let it travel: "
+            return "\(one.schema.name): the new column \(column) is not synced, because it is NOT NULL and has no default; to sync it: "
                 + "snapsync describe --update --db \(device.database.path.shellWord)"
         }
     }
 
     /// Says that a new column finds no place in a dataset.
     static func tooMany(_ column: String, in schema: DatasetSchema) -> String {
-        "\(schema.name): the new column \(column) does not travel, because a dataset has at most \(DatasetSchema.columnLimit) columns"
+        "\(schema.name): the new column \(column) is not synced, because a dataset has at most \(DatasetSchema.columnLimit) columns"
     }
 
     /// Returns the zone's records and its descriptions of datasets; nil before its first version.

@@ -107,14 +107,14 @@ enum DatabaseDescriber {
                 do throws { try database.read(at: .open) { try SharedKeys(found.datasets, in: $0).refuse(request) } } catch { next = error as? SyncError }
             }
             throw SyncError(
-                .refused, step: .open, at: database.path, "\(Format.count(count, "table")) cannot travel",
+                .refused, step: .open, at: database.path, "\(Format.count(count, "table")) cannot be synced",
                 hint: (next?.hint.map { "\($0); " } ?? "")
                     + "change \(Format.word(count, "the table, or leave it", "the tables, or leave them")) out: --skip \(found.unfit.map { listed($0.table) }.joined(separator: ",").shellWord)"
             ).with(details: found.unfit.map { DescribeReport.UnfitTable(table: $0.table, reasons: $0.reasons).sentence } + (next.map { [$0.reason] } ?? []))
         }
         guard !found.datasets.isEmpty else {
             throw SyncError(
-                .refused, step: .open, at: database.path, "no table is left that could travel", hint: "make the tables first, or skip fewer of them")
+                .refused, step: .open, at: database.path, "no table is left that can be synced", hint: "make the tables first, or skip fewer of them")
         }
         return found
     }

@@ -29,7 +29,7 @@ extension ReaderEdits {
             let unknown = names.filter { !known.contains($0.folded) }
             guard unknown.isEmpty else {
                 throw SyncError(
-                    .refused, step: .open, at: path, "no table that travels is named \(unknown.joined(separator: ", "))",
+                    .refused, step: .open, at: path, "no synced table is named \(unknown.joined(separator: ", "))",
                     hint: "the tables are \(datasets.map(\.table).joined(separator: ", "))"
                 ).asSlip
             }

@@ -18,7 +18,7 @@ enum DatabaseChecks {
         guard case .success(let broken)? = database.brokenChecks else { return [] }
         return broken.map {
             .notice(
-                "checks", $0.sentence, means: "such rows travel as they are",
+                "checks", $0.sentence, means: "such rows are synced as they are",
                 do: "UPDATE the rows, or delete them")
         }
     }
@@ -30,7 +30,7 @@ enum DatabaseChecks {
         case .success(let report):
             guard !report.rows.isEmpty else { return [.ok("foreignKeys", "every row of the synced tables refers to rows that are there")] }
             return report.warnings.map {
-                .notice("foreignKeys", $0, means: "such rows travel as they are", do: "PRAGMA foreign_key_check names all of them")
+                .notice("foreignKeys", $0, means: "such rows are synced as they are", do: "PRAGMA foreign_key_check names all of them")
             }
         }
     }
@@ -93,8 +93,8 @@ enum DatabaseChecks {
             }
             return [
                 .notice(
-                    "table", found, means: "they do not travel, and an import leaves them alone",
-                    do: "to let them travel: snapsync describe --update --db \(database.path.shellWord)")
+                    "table", found, means: "they are not synced, and an import leaves them alone",
+                    do: "to sync them: snapsync describe --update --db \(database.path.shellWord)")
             ]
         }
     }

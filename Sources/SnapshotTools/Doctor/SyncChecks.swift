@@ -134,7 +134,7 @@ enum SyncChecks {
         return [
             .notice(
                 "conflicts",
-                "\(Format.count(status.conflicts, "edit")) lost, and nobody has looked at \(Format.word(status.conflicts, "it", "them"))",
+                "\(Format.count(status.conflicts, "edit")) lost and not yet reviewed",
                 means: "the conflict journal keeps each for 90 days; then it is gone", do: "run: snapsync conflicts \(place)")
         ]
     }

@@ -95,7 +95,7 @@ extension PrometheusText {
             "pending_changes", "Entities that were changed here since.",
             zip(settings.datasets, local.changes).map { ([("dataset", $0.name)], Double($1.count)) })
         add("entities", "Entities of the version here.", local.states.map { ([("dataset", $0.name)], Double($0.recordCount)) })
-        add("open_conflicts", "Edits that lost to others, and that nobody has taken back or cleared.", Double(local.conflicts))
+        add("open_conflicts", "Edits that lost to others, neither restored nor dismissed.", Double(local.conflicts))
         add("asset_limit_bytes", "How large an asset may be.", Double(local.operators.assetLimit))
         guard let zone else { return }
         add("newest_version", "The zone's newest version.", Double(zone.newest?.number ?? 0))

@@ -168,7 +168,7 @@ extension StatusReport {
     public func verifyFresh(within maximumAge: Duration? = nil) throws {
         guard let limit = maximumAge.map({ Int($0.components.seconds) }) ?? interval.map({ $0 * 3 }) else {
             throw SyncError(
-                .refused, at: database, "nobody has said how old the last success may be",
+                .refused, at: database, "the greatest age of the last success is not set",
                 hint: "say --max-age 45m, or set an interval up with snapsync schedule")
         }
         let rule = maximumAge == nil ? "three intervals of \(AgeText.words(seconds: interval ?? 0))" : "\(AgeText.words(seconds: limit))"

@@ -20,7 +20,7 @@ struct Verdict: Sendable {
     }
 
     private static func well(_ zone: ZoneOverview) -> String {
-        if let gate = zone.status?.gate, !gate.isOpen { return "Sync is off: \(gate.reason ?? "nobody has turned it on")." }
+        if let gate = zone.status?.gate, !gate.isOpen { return "Sync is off: \(gate.reason ?? "it was not turned on")." }
         guard let newest = zone.details.facts?.newest else { return "All is well; nothing has been published yet." }
         let current = zone.details.devices.count { $0.behind == 0 }, all = zone.details.devices.count
         let reach =

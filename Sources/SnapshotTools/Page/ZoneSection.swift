@@ -100,7 +100,7 @@ struct ZoneSection {
                 zone.details.facts?.info.isSigned == true ? ", and keys say who may" : ", and so can whoever may write the cloud"
             }
             if let gate = zone.status?.gate {
-                HTML.pair("Sync") { gate.isOpen ? "on" : "off: \(gate.reason ?? "nobody has turned it on")" }
+                HTML.pair("Sync") { gate.isOpen ? "on" : "off: \(gate.reason ?? "it was not turned on")" }
             }
             HTML.pair("Forks") {
                 switch forks {
@@ -117,7 +117,7 @@ struct ZoneSection {
                 }
             }
             if let status = zone.status {
-                HTML.pair("Edits that lost") { status.conflicts == 0 ? "none that nobody has looked at" : Format.count(status.conflicts) }
+                HTML.pair("Edits that lost") { status.conflicts == 0 ? "none to review" : Format.count(status.conflicts) }
                 if let undo = status.undo { HTML.pair("Undo") { "brings back \(undo)" } }
             }
         }

@@ -9,7 +9,7 @@ struct DescribeCommand: AsyncParsableCommand {
         abstract: "Print a dataset file for the tables of a database.",
         discussion: """
             Prints a dataset file for the tables of a database (docs/datasets.md): what init --tables uses. It reads the first rows of each \
-            table and changes nothing. Standard error gets the tables that cannot travel, with the reasons, what is left out, and the timestamp \
+            table and changes nothing. Standard error gets the tables that cannot be synced, with the reasons, what is left out, and the timestamp \
             columns that were chosen. Save the file to edit it, and pass it to init --datasets.
 
             With --update, the command takes the tables of a database that is set up over as they are now: columns that were added, \
@@ -73,7 +73,7 @@ struct DescribeCommand: AsyncParsableCommand {
 extension DescriptionUpdateReport {
     /// The changes that were made, and the next step.
     fileprivate var lines: [String] {
-        let others = otherTables.isEmpty ? [] : ["not synced: \(otherTables.joined(separator: ", ")) (--tables lets them travel)"]
+        let others = otherTables.isEmpty ? [] : ["not synced: \(otherTables.joined(separator: ", ")) (add them with --tables)"]
         guard !changes.isEmpty else { return ["\(database): the descriptions are up to date"] + others }
         return changes.map(\.sentence) + others + (willPublish ? ["the next sync publishes it: snapsync sync --db \(database.shellWord)"] : [])
     }
@@ -82,7 +82,7 @@ extension DescriptionUpdateReport {
 extension DescribeReport {
     /// What `describe` and `init` print about the tables.
     var remarks: [String] {
-        var lines = unfit.map { "cannot travel: \($0.sentence)" }
+        var lines = unfit.map { "cannot be synced: \($0.sentence)" }
         lines += leftOut.map { "left out: \($0.table)\($0.column.map { ".\($0)" } ?? "") (\($0.reason))" }
         lines += timestampLines
         return lines + notes.map { "note: \($0)" }

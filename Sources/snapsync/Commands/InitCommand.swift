@@ -13,7 +13,7 @@ struct InitCommand: AsyncParsableCommand {
             Sets a database up for syncing: settings, change tracking, zone. A writer or peer makes the cloud and the zone where they are \
             missing; a reader finds them. In a zone that a peer makes, every peer publishes; a zone keeps the rule that it was made with. \
             Peers need one file system that all of them mount, or a bucket. A folder of Syncthing, Dropbox, iCloud Drive and similar tools \
-            is refused (78). See docs/writers.md. A writer says with --tables all which tables travel; a reader, or a peer that joins, takes \
+            is refused (78). See docs/writers.md. A writer says with --tables all which tables are synced; a reader, or a peer that joins, takes \
             their description from the zone. If nothing has been published there yet, it ends with 66. A reader whose tables have rows \
             already is refused (78) until you choose --adopt or --replace for these rows. init leaves the database's journal mode as it \
             is; a database that --create makes gets WAL. If an init was interrupted, run it again. It recorded in the database which zone \
@@ -342,7 +342,7 @@ struct InitCommand: AsyncParsableCommand {
         switch SyncChoice(rawValue: report.preference) {
         case .off:
             lines.append("  sync is off\(disabled ? "" : ", as the preference file says"); turn it on with: snapsync enable --db \(report.database.shellWord)")
-        case .undecided: lines.append("  nobody has decided yet whether to sync; turn it on with: snapsync enable --db \(report.database.shellWord)")
+        case .undecided: lines.append("  sync is neither on nor off yet; turn it on with: snapsync enable --db \(report.database.shellWord)")
         default: break
         }
         if report.cloudMade { lines.append("  made the cloud \(report.cloudUUID)") }

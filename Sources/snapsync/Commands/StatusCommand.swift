@@ -18,7 +18,7 @@ struct StatusCommand: AsyncParsableCommand {
             --strict --nagios is a plug-in for a monitor: one line, with figures after a bar. CRITICAL: the last success is too old, or there was \
             none; messages could not be sent; a trial restore found problems; there is a fork. WARNING: the last run failed, or the cloud cannot be read now, while the last \
             success is recent enough; sync is off; edits lost, or messages were refused or are missing. UNKNOWN: the database cannot be read, or \
-            nobody has said what is too old.
+            the greatest age is not set.
 
             EXAMPLES
               snapsync status --db phone.db
@@ -149,7 +149,7 @@ struct StatusCommand: AsyncParsableCommand {
         }
         if report.conflicts > 0 {
             let them = Format.word(report.conflicts, "it", "them")
-            say("  \(Format.count(report.conflicts, "edit")) lost, and nobody has looked at \(them); see: snapsync conflicts", .attention)
+            say("  \(Format.count(report.conflicts, "edit")) lost and not yet reviewed; see: snapsync conflicts", .attention)
         }
         if let undo = report.undo { say("  snapsync undo brings back \(undo)") }
         for copy in report.copies {

@@ -20,7 +20,7 @@ struct WatchPrinter: Sendable {
     private func printSentence(_ event: WatchEvent) throws {
         switch event {
         case .started(let database, let poll):
-            try say("watching \(database); a poll every \(AgeText.words(seconds: Int(poll.components.seconds))) stands behind the events")
+            try say("watching \(database); a poll every \(AgeText.words(seconds: Int(poll.components.seconds))) backs up the events")
         case .synced(let report, _, _):
             if let exported = report.exported, exported.published {
                 try say(
