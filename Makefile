@@ -45,6 +45,7 @@ test: setup ## build and run all tests
 	@Scripts/seed_faults.py --check
 	@Tests/Model/model.sh sample
 	@Scripts/text_check.py
+	@Scripts/counts.py
 	$(SWIFT) build $(QUICK) --build-tests --explicit-target-dependency-import-check=error
 	@Scripts/link_static.sh "$(SWIFT)c" "$$($(SWIFT) build $(QUICK) --show-bin-path)"
 	$(SWIFT) test --skip-build $(QUICK)

@@ -18,12 +18,12 @@ CEILINGS = [
     ("files of the largest module", 145, 80),
     ("functions with three unlabelled parameters", 183, 0),
     ("functions with more than seven parameters", 30, 0),
-    ("lines of Tests", 50_500, 40_000),
+    ("lines of Tests", 50_600, 40_000),
     ("lines of Scripts, Benchmarks and Makefile", 1_900, 1_000),
-    ("words of README and docs", 110_000, 45_000),
-    ("semicolons in 1,000 words", 99, 1.5),
-    ("nobody, nothing in 1,000 words", 99, 0.2),
-    ("bare exit codes in 1,000 words", 99, 0),
+    ("words of README and docs", 48_200, 45_000),
+    ("semicolons in 1,000 words", 1.5, 1.5),
+    ("nobody, nothing in 1,000 words", 0.6, 0.2),
+    ("bare exit codes in 1,000 words", 0.1, 0),
 ]
 
 

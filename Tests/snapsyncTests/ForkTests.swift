@@ -93,7 +93,8 @@ import Testing
         try scene.succeed("sync --db laptop.db")
         try scene.replicate("one", "two", conflict: nil)
 
-        try scene.refuse("sync --db laptop.db", exit: 65, saying: ["two devices may have published this version", "until one of them syncs again"], watching: ["laptop.db"])
+        try scene.refuse(
+            "sync --db laptop.db", exit: 65, saying: ["two devices may have published this version", "until one of them syncs again"], watching: ["laptop.db"])
         try scene.database("desk.db").run("UPDATE notifications SET title = 'by desk again' WHERE title = 'by desk'")
         try scene.succeed("sync --db desk.db")
         try scene.replicate("one", "two", conflict: nil)

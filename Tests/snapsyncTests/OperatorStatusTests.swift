@@ -55,7 +55,9 @@ import Testing
     @Test func strictEndsWith75WhenTheLastSuccessIsTooOld() throws {
         let scene = try Scene.phoneAndWatch()
         let unknown = try scene.run("status --strict --db watch.db")
-        #expect(unknown.status == 78 && unknown.errorText.contains("the greatest age of the last success is not set") && unknown.errorText.contains("--max-age 45m"))
+        #expect(
+            unknown.status == 78 && unknown.errorText.contains("the greatest age of the last success is not set") && unknown.errorText.contains("--max-age 45m")
+        )
         try scene.succeed("schedule --db watch.db --every 15m --cron")
         try scene.succeed("status --strict --db watch.db")
         try age("watch.db", scene, minutes: 44)

@@ -250,7 +250,9 @@ extension SchemaUpdate {
                     hint: "run the same command with --remove \(schema.name), or make the table again")
             }
             let before = try found.renamed()
-            if found.isRenamed { note(.tableRenamed, schema.name, "the table \(schema.table) is named \(table) now; it is synced as \(schema.name), as before") }
+            if found.isRenamed {
+                note(.tableRenamed, schema.name, "the table \(schema.table) is named \(table) now; it is synced as \(schema.name), as before")
+            }
             for (column, name) in found.renamedColumns {
                 note(
                     .columnRenamed, schema.name, column: name,

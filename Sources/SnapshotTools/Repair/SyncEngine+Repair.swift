@@ -18,7 +18,9 @@ extension SyncEngine {
             let device = try device()
             let (cloud, signedZone) = try SyncError.at(.open) { try openToLook(device.settings) }
             guard let directory = (signedZone?.cloud ?? cloud) as? DirectoryCloud else {
-                throw SyncError(.refused, step: .open, at: "repair", "repair works on folders only", hint: "for a bucket, restore the object from the versions that the store keeps")
+                throw SyncError(
+                    .refused, step: .open, at: "repair", "repair works on folders only",
+                    hint: "for a bucket, restore the object from the versions that the store keeps")
             }
             let applied = try database.read(at: .read) { try $0.state.applied() }
             return try await ZoneRepair(directory: directory, zone: device.zone, device: device, applied: applied, dryRun: dryRun).run()

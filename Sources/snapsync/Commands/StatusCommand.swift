@@ -148,7 +148,6 @@ struct StatusCommand: AsyncParsableCommand {
             say("  \(dataset.name): \(version), \(changes)\(size)", stays ? .attention : nil)
         }
         if report.conflicts > 0 {
-            let them = Format.word(report.conflicts, "it", "them")
             say("  \(Format.count(report.conflicts, "edit")) lost and not yet reviewed; see: snapsync conflicts", .attention)
         }
         if let undo = report.undo { say("  snapsync undo brings back \(undo)") }
