@@ -11,6 +11,8 @@ let house: [SwiftSetting] = [
 
 let package = Package(
     name: "SnapshotSync",
+    // Mutex needs these; only Linux was tried.
+    platforms: [.macOS(.v15), .iOS(.v18), .watchOS(.v11), .tvOS(.v18), .visionOS(.v2)],
     products: [
         .library(name: "SnapshotSync", targets: ["SnapshotSync", "SnapshotModel", "CloudStore", "RecordZones", "DirectoryCloud", "ObjectCloud", "StrictText"]),
         .library(
