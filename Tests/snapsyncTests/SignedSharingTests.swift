@@ -66,7 +66,7 @@ import Testing
             ("k = keys_of('ben'); put(following('ben', k, ZONE), k, ZONE)", "ben, which signed the commit, was no member"),
             ("k = keys_of('anna'); put(following('anna', k, ZONE), None, ZONE)", "the zone is signed, and this commit is not"),
             ("shutil.copy(commit_path(1, ZONE), commit_path(number + 1, ZONE))", "another number than its name"),
-            ("p = commit_path(number, ZONE); flip(p, len(read(p)) - 40, 1)", "the signature is not one"),
+            ("p = commit_path(number, ZONE); flip(p, len(read(p)) - 40, 1)", "invalid signature"),
         ] {
             try scene.restoreCloud()
             try scene.forge(following + forgery)
