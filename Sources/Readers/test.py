@@ -239,7 +239,7 @@ def history(place, options=(), count=5):
     """A zone with change assets: a table of more than 1 MiB and a small one. Returns the databases of each version."""
     rng = random.Random(7)
     place.sql("app.db", "CREATE TABLE big(id TEXT PRIMARY KEY, body BLOB, n, t TEXT) ; CREATE TABLE small(a INTEGER, b, c, PRIMARY KEY(a, b))")
-    place.sql("app.db", "INSERT INTO big VALUES(?, ?, ?, ?)", [(f"k{i:02}", rng.randbytes(50_000), i, None) for i in range(30)])
+    place.sql("app.db", "INSERT INTO big VALUES(?, ?, ?, ?)", [(f"k{i:02}", rng.randbytes(36_000), i, None) for i in range(30)])
     place.sql("app.db", "INSERT INTO small VALUES(?, ?, ?)", [(i, "x", i / 3) for i in range(20)])
     place.init("app.db", "--tables", "all", *options)
     place.sync("app.db")
@@ -484,6 +484,96 @@ class BuiltIn(Case):
         self.assertEqual(version.row("f", 1), {"k": 1, "v": "yes"})
         version.write_sqlite(place.path("copy.db"))
         self.assertEqual(dump(place.path("copy.db"), "t"), dump(place.path("app.db"), "t"))
+
+
+NODE = """
+import { readFileSync, writeFileSync, renameSync } from "node:fs";
+import { Zone, ZoneError, RawText } from "READER";
+
+const hex = bytes => Buffer.from(bytes).toString("hex");
+const real = value => { const bytes = Buffer.alloc(8); bytes.writeDoubleBE(value); return hex(bytes); };
+function cell(value) {
+  if (value === null) return ["null", ""];
+  if (typeof value === "bigint") return ["integer", hex(Buffer.from(String(value)))];
+  if (typeof value === "number") return ["real", real(value)];
+  if (typeof value === "string") return ["text", hex(Buffer.from(value))];
+  return [value instanceof RawText ? "text" : "blob", hex(value.bytes ?? value)];
+}
+async function read(address, at, newest) {
+  const zone = await Zone.open(address, { newest }), versions = (await zone.versions()).map(one => one.number), tables = {};
+  const version = await zone.version(at);
+  for (const name of version.tables()) {
+    tables[name] = [];
+    for await (const row of version.rows(name)) tables[name].push(Object.values(row).map(cell));
+  }
+  return { versions, tables };
+}
+const [address, action, folder, ...files] = process.argv.slice(1);
+if (action === "read") console.log(JSON.stringify(await read(address, folder ? Number(folder) : undefined)));
+else {
+  const expected = JSON.stringify(await read(address)), last = files.filter(name => name.includes("/commits/")).sort().pop();
+  let errors = 0;
+  for (const [at, name] of files.entries()) {
+    const path = folder + "/" + name, data = readFileSync(path), flipped = Buffer.from(data);
+    flipped[data.length >> 1] ^= 1;
+    const forms = [flipped, data.subarray(0, -1), Buffer.concat([data, Buffer.from([0])]), null, readFileSync(folder + "/" + files[(at + 1) % files.length])];
+    for (const bad of forms) {
+      if (bad) writeFileSync(path, bad); else renameSync(path, path + ".away");
+      try {
+        const found = JSON.stringify(await read(address));
+        if (found !== expected && (bad || name !== last)) throw new Error("damage of " + name + " changes what is read");
+      } catch (error) {
+        if (!(error instanceof ZoneError)) throw error;
+        errors++;
+      } finally {
+        if (bad) writeFileSync(path, data); else renameSync(path + ".away", path);
+      }
+    }
+  }
+  console.log(errors);
+}
+""".replace("READER", os.path.join(HERE, "javascript/snapsync-reader.js"))
+
+
+@unittest.skipUnless(shutil.which("node"), "needs Node")
+class JavaScript(Case):
+    def node(self, *arguments):
+        done = subprocess.run(["node", "--input-type=module", "-e", NODE, *arguments], capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        return json.loads(done.stdout)
+
+    def matches(self, place, listing=True, number=None):
+        with serve(place.cloud, listing) as address:
+            found = self.node(address, "read", *([str(number)] if number else []))
+        version = place.zone().version(number)
+        for name in version.tables():
+            rows = [tuple((kind, bytes.fromhex(data)) for kind, data in row) for row in found["tables"][name]]
+            self.assertEqual(rows, [kinds(row) for row in version.rows(name)], name)
+        return found
+
+    def test_every_value_is_that_of_the_database(self):
+        place = Place()
+        odd(place)
+        place.init("app.db", "--tables", "all")
+        place.sync("app.db")
+        self.assertEqual(len(self.matches(place)["tables"]), 10)
+
+    def test_versions_with_changes_and_damage(self):
+        place = Place()
+        history(place)
+        for number in (1, 3, 4):
+            self.matches(place, number=number)
+        self.assertEqual(self.matches(place, listing=False)["versions"], [1, 2, 3, 4, 5])
+        files = [name for name in place.files() if "/devices/" not in name]
+        with serve(place.cloud) as address:
+            self.assertGreater(self.node(address, "damage", place.cloud, *files), len(files) * 3)
+
+    def test_typed_columns(self):
+        place = Place()
+        place.run("generate", "--db", "phone.db", "--notifications", "50", "--buckets", "3", "--seed", "7")
+        place.init("phone.db")
+        place.sync("phone.db")
+        self.matches(place)
 
 
 if __name__ == "__main__":
