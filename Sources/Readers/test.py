@@ -27,10 +27,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "python"))
 
 import snapsync_reader as reader
-from snapsync_reader import export, signatures
+from snapsync_reader import history as commits
 
 COMMAND = os.environ.get("SNAPSYNC", "snapsync")
-ENCRYPTION = signatures.available() is not None
+ENCRYPTION = commits.ed25519() is not None
 ZONE = "private/ZentikSyncZone"
 
 
@@ -406,7 +406,7 @@ class Peers(Damages):
         self.damage(self.place, self.all(trust=zone.creator))
 
     def test_without_cryptography(self):
-        with mock.patch.object(signatures, "available", lambda: None), mock.patch("snapsync_reader.zone.available", lambda: None):
+        with mock.patch.object(commits, "ed25519", lambda: None), mock.patch("snapsync_reader.zone.ed25519", lambda: None):
             zone = self.place.zone()
             self.assertEqual(zone.signatures, "not verified")
             self.same(zone.version(), "author", self.place.path("desk.db"))

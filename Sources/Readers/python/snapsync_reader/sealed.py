@@ -4,19 +4,14 @@ import hmac
 import json
 import struct
 
-from .errors import Damaged, Locked
-from .signatures import unword
-from .strict import unbase64
-
-POST_QUANTUM, X25519 = (0x647A, 1, 2), (0x20, 1, 3)
+from .files import Damaged, Locked, checked, need
+from .history import unword
+from .rows import unbase64
 
 
-def hkdf(secret, salt, info, length):
-    made, block, key = b"", b"", hmac.digest(salt or bytes(32), secret, "sha256")
-    while len(made) < length:
-        block = hmac.digest(key, block + info + bytes([len(made) // 32 + 1]), "sha256")
-        made += block
-    return made[:length]
+def hkdf(secret, info):
+    """32 bytes of HKDF-SHA256 without a salt."""
+    return hmac.digest(hmac.digest(bytes(32), secret, "sha256"), info + b"\1", "sha256")
 
 
 def private_key(text, passphrase):
@@ -48,102 +43,88 @@ class Secrets:
 
     def __init__(self, history, private):
         try:
+            from cryptography.exceptions import InvalidTag
             from cryptography.hazmat.primitives.ciphers import aead
         except ImportError as error:
             raise Locked(history.zone, "an encrypted zone needs PyPI's cryptography") from error
-        self.aead, self.history = aead, history
+        self.aead, self.invalid, self.history, self.secrets, (self.private, wing) = aead, (InvalidTag, ValueError), history, {}, private
         self.wing, self.padded = "post-quantum" in history.features, "padded" in history.features
-        if private[1] not in (None, self.wing):
+        if wing not in (None, self.wing):
             raise Locked(history.zone, "the key is of another kind than the zone's")
-        self.private, self.secrets = private[0], {}
 
-    def _shared(self, wrap):
-        """The shared secret of HPKE's key encapsulation, and the length of the encapsulated key."""
+    def _public(self):
+        """The public key, and with X-Wing the private keys of both parts."""
         from cryptography.hazmat.primitives.asymmetric import x25519
+        lattice, self.public, seed = None, b"", self.private
         if self.wing:
             from cryptography.hazmat.primitives.asymmetric import mlkem
             seeds = hashlib.shake_256(self.private).digest(96)
-            secret = x25519.X25519PrivateKey.from_private_bytes(seeds[64:])
-            lattice = mlkem.MLKEM768PrivateKey.from_seed_bytes(seeds[:64])
-            self.public = lattice.public_key().public_bytes_raw() + secret.public_key().public_bytes_raw()
-            if wrap is None:
-                return None
-            one = lattice.decapsulate(wrap[:1088])
-            two = secret.exchange(x25519.X25519PublicKey.from_public_bytes(wrap[1088:1120]))
-            return hashlib.sha3_256(one + two + wrap[1088:1120] + self.public[1184:] + b"\\.//^\\").digest(), 1120
-        secret = x25519.X25519PrivateKey.from_private_bytes(self.private)
-        self.public = secret.public_key().public_bytes_raw()
-        if wrap is None:
-            return None
-        shared = secret.exchange(x25519.X25519PublicKey.from_public_bytes(wrap[:32]))
-        suite, label = b"KEM" + struct.pack(">H", 0x20), lambda name: b"HPKE-v1" + suite + name
-        key = hmac.digest(bytes(32), label(b"eae_prk") + shared, "sha256")
-        info = struct.pack(">H", 32) + label(b"shared_secret") + wrap[:32] + self.public
-        return hmac.digest(key, info + b"\1", "sha256"), 32
+            lattice, seed = mlkem.MLKEM768PrivateKey.from_seed_bytes(seeds[:64]), seeds[64:]
+            self.public = lattice.public_key().public_bytes_raw()
+        secret = x25519.X25519PrivateKey.from_private_bytes(seed)
+        self.public += secret.public_key().public_bytes_raw()
+        return lambda key: secret.exchange(x25519.X25519PublicKey.from_public_bytes(key)), lattice
 
     def _unwrap(self, wrap, epoch):
-        shared, length = self._shared(wrap)
-        ids = POST_QUANTUM if self.wing else X25519
-        suite = b"HPKE" + struct.pack(">HHH", *ids)
+        """The secret of an epoch, which HPKE in base mode has encrypted for the public key."""
+        exchange, lattice = self._public()
+        size, ids = (1120, (0x647A, 1, 2)) if self.wing else (32, (0x20, 1, 3))
+        encapsulated, suite = wrap[:size], b"HPKE" + struct.pack(">HHH", *ids)
 
-        def extract(salt, name, data):
+        def extract(salt, name, data, suite=suite):
             return hmac.digest(salt or bytes(32), b"HPKE-v1" + suite + name + data, "sha256")
 
-        def expand(key, name, context, size):
+        def expand(key, name, context, size, suite=suite):
             return hmac.digest(key, struct.pack(">H", size) + b"HPKE-v1" + suite + name + context + b"\1", "sha256")[:size]
 
+        if self.wing:
+            part = encapsulated[1088:]
+            shared = hashlib.sha3_256(lattice.decapsulate(wrap[:1088]) + exchange(part) + part + self.public[1184:] + b"\\.//^\\").digest()
+        else:
+            kem = b"KEM" + struct.pack(">H", 0x20)
+            shared = expand(extract(b"", b"eae_prk", exchange(encapsulated), kem), b"shared_secret", encapsulated + self.public, 32, kem)
         info = f"snapsync-epoch 1\n{self.history.cloud}\n{self.history.zone}\n{epoch}\n".encode()
         context = b"\0" + extract(b"", b"psk_id_hash", b"") + extract(b"", b"info_hash", info)
         secret = extract(shared, b"secret", b"")
         cipher = (self.aead.AESGCM if self.wing else self.aead.ChaCha20Poly1305)(expand(secret, b"key", context, 32))
-        return cipher.decrypt(expand(secret, b"base_nonce", context, 12), wrap[length:], b"")
+        return cipher.decrypt(expand(secret, b"base_nonce", context, 12), wrap[size:], b"")
 
     def take(self, record):
         """Learns the secrets of the record `snapshot_keys`. Returns whether it has a wrap for the private key."""
-        fields = {name: field["value"] for name, field in record["fields"].items()}
-        self._shared(None)
-        name = hashlib.sha256(self.public).hexdigest() if self.wing else self.public.hex()
-        for wrap in fields["wraps"]:
-            if wrap["value"][0]["value"] != name:
-                continue
-            epoch = fields["epoch"]
+        self._public()
+        with checked(f"{self.history.zone}: record snapshot_keys"):
+            fields = {name: field["value"] for name, field in record["fields"].items()}
+            name, epoch = hashlib.sha256(self.public).hexdigest() if self.wing else self.public.hex(), fields["epoch"]
+            wraps = [wrap["value"][1]["value"] for wrap in fields["wraps"] if wrap["value"][0]["value"] == name]
+            if not wraps:
+                return False
             try:
-                secret = self._unwrap(unbase64(wrap["value"][1]["value"]), epoch)
-                self.secrets[epoch] = secret
+                secret = self.secrets[epoch] = self._unwrap(unbase64(wraps[0]), epoch)
                 for element in reversed(fields.get("previous", [])):
-                    data = unbase64(element["value"])
-                    place = f"snapsync-previous 1\n{self.history.cloud}\n{self.history.zone}\n{epoch}\n".encode()
-                    secret = self.aead.AESGCM(hkdf(secret, b"", b"snapsync.previous.1", 32)).decrypt(data[:12], data[12:], place)
-                    epoch -= 1
-                    self.secrets[epoch] = secret
-            except Exception as error:
-                raise Damaged(f"{self.history.zone}: snapshot_keys", f"the keys of epoch {epoch} do not open: {error!r}") from error
+                    data, place = unbase64(element["value"]), f"snapsync-previous 1\n{self.history.cloud}\n{self.history.zone}\n{epoch}\n"
+                    key, epoch = hkdf(secret, b"snapsync.previous.1"), epoch - 1
+                    secret = self.secrets[epoch] = self.aead.AESGCM(key).decrypt(data[:12], data[12:], place.encode())
+            except self.invalid as error:
+                raise ValueError(f"the keys of epoch {epoch} do not open") from error
             return True
-        return False
 
     def open(self, box, kind, dataset, path):
         """The contents of a box."""
-        epoch, identity = int.from_bytes(box[:4], "big"), box[4:36]
-        secret = self.secrets.get(epoch)
-        if len(box) < 52:
-            raise Damaged(path, "shorter than a box")
+        secret, identity = self.secrets.get(int.from_bytes(box[:4], "big")), box[4:36]
         if secret is None:
-            raise Locked(path, f"no key of epoch {epoch}")
-        place = (self.history.cloud, self.history.zone, kind, dataset)
-        context = b"snapsync.box.1\0" + box[:4] + b"".join(part.encode() + b"\0" for part in place)
-        try:
-            key = hmac.digest(hkdf(secret, b"", b"snapsync.key.1", 32), identity, "sha256")
-            contents = self.aead.AESGCM(key).decrypt(bytes(12), box[36:], context)
-        except Exception as error:
-            raise Damaged(path, "a box does not open") from error
-        if hmac.digest(hkdf(secret, b"", b"snapsync.id.1", 32), context + contents, "sha256") != identity:
-            raise Damaged(path, "a box has another id than its contents")
-        if not self.padded:
-            return contents
-        inside = contents.rstrip(b"\0")
-        if inside[-1:] != b"\x80" or padded(len(inside)) != len(contents):
-            raise Damaged(path, "a box is not padded as it must be")
-        return inside[:-1]
+            raise Locked(path, "no key of the epoch that the box names")
+        context = b"snapsync.box.1\0" + box[:4]
+        context += b"".join(part.encode() + b"\0" for part in (self.history.cloud, self.history.zone, kind, dataset))
+        with checked(path, "the box"):
+            try:
+                key = hmac.digest(hkdf(secret, b"snapsync.key.1"), identity, "sha256")
+                contents = self.aead.AESGCM(key).decrypt(bytes(12), box[36:], context)
+            except self.invalid as error:
+                raise ValueError("it does not open") from error
+            need(hmac.digest(hkdf(secret, b"snapsync.id.1"), context + contents, "sha256") == identity, "another id than its contents")
+            inside = contents.rstrip(b"\0")
+            need(not self.padded or (inside[-1:] == b"\x80" and padded(len(inside)) == len(contents)), "not padded as it must be")
+            return inside[:-1] if self.padded else contents
 
 
 def padded(length):
