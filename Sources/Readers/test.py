@@ -454,6 +454,39 @@ class Sealed(Damages):
         self.check("--padded", "--post-quantum")
 
 
+    def test_a_member_that_is_added_and_removed(self):
+        self.place = place = Place()
+        place.sql("app.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, v); INSERT INTO t VALUES(1, 1)")
+        place.init("app.db", "--tables", "all", "--sealed")
+        place.sync("app.db")
+        place.init("phone.db", "--create", role="reader", expect=75)
+        place.run("member", "approve", "phone", "--yes", "--db", "app.db")
+        place.run("member", "remove", "phone", "--db", "app.db")
+        place.sql("app.db", "INSERT INTO t VALUES(2, 2)")
+        place.sync("app.db")
+        with open(place.path("passphrase"), "w", opener=functools.partial(os.open, mode=0o600)) as file:
+            file.write("a long passphrase\n")
+        place.run("key", "passphrase", "--db", "app.db", "--new-file", "passphrase")
+        removed, own = place.zone(key=place.key("phone")), place.zone(key=place.key("app"), passphrase="a long passphrase")
+        newest = own.version()
+        self.assertEqual([len(list(zone.version(n).rows("t"))) for zone, n in [(own, newest.number), (own, 1), (removed, 1)]], [2, 1, 1])
+        self.assertRaises(reader.Locked, removed.version)
+        self.assertRaises(reader.Locked, place.zone, key=place.key("app"), passphrase="another passphrase")
+
+
+class Moved(Case):
+    def test_a_zone_that_continues_as_a_signed_one(self):
+        place = Place()
+        place.sql("app.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, v); INSERT INTO t VALUES(1, 1)")
+        place.init("app.db", "--tables", "all")
+        place.sync("app.db")
+        place.run("sign", "--db", "app.db")
+        with self.assertRaisesRegex(reader.Ended, "ZentikSyncZone-signed"):
+            place.zone().version()
+        self.assertEqual(len(list(place.zone().version(1).rows("t"))), 1)
+        self.whole(place.zone(zone="ZentikSyncZone-signed").version(), place.path("app.db"))
+
+
 class BuiltIn(Case):
     def test_the_built_in_containers(self):
         place = Place()

@@ -15,6 +15,7 @@ def main():
     parser.add_argument("--at", type=int, metavar="N", help="the version, by default the newest")
     parser.add_argument("--zone", default="private/ZentikSyncZone", help="default: %(default)s")
     parser.add_argument("--trust", metavar="WORDS", help="the fingerprint of the device that made a signed zone")
+    parser.add_argument("--untyped", action="store_true", help="with sqlite: columns without declared types, which keep every value")
     parser.add_argument("--key", metavar="FILE", help="a file with the keys of a member, or with the recovery code, of an encrypted zone")
     parser.add_argument("--passphrase", metavar="FILE", help="a file with the passphrase of the key file")
     options = parser.parse_args()
@@ -31,7 +32,7 @@ def main():
         run(zone, options)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    except (ZoneError, OSError) as error:
+    except (ZoneError, OSError, ValueError) as error:
         print(f"snapsync_reader: {error}", file=sys.stderr)
         return 1
     return 0
@@ -52,7 +53,7 @@ def run(zone, options):
     elif options.action == "csv":
         version.write_csv(options.name, sys.stdout)
     else:
-        version.write_sqlite(options.name)
+        version.write_sqlite(options.name, not options.untyped)
 
 
 if __name__ == "__main__":

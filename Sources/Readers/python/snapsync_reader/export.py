@@ -79,7 +79,7 @@ class Description:
         lines = []
         for c in self.structure:
             is_key = [c["column"]] == self.primary
-            kind = c["declared"].upper() if c["declared"] != "untyped" and (typed or is_key) else ""
+            kind = c["declared"].upper() if c["declared"] != "untyped" and (typed or (is_key and self.automatic)) else ""
             lines.append(f"{name(c['column'])} {kind}" + " PRIMARY KEY AUTOINCREMENT" * (is_key and self.automatic) + " NOT NULL" * c["notNull"]
                          + f" COLLATE {c['collation']}" + (f" DEFAULT {self._default(c['default'])}" if "default" in c else ""))
         lines += [f"PRIMARY KEY({names(self.primary)})"] * bool(self.primary and not self.automatic)
@@ -96,13 +96,14 @@ class Description:
         (kind, value), = default.items()
         if kind in ("current", "base64"):
             return TIMES[value] if kind == "current" else f"x'{unbase64(value).hex()}'"
+        value = float(value) if kind == "real" and type(value) is int else value  # a whole number has no fraction in a description
         need((kind, type(value)) in (("integer", int), ("real", float), ("text", str)) and len(str(value).encode()) <= 4096, "a default")
         return f"({value!r})" if kind != "text" else f"(CAST(x'{value.encode().hex()}' AS TEXT))" if "\0" in value else "'" + value.replace("'", "''") + "'"
 
     def affinity(self, json, typed):
         column = next((c for c in self.structure if c["column"] == self.columns.get(json)), {"declared": "untyped"})
         any_value = column["declared"] == "any" and self.strict
-        return None if any_value or not (typed or [column.get("column")] == self.primary) else DECLARED[column["declared"]]
+        return None if any_value or not (typed or (self.automatic and [column.get("column")] == self.primary)) else DECLARED[column["declared"]]
 
 
 def changes(value, affinity):

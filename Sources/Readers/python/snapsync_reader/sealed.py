@@ -28,14 +28,18 @@ def private_key(text, passphrase):
         return bytes.fromhex(file["sealingSeed"]), wing
     if passphrase is None:
         raise Locked("", "the key file needs its passphrase")
+    from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     cost = file["scrypt"]
     if cost["n"] not in [1 << power for power in range(14, 21)] or (cost["r"], cost["p"]) != (8, 1):
         raise Locked("", "the key file has other parameters of scrypt than allowed")
-    key = hashlib.scrypt(passphrase.encode(), salt=bytes.fromhex(cost["salt"]), n=cost["n"], r=8, p=1, maxmem=1 << 31, dklen=32)
+    key = hashlib.scrypt(passphrase.encode(), salt=bytes.fromhex(cost["salt"]), n=cost["n"], r=8, p=1, maxmem=(1 << 31) - 1, dklen=32)
     place = "".join(f"{line}\n" for line in ["snapsync-key-file 2", file["cloud"], file["zone"], file["device"]] + ["x-wing"] * wing)
     keys = unbase64(file["keys"])
-    return AESGCM(key).decrypt(keys[:12], keys[12:], place.encode())[32:], wing
+    try:
+        return AESGCM(key).decrypt(keys[:12], keys[12:], place.encode())[32:], wing
+    except InvalidTag as error:
+        raise Locked("", "the passphrase is another one") from error
 
 
 class Secrets:

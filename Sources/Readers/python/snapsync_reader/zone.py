@@ -21,12 +21,14 @@ class Zone:
         parts = [] if hasattr(location, "open") and hasattr(location, "list") else str(location).rstrip("/").split("/")
         if len(parts) > 2 and parts[-2] in ("private", "public"):
             location, zone = "/".join(parts[:-2]) or "/", "/".join(parts[-2:])
+        zone = zone if "/" in zone else f"private/{zone}"
         self.origin, self.path = source(location), zone
         self.history, self.secrets, self._newest_state, self._unlocked = History(self.origin, zone, trust), None, None, set()
         if "sealed" in self.history.features:
             if key is None:
                 raise Locked(zone, "the zone is encrypted: a key file or the recovery code is needed")
-            self.secrets = Secrets(self.history, private_key(key, passphrase))
+            with checked("", "the key file", Locked):
+                self.secrets = Secrets(self.history, private_key(key, passphrase))
 
     @property
     def _newest(self):
@@ -78,7 +80,7 @@ class Zone:
         if not self.secrets or record["name"] in KEPT:
             return record["fields"]
         if state.number not in self._unlocked:
-            if not any(self.secrets.take(one().records["snapshot_keys"]) for one in (lambda: state, lambda: self._newest)):
+            if not any(self.secrets.take(record) for record in self._key_records(state)):
                 raise Locked(self.path, "the zone's keys were not given to this key")
             self._unlocked.add(state.number)
         where = f"{self.path}: record {record['name']}"
@@ -93,6 +95,13 @@ class Zone:
             outside = [one["value"] for one in record["fields"].get("assets", {"value": []})["value"]]
             need(outside == [assets[path] for path in sorted(assets)], "its assets are not those inside")
         return fields
+
+    def _key_records(self, state):
+        """The records that may have the keys: those of the version, of the newest one, and for a removed member those before its removal."""
+        yield state.records["snapshot_keys"]
+        yield self._newest.records["snapshot_keys"]
+        for number in reversed(self.history.list()):
+            yield from (record for record in self.history.commit(number)[0]["saved"] if record["name"] == "snapshot_keys")
 
 
 class Version:
