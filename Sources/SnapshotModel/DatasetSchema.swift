@@ -139,7 +139,12 @@ public struct DatasetSchema: Hashable, Sendable {
         self.messages = messages ?? .standard(of: name, columns, keyShape, timestampUnit)
         self.recordType = recordType ?? name.prefix(1).uppercased() + String(name.dropFirst()) + "Data"
         self.recordName = recordName ?? name + "_data"
-        try SchemaError.require(Self.isName(self.recordType) && Self.isName(self.recordName), "a record's type or name is not allowed", name)
+        // The zone's own records are its members, keys, pins and settings: snapshot_keys, pin_7, of the type SnapshotKeys.
+        let record = self.recordName.exact, type = self.recordType.exact
+        let isReserved =
+            (record.hasPrefix("snapshot_") || record.hasPrefix("pin_")) && !record.hasSuffix("_data") || type.hasPrefix("Snapshot") && !type.hasSuffix("Data")
+        try SchemaError.require(
+            Self.isName(self.recordType) && Self.isName(self.recordName) && !isReserved, "a record's type or name is not allowed, or reserved", name)
     }
 
     /// What a dataset file says about messages; nil if the default applies.

@@ -35,6 +35,14 @@ import Testing
         #expect(DatasetSchema.builtIn.map(\.recordName) == ["buckets_data", "notifications_data"])
     }
 
+    @Test func namesThatBeginLikeTheZonesOwnRecordsAreTaken() throws {
+        for name in ["snapshot", "snapshot_keys", "pin", "pin_1", "SnapshotPin"] {
+            let renamed = good.replacingOccurrences(of: "\"readings\"", with: "\"\(name)\"")
+            let read = try DatasetFile.decode(Data(renamed.utf8))
+            #expect(try DatasetFile.decode(DatasetFile.encode(read)) == read && read[0].name == name)
+        }
+    }
+
     @Test(arguments: [
         ("\"formatVersion\": 1", "\"formatVersion\": 2"),
         ("\"optional\"", "\"optionel\""),
@@ -49,6 +57,8 @@ import Testing
         ("\"table\": \"sensor_readings\"", "\"table\": \"a\\u0000b\""),
         ("\"id\", \"type\"", "\"id\", \"id\": 1, \"type\""),
         ("]}]}", "]}]"),
+        ("\"key\"", "\"recordName\": \"snapshot_keys\", \"key\""), ("\"key\"", "\"recordName\": \"pin_1\", \"key\""),
+        ("\"key\"", "\"recordType\": \"SnapshotPin\", \"key\""),
     ])
     func aDatasetFileWithAFaultIsRefused(part: String, replacement: String) {
         let bad = good.replacingOccurrences(of: part, with: replacement)

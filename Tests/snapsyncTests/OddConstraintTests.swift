@@ -65,6 +65,13 @@ import Testing
         #expect(said.contains("left out: docs (a virtual table"))
     }
 
+    /// With DESC, an INTEGER PRIMARY KEY holds any value.
+    @Test func anIntegerKeyInDescendingOrderIsNotTheRowid() throws {
+        _ = try carried(
+            "CREATE TABLE marks(k INTEGER PRIMARY KEY DESC NOT NULL, v TEXT); INSERT INTO marks VALUES(3, 'a'), ('x', 'b'), (2.5, 'c'), (x'01', 'd')",
+            "SELECT typeof(k), k, v FROM marks ORDER BY k")
+    }
+
     @Test func aDatabaseIsNotCalledDamagedForWhatSQLiteMisreads() throws {
         let (scene, _) = try carried(
             """

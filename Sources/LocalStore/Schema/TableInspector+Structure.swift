@@ -13,7 +13,10 @@ extension TableInspector {
         }
         let described = Set(schema.columns.map { $0.column.folded })
         func areDescribed(_ names: [String]) -> Bool { names.allSatisfy { described.contains($0.folded) } }
-        let unique = try UniqueIndex.all(db, of: table.name).filter { $0.isPlain && !$0.isPrimary }.compactMap { index -> TableStructure.Unique? in
+        let indexes = try UniqueIndex.all(db, of: table.name)
+        // INTEGER PRIMARY KEY DESC is not the rowid; like INT PRIMARY KEY, it has an index.
+        let isIndexed = table.primaryKey.count == 1 && !table.isWithoutRowid && indexes.contains { $0.isPrimary }
+        let unique = indexes.filter { $0.isPlain && !$0.isPrimary }.compactMap { index -> TableStructure.Unique? in
             let columns = index.columns.compactMap { $0 }, collations = index.collations.compactMap { TableStructure.Collation(rawValue: $0.folded.text) }
             guard areDescribed(columns), collations.count == columns.count, TableStructure.areDistinct(columns) else { return nil }
             return TableStructure.Unique(columns: columns, collations: collations)
@@ -34,8 +37,9 @@ extension TableInspector {
         let primary = table.primaryKey.map(\.name)
         return TableStructure(
             columns: try table.columns.filter { described.contains($0.name.folded) }.map { column in
-                TableStructure.Column(
-                    column: column.name, declared: column.structureType(isStrict: table.isStrict), notNull: column.isNotNull,
+                let declared = column.structureType(isStrict: table.isStrict)
+                return TableStructure.Column(
+                    column: column.name, declared: isIndexed && column.keyPlace > 0 && declared == .integer ? .int : declared, notNull: column.isNotNull,
                     collation: TableStructure.Collation(rawValue: column.collation.folded.text) ?? .binary, default: try literalDefault(of: column))
             },
             primaryKey: areDescribed(primary) ? primary : [], autoincrement: try hasAutoincrement(schema), withoutRowid: table.isWithoutRowid,
