@@ -87,10 +87,11 @@ extension DatasetDescription {
         let known = Set(names)
         try require(known.count == names.count, "one column of the table is named twice")
         let described = Set(schema.columns.map { $0.column.folded })
-        // A table without a key is identified by its rowid, which is not one of its columns.
+        // A table may be identified by its rowid, which is not one of its columns unless the primary key is another name of it.
+        let isAlias = structure.primaryKey.count == 1 && structure.column(structure.primaryKey[0])?.declared == .integer
         let hidden = schema.keyIndices.count == 1 ? described.intersection([schema.keyColumns[0].column.folded]) : []
         let isHidden =
-            structure.primaryKey.isEmpty && !structure.withoutRowid && known.isDisjoint(with: hidden) && hidden.isSubset(of: ["rowid", "_rowid_", "oid"])
+            !isAlias && !structure.withoutRowid && known.isDisjoint(with: hidden) && hidden.isSubset(of: ["rowid", "_rowid_", "oid"])
         try require(known == (isHidden ? described.subtracting(hidden) : described), "the table's columns are not the dataset's")
         func areColumns(_ columns: [String]) -> Bool { TableStructure.areDistinct(columns) && known.isSuperset(of: columns.map(\.folded)) }
         try require(areColumns(structure.primaryKey), "the primary key names a column twice, or one that is not there")

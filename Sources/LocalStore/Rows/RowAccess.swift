@@ -35,8 +35,13 @@ package struct RowAccess: TransactionPart {
     ///
     /// - Throws: ``LocalStoreError`` with `.badRow`.
     package func checkCount(of schema: DatasetSchema, is count: Int) throws {
-        let found = try rowCount(of: schema)
+        let found = try rowCount(of: schema, besideIndexes: true)
         guard found == count else {
+            guard try rowCount(of: schema) == found else {
+                throw LocalStoreError(
+                    .badRow, at: "\(path), table \(schema.table)", "an index of the table has lost rows: the index is damaged; nothing was changed",
+                    hint: "sqlite3 \(path.shellWord) REINDEX")
+            }
             throw LocalStoreError(
                 .badRow, at: "\(path), table \(schema.table)", "\(count) entities were put in, and the table holds \(found); nothing was changed",
                 hint: "look for constraints with ON CONFLICT and for triggers that insert into or delete from this table")
