@@ -129,7 +129,7 @@ import Testing
                 return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode()
             p = '\(Self.passphrase)'
             status, shown = at_terminal('key passphrase --db phone.db', p, 'something else')
-            assert status == 78 and 'twice the same' in shown and json.load(open(key_file('phone')))['formatVersion'] == 1, shown
+            assert status == 78 and 'the two do not match' in shown and json.load(open(key_file('phone')))['formatVersion'] == 1, shown
             status, shown = at_terminal('key passphrase --db phone.db', p, p)
             assert status == 0 and p not in shown and json.load(open(key_file('phone')))['formatVersion'] == 2, shown
             status, shown = at_terminal('sync --db phone.db', 'not this one')

@@ -6,7 +6,7 @@ import StrictText
 struct DetachCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "detach",
-        abstract: "Remove the triggers and tables of snapsync from a database.",
+        abstract: "Remove snapsync's triggers and tables from a database.",
         discussion: """
             Removes the tables and triggers named snapsync_…. Your tables and the cloud stay as \
             they are. The table snapsync_detached keeps the keys and instants (no values) of edits that no version has yet. The next init \
