@@ -73,22 +73,27 @@ package final class CarriedColumns {
 
     /// Records that the rows whose values were restored changed here, just after the version: any edit of another device is later. A column's default
     /// does not count as a value. Drops the temporary table.
-    package func track() throws {
+    package func track(publishes: Bool) throws {
         let isRestored = schema.keySQL.isIn("t", table: "temp.\(table)"),
             isSet = try Self.isSet(missing.map { schema.columns[$0] }, of: schema, in: transaction)
-        try Self.track(missing, ofRows: "\(isRestored) AND (\(isSet))", of: schema, in: transaction, order: .after)
+        try Self.track(missing, ofRows: "\(isRestored) AND (\(isSet))", of: schema, in: transaction, order: .after, as: Self.cause(publishes: publishes))
         try transaction.db.execute(sql: "DROP TABLE temp.\(table)")
     }
+
+    /// A publisher's next version has the values anyway. A reader's are its edits: it sends them, or keeps them.
+    static func cause(publishes: Bool) -> ChangeCause { publishes ? .carried : .edit }
 
     /// The order of the change's instant and the row's instant in the applied version.
     enum Order { case before, after }
 
     /// Tracks the rows that have values in columns that were just added to the description. A column's default does not count as a value.
-    static func track(_ columns: [DatasetColumn], of schema: DatasetSchema, in transaction: LocalTransaction, order: Order) throws {
+    static func track(
+        _ columns: [DatasetColumn], of schema: DatasetSchema, in transaction: LocalTransaction, order: Order, as cause: ChangeCause = .carried
+    ) throws {
         guard !columns.isEmpty else { return }
         let isSet = try isSet(columns, of: schema, in: transaction)
         let positions = schema.columns.indices.filter { index in columns.contains { $0.name.exact == schema.columns[index].name.exact } }
-        try track(positions, ofRows: "(\(isSet)) AND \(schema.keySQL.isNotNull("t"))", of: schema, in: transaction, order: order)
+        try track(positions, ofRows: "(\(isSet)) AND \(schema.keySQL.isNotNull("t"))", of: schema, in: transaction, order: order, as: cause)
     }
 
     /// The condition that a row `t` has another value than the default in one of the columns.

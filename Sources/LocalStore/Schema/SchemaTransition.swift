@@ -32,6 +32,7 @@ package struct SchemaTransition: TransactionPart {
         let left = try transaction.state.leftColumns(of: after).union(before.columns.filter { removed.contains($0.name.exact) }.map(\.column.exact))
         try transaction.state.setLeftColumns(left.intersection(here), of: after)
         guard try transaction.state.applied() != nil, let state = try transaction.datasetStates.all().first(where: { $0.name == after.name }) else { return }
+        try transaction.state.setDescribedColumns(transaction.state.describedColumns(of: after).subtracting(new), of: after)
         let unseen = new.intersection(state.unknownFields.map(\.exact))
         let known = Set(try transaction.state.missingColumns(of: after).map(\.exact))
         // The instants in a change asset depend on the choice of the timestamp, so after another choice the next version is a snapshot asset.
@@ -56,7 +57,8 @@ package struct SchemaTransition: TransactionPart {
         }
         // What a reader's table has in columns that the version has as well is no edit of it: the version's values come.
         if publishes { try CarriedColumns.track(added.filter { unseen.contains($0.name.exact) }, of: after, in: transaction, order: .before) }
-        try CarriedColumns.track(added.filter { !unseen.contains($0.name.exact) }, of: after, in: transaction, order: .after)
+        try CarriedColumns.track(
+            added.filter { !unseen.contains($0.name.exact) }, of: after, in: transaction, order: .after, as: CarriedColumns.cause(publishes: publishes))
     }
 
     /// Ends the tracking of a dataset that this device no longer syncs. Its rows stay.
@@ -64,6 +66,7 @@ package struct SchemaTransition: TransactionPart {
         try transaction.tracking.remove(schema)
         try transaction.state.setMissingColumns([], of: schema)
         try transaction.state.setUnseenColumns([], of: schema)
+        try transaction.state.setDescribedColumns([], of: schema)
         try transaction.state.setRemovedColumns([], of: schema)
         try transaction.state.setLeftColumns([], of: schema)
         try transaction.state.setKnownRecord(nil, of: schema)

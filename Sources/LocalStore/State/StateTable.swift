@@ -59,6 +59,14 @@ package struct StateTable: TransactionPart {
         try setValue("unseenColumns:\(schema.name)", names.isEmpty ? nil : names.sorted())
     }
 
+    /// The columns that the zone's description of a dataset has and this reader's lacks. The reader takes each as soon as its table has it.
+    package func describedColumns(of schema: DatasetSchema) throws -> Set<ExactText> { try value("describedColumns:\(schema.name)") ?? [] }
+
+    /// Stores which columns only the zone describes.
+    package func setDescribedColumns(_ names: Set<ExactText>, of schema: DatasetSchema) throws {
+        try setValue("describedColumns:\(schema.name)", names.isEmpty ? nil : names.sorted())
+    }
+
     /// The JSON names of columns that were removed from a dataset. If an older version still has them, this device does not count them as
     /// missing.
     package func removedColumns(of schema: DatasetSchema) throws -> Set<ExactText> { try value("removedColumns:\(schema.name)") ?? [] }

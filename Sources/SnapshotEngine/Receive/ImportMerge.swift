@@ -13,6 +13,7 @@ final class ImportMerge {
     private let transaction: LocalTransaction
     private let first: FirstImport
     private let ledger: ImportLedger
+    private let isView: Bool
     private var own: OwnEdits?
     /// Restored values of columns that the version does not have.
     var carried: [CarriedColumns] = []
@@ -24,6 +25,7 @@ final class ImportMerge {
         self.device = device
         self.transaction = transaction
         self.ledger = ledger
+        self.isView = isView
         try transaction.changeLog.consolidate(of: device.settings.datasets)
         if device.settings.role == .reader { try transaction.sentEdits.forgetPassing(of: device.settings.datasets) }
         first = try FirstImport(transaction, schemas, settings: device.settings, isView: isView, now: ledger.now, at: device.database.path)
@@ -56,7 +58,8 @@ final class ImportMerge {
             for commit in changes?.commits ?? [] { try TombstoneHorizon.take(from: commit, of: one.schema, in: transaction) }
         }
         if let own { try put(own, on: incoming, changes, isFirst: isFirst) }
-        for columns in carried { try columns.track() }
+        // An old version that is only shown makes no edits.
+        for columns in carried { try columns.track(publishes: device.settings.role.publishes || isView) }
         for one in incoming where first.isSingle(one.schema) { try single(one.schema).keepOne() }
         for one in incoming { try transaction.detachedChanges.forget(of: one.schema) }
     }

@@ -42,9 +42,11 @@ struct SchemaUpdate {
         if source != .file {
             let unknown = Dictionary(states.map { ($0.name, Set($0.unknownFields.map(\.exact))) }, uniquingKeysWith: { first, _ in first })
             for one in found where !one.newColumns.isEmpty && !DatasetSchema.builtIn.contains(one.schema) {
-                let left = try device.database.read(at: .read) { try $0.state.leftColumns(of: one.schema) }
+                let (left, described) = try device.database.read(at: .read) {
+                    (try $0.state.leftColumns(of: one.schema), try $0.state.describedColumns(of: one.schema))
+                }
                 let names = one.newColumns.filter { name in
-                    if unknown[one.schema.name]?.contains(name.exact) == true { return true }
+                    if unknown[one.schema.name]?.contains(name.exact) == true || described.contains(name.exact) { return true }
                     return device.settings.role.publishes && !left.contains(name.exact) && !one.unfillableColumns.contains(name.exact)
                 }.prefix(one.schema.freeColumns)
                 if !names.isEmpty { wanted.append((one, Array(names))) }
@@ -59,19 +61,21 @@ struct SchemaUpdate {
         }
         return try device.database.write(at: .open) { transaction in
             var outcome = Outcome(device: device)
-            for (one, names) in wanted {
-                let columns = try transaction.describer.columns(names, of: one.schema)
-                let after = try one.schema.with(columns: one.schema.columns + columns)
-                _ = try transaction.tables.check(of: after)
-                try transaction.transition.take(one.schema, as: after, publishes: device.settings.role.publishes)
-                outcome.device.settings.replace(after)
-                outcome.notices += columns.map { "\(after.name): the new column \($0.column) is synced from now on" }
-            }
-            try transaction.settings.setDatasets(outcome.device.settings.datasets)
+            for (one, names) in wanted { try add(names, to: one.schema, &outcome, transaction) }
             if waiting.isEmpty { try transaction.state.setTablesSeen() }
             outcome.notices += waiting
             return outcome
         }
+    }
+
+    /// Adds columns of the table to the description of its dataset.
+    private func add(_ names: [String], to schema: DatasetSchema, _ outcome: inout Outcome, _ transaction: LocalTransaction) throws {
+        let columns = try transaction.describer.columns(names, of: schema), after = try schema.with(columns: schema.columns + columns)
+        _ = try transaction.tables.check(of: after)
+        try transaction.transition.take(schema, as: after, publishes: device.settings.role.publishes)
+        outcome.device.settings.replace(after)
+        try transaction.settings.setDatasets(outcome.device.settings.datasets)
+        outcome.notices += columns.map { "\(after.name): the new column \($0.column) is synced from now on" }
     }
 
     /// Says which new columns wait for somebody to take them over: earlier versions have no values of them, and a row cannot be without.
@@ -97,8 +101,8 @@ struct SchemaUpdate {
     /// Whether nothing was imported yet. `init` has then decided which datasets the device takes.
     private func isFirst() throws -> Bool { try device.database.read(at: .read) { try $0.state.applied() == nil } }
 
-    /// Removes from this reader's descriptions the columns that the zone's publisher has removed from a dataset. The table's columns and their
-    /// values stay.
+    /// Takes the columns that the zone's publisher has added to a dataset into this reader's descriptions where the tables have them, and those out
+    /// that it has removed. The tables' columns and their values stay.
     ///
     /// - Throws: ``SyncError`` with `.refused` at a publisher, whose next version would bring the columns back.
     func follow(_ commits: [Commit]) throws -> Outcome {
@@ -109,7 +113,7 @@ struct SchemaUpdate {
         for commit in commits { for record in commit.saved where DatasetDescription.isRecord(record) { latest[record.name] = (commit, record) } }
         for (commit, record) in latest.sorted(by: { $0.key < $1.key }).map(\.value) where commit.device != device.settings.device {
             guard let zone = try? DatasetDescription(record, in: device.zone) else { continue }
-            guard let schema = outcome.device.settings.datasets.first(where: { $0.name == zone.schema.name }) else {
+            guard var schema = outcome.device.settings.datasets.first(where: { $0.name == zone.schema.name }) else {
                 if isFirst { continue }
                 outcome.notices.append(
                     "the zone has the dataset \(zone.schema.name), which this device does not know (snapsync describe --update --create takes it in)")
@@ -124,6 +128,16 @@ struct SchemaUpdate {
             let back = removed.intersection(names)
             if !back.isEmpty {
                 try device.database.write(at: .open) { try $0.state.setRemovedColumns(removed.subtracting(names), of: schema) }
+            }
+            if device.settings.role == .reader, source != .file {
+                let added = names.subtracting(schema.columns.map(\.name.exact))
+                try device.database.write(at: .open) { transaction in
+                    try transaction.state.setDescribedColumns(added, of: schema)
+                    let here = try added.isEmpty ? [] : transaction.tables.differences(from: schema).newColumns.filter { added.contains($0.exact) }
+                    guard !here.isEmpty, here.count <= schema.freeColumns else { return }
+                    try add(here, to: schema, &outcome, transaction)
+                    schema = outcome.device.settings.datasets.first { $0.name.exact == schema.name.exact } ?? schema
+                }
             }
             let gone = schema.columns.filter { !names.contains($0.name.exact) && !missing.contains($0.name.exact) }
             guard !gone.isEmpty, source != .file else { continue }
