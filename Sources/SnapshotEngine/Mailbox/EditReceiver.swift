@@ -153,6 +153,7 @@ struct DeviceEdits {
                 return nil
             }
             var edit = try one.edit(of: datasets[index], .json, notAfter: now)
+            if datasets[index].permissions.columns != nil { edit.fill(of: datasets[index], from: try state.entry(place)?.row) }
             // After an edit that was decided before, it is of the row that came of that one, whose insertion may count as earlier here.
             if decided.contains(place), !edit.inserts, let row = try state.entry(place)?.row { edit.born = row.born }
             return (place, edit)

@@ -19,7 +19,7 @@ extension SyncEngine {
             guard local.settings.role == .reader else { return nil }
             _ = try local.keepTracking()
             try EditSender(device: local).handOver()
-            let edits = try EditSender.message(of: database.read(at: .read) { try $0.sentEdits.all() })
+            let edits = try EditSender.message(of: database.read(at: .read) { try $0.sentEdits.all() }, datasets: local.settings.datasets)
             guard !edits.isEmpty else { return nil }
             return ChannelMessage(
                 EditMessage(id: CloudMessage.newID(at: now(), nonces: local.nonces), device: local.settings.device, edits: edits),
