@@ -65,7 +65,7 @@ package struct ExportRun: Sendable {
         let mail = try await EditReceiver(device: device).run(mayRest: base.isIdle)
         var report = try await publish(on: base, mail)
         report.conflicts += mail.conflicts.count
-        report.refusedEdits += mail.conflicts.refused
+        report.conflictReasons.merge(mail.conflicts.reasons, uniquingKeysWith: +)
         (report.messagesApplied, report.messagesRefused) = (mail.appliedCount, mail.refusedCount)
         return report
     }

@@ -246,6 +246,6 @@ package struct ImportRun: Sendable {
         return .applied(
             ImportReport(
                 applied: true, version: shown ?? token?.number, datasets: replaced.datasets.map(\.report), view: view, warnings: warnings,
-                conflicts: replaced.conflicts.count, refusedEdits: replaced.conflicts.refused))
+                conflicts: replaced.conflicts.count, conflictReasons: replaced.conflicts.reasons))
     }
 }

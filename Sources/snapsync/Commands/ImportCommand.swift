@@ -121,5 +121,5 @@ extension ImportReport {
             + notes
     }
 
-    private var notes: [String] { warnings.map { "  warning: \($0)" } + Format.conflicts(conflicts, refused: refusedEdits) }
+    private var notes: [String] { warnings.map { "  warning: \($0)" } + Format.conflicts(conflictReasons) }
 }

@@ -99,7 +99,7 @@ extension SyncReport {
 
     /// The lines about these edits.
     fileprivate var conflictLines: [String] {
-        Format.conflicts(conflicts, refused: (imported?.refusedEdits ?? 0) + (exported?.refusedEdits ?? 0))
+        Format.conflicts((imported?.conflictReasons ?? [:]).merging(exported?.conflictReasons ?? [:], uniquingKeysWith: +))
     }
 
     /// The lines about changes that stay on this device.
