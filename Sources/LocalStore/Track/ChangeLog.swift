@@ -463,11 +463,13 @@ package struct ChangeLog: TransactionPart {
         return try KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() == Completeness.complete.rawValue
     }
 
-    /// Whether a dataset's rows may have been edited while no triggers existed. Without a key the rows say nothing of that: VACUUM and a rebuilt table
+    /// Whether a dataset's rows may have been edited since they were those of the version, while no triggers existed or because none can follow the
+    /// table. Without a key the rows say nothing of that: VACUUM and a rebuilt table
     /// give them other rowids.
     package func mayHaveUntrackedEdits(of schema: DatasetSchema) throws -> Bool {
-        guard let id = try trackingID(schema), try TableInspector.hiddenKey(of: schema, db) == nil else { return false }
-        return try KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() == Completeness.untracked.rawValue
+        guard try TableInspector.hiddenKey(of: schema, db) == nil else { return false }
+        let doubt: Completeness = try UniqueKey.others(db, schema) == nil ? .complete : .untracked
+        return try self.doubt(of: schema) == TrackingDoubt(doubt.rawValue)
     }
 
     /// Whether any entity of a dataset was changed since the applied version, in the log or in the tracked changes. Stops at the first one found.
