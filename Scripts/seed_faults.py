@@ -134,7 +134,7 @@ FAULTS = [
           (ENGINE + "Receive/VersionReplacement.swift", "let schemas = incoming.map(\\.schema)\n        return try device.database.write",
            "if ON, let token { try device.database.write { try $0.state.setApplied(AppliedVersion(token)) } }\n        OLD")),
     Fault("settles-too-much", "PeerSyncTests",
-          (LOCAL + "Track/ChangeLog.swift", 'try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])',
+          (LOCAL + "Track/ChangeLog.swift", "guard let doubt, try self.doubt(of: schema) == doubt else { return }",
            'if ON { try db.execute(sql: "DELETE FROM snapsync_log WHERE dataset = ?", arguments: [id]) }\n        OLD')),
     Fault("intended-not-stored", "PeerSyncTests",
           (ENGINE + "Publish/ExportRun.swift", "try transaction.state.setIntended(IntendedVersion(version: AppliedVersion(commit.token), sequences: sequences))", "if !ON { OLD }")),

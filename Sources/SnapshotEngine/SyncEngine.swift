@@ -292,18 +292,8 @@ public final class SyncEngine: Sendable {
             }
             let imported = try await importUpdates(allowed, progress)
             var report = SyncReport(role: settings.role.rawValue, exported: nil, imported: imported, messages: try await sendMessages())
-            report.kept = try keptChanges()
+            report.kept = try database.read(at: .read) { try KeptChanges.all(of: $0.settings.read().datasets, in: $0) }
             return report
-        }
-    }
-
-    /// The reader's own changes of datasets that readers may not edit.
-    private func keptChanges() throws -> [KeptChanges] {
-        try database.read(at: .read) { transaction in
-            try transaction.settings.read().datasets.compactMap { schema in
-                guard schema.messages.isEmpty, try transaction.changeLog.isTouched(schema) else { return nil }
-                return KeptChanges(dataset: schema.name, changes: try transaction.changeLog.summary(of: schema).count)
-            }
         }
     }
 

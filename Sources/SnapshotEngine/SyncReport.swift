@@ -1,4 +1,7 @@
+import LocalStore
 public import ObjectCloud
+import SnapshotModel
+import StrictText
 
 /// What `detach` did.
 public struct DetachReport: Sendable, Encodable {
@@ -21,20 +24,31 @@ public struct SyncReport: Sendable, Encodable {
     public let imported: ImportReport?
     /// The edits that a reader handed over to the publisher; nil if there were none.
     public internal(set) var messages: SendReport?
-    /// The changes that a reader has made of datasets that readers may not edit: no other device gets them.
+    /// The changes of a reader that no message can carry: no other device gets them.
     public internal(set) var kept: [KeptChanges] = []
     public package(set) var requests: RequestUsage?
 }
 
-/// A reader's changes of a dataset that stay on it, because readers may not make them.
+/// A reader's changes of a dataset that stay on it for one reason.
 public struct KeptChanges: Sendable, Encodable {
     public let dataset: String
     /// How many entities were changed.
     public let changes: Int
+    /// Why no message carries the changes, as a clause.
+    public let reason: String
 
-    package init(dataset: String, changes: Int) {
-        self.dataset = dataset
-        self.changes = changes
+    /// The changes of a reader's datasets, the most frequent reasons first.
+    static func all(of datasets: [DatasetSchema], in transaction: LocalTransaction) throws -> [KeptChanges] {
+        try datasets.flatMap { schema -> [KeptChanges] in
+            let counts: [ExactText: Int]
+            if schema.messages.isEmpty {
+                counts = [KeptEdit.Reason.table.sentence().exact: try transaction.sentEdits.keptCount(ofUnsent: schema)]
+            } else {
+                counts = try transaction.sentEdits.kept(of: schema).reduce(into: [:]) { $0[$1.sentence.exact, default: 0] += 1 }
+            }
+            return counts.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+                .map { KeptChanges(dataset: schema.name, changes: $0.value, reason: $0.key.text) }
+        }
     }
 }
 

@@ -44,6 +44,22 @@ import Testing
 
     private func side(_ entry: [String: Any], _ name: String) throws -> [String: Any] { try #require(entry[name] as? [String: Any]) }
 
+    /// It is told why an edit lost, and which of its columns.
+    @Test func theReasonAndTheColumnsThatLostAreTold() throws {
+        let scene = try peers()
+        try scene.database("a.db").run("UPDATE task SET slot = 9 WHERE id = 't1'; INSERT INTO step VALUES('s', 't1')")
+        try scene.succeed("sync --db a.db")
+        try scene.database("b.db").run("UPDATE task SET slot = 9, title = 'renamed' WHERE id = 't2'; DELETE FROM task WHERE id = 't1'")
+        let text = try scene.succeed("sync --db b.db")
+        #expect(
+            text.contains("1 deletion was not made, because other rows refer to the row, 1 edit did not fit beside other rows; see: snapsync conflicts"),
+            "\(text)")
+        let entry = try #require(try entries(scene, "b").first { $0["reason"] as? String == "valueTaken" }), id = try #require(entry["id"] as? Int)
+        #expect(try side(entry, "kept")["entity"] as? String == #"{"id":"t2","title":"renamed","slot":2,"changed":"2026-01-01T00:00:00Z"}"#)
+        let shown = try scene.succeed("conflicts show \(id) --db b.db")
+        #expect(shown.contains("slot: 9 lost, 2 was kept") && shown.contains("title: \"renamed\" was kept"), "\(shown)")
+    }
+
     @Test func theEarlierOfTwoEditsIsKeptWhoeverSyncsFirst() throws {
         for order in [["a", "b"], ["b", "a"]] {
             let scene = try peers()
@@ -157,7 +173,7 @@ import Testing
         try scene.database("a.db").run("INSERT INTO todo(text) VALUES('a: buy milk')")
         try scene.database("b.db").run("INSERT INTO todo(text) VALUES('b: call mum')")
         try scene.succeed("sync --db a.db")
-        #expect(try scene.succeed("sync --db b.db").contains("1 edit lost to a later one; see: snapsync conflicts --db b.db"))
+        #expect(try scene.succeed("sync --db b.db").contains("1 edit lost to another row with the same key; see: snapsync conflicts --db b.db"))
         let entry = try #require(try entries(scene, "b").first)
         #expect(entry["reason"] as? String == "sameKey")
         #expect(try side(entry, "lost")["entity"] as? String == #"{"id":2,"text":"a: buy milk"}"#)

@@ -46,6 +46,29 @@ import Testing
         #expect(try scene.json("status --db desk.db")["forks"] as? [String] == [])
     }
 
+    /// Edits of different rows lose nothing in a fork, also if several commits that lost, and an edit after them, changed one row.
+    @Test(arguments: [1, 3]) func noEditLosesInAForkOfDifferentRows(versions: Int) throws {
+        let scene = try Scene()
+        try scene.peersWithCopies()
+        let last = "WHERE id = (SELECT max(id) FROM notifications)"
+        for number in 0..<versions {
+            try scene.database("desk.db").run("UPDATE notifications SET title = 'by desk' || \(number) WHERE id = (SELECT min(id) FROM notifications)")
+            try scene.database("laptop.db").run("UPDATE notifications SET \(["title", "body", "subtitle"][number]) = 'by laptop' \(last)")
+            for name in ["desk", "laptop"] { try scene.succeed("sync --db \(name).db") }
+        }
+        try scene.database("laptop.db").run("UPDATE notifications SET sentAt = '2026-03-01T00:00:00Z' \(last)")
+        try scene.replicate("one", "two", conflict: "sync-conflict-20260301-081500-7KQ2M4A")
+        try scene.succeed("sync --db laptop.db")
+        try scene.replicate("one", "two", conflict: "unused")
+        try scene.succeed("sync --db desk.db")
+        #expect(try scene.contents("desk.db") == scene.contents("laptop.db"))
+        let row = try scene.value(
+            "SELECT title || '|' || ifnull(body, '') || '|' || ifnull(subtitle, '') || '|' || sentAt FROM notifications \(last)", in: "desk.db")
+        let parts = row.split(separator: "|", omittingEmptySubsequences: false)
+        #expect(parts.prefix(versions).allSatisfy { $0 == "by laptop" } && parts.last == "2026-03-01T00:00:00Z", "\(row)")
+        for name in ["desk", "laptop"] { #expect(try scene.succeed("conflicts --db \(name).db").contains("no edit has lost"), "\(name)") }
+    }
+
     @Test func deletionOfTheLosingCommitIsPublishedAgain() throws {
         let scene = try Scene()
         try scene.forkOfPeers()

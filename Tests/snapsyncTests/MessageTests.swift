@@ -193,7 +193,7 @@ import Testing
         #expect(
             try scene.database("phone.db").run("SELECT count(*), max(title) LIKE 'mine%' FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'") == "1|0\n")
         try scene.succeed("verify --local --db watch.db")
-        #expect(try scene.succeed("messages --db watch.db").contains("  3 changes of notifications stay here: readers may not make them\n"))
+        #expect(try scene.succeed("messages --db watch.db").contains("  stays here: insert notifications made here: readers may not add rows\n"))
     }
 
     @Test func whatIsNoMessageIsSetAsideAndStopsNothing() throws {

@@ -33,6 +33,13 @@ import Testing
         try scene.succeed("verify --local --db watch.db")
         let file = try #require(kept.split(separator: " ").last.map(String.init))
         #expect(String(decoding: try Gzip.jsonTool(scene.scratch.path(file)), as: UTF8.self).contains("\"name\": \"Own name\""))
+        // In its own database the file adds what the table lacks or has in an earlier form, and removes nothing.
+        let all = "SELECT count(*) FROM buckets"
+        let count = try scene.value(all, in: "watch.db")
+        #expect(try scene.json("import --db watch.db --file \(file)")["view"] == nil)
+        #expect(try scene.value("SELECT name FROM buckets WHERE id = '\(taken)'", in: "watch.db") == "Own name")
+        #expect(try scene.value(all, in: "watch.db") == count)
+        #expect(try scene.succeed("import --db watch.db --file \(file)").contains("buckets: 1 row of the file left out"))
         // Anybody who wants it back has it.
         try scene.succeed("generate --db any.db --notifications 1 --buckets 1")
         try scene.succeed("import --db any.db --file \(file)")

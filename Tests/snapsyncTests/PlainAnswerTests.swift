@@ -128,9 +128,9 @@ import Testing
     @Test func readersOwnChangesAreCounted() throws {
         let scene = try Self.writer()
         try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
-        #expect(try !scene.succeed("sync --db b.db").contains("kept here alone"))
+        #expect(try !scene.succeed("sync --db b.db").contains("here: readers"))
         try scene.database("b.db").run("UPDATE t SET v = 'mine' WHERE id = '1'; INSERT INTO t VALUES('3', 'mine')")
-        #expect(try scene.succeed("sync --db b.db").contains("  t: 2 entities changed here, and kept here alone: readers may not edit it\n"))
+        #expect(try scene.succeed("sync --db b.db").contains("  t: 2 changes stay here: readers may not edit the table\n"))
         #expect(try (scene.json("sync --db b.db")["kept"] as? [[String: Any]])?.first?["changes"] as? Int == 2)
         let verify = try scene.succeed("verify --local --db b.db")
         #expect(verify.contains("sound: the local tables are the applied version, and 2 entities changed here since\nall is well\n"), "\(verify)")

@@ -24,6 +24,15 @@ extension HandedOverEdit {
         if changed.count < schema.columns.count || changed.values.contains(where: { $0 != edit.at }) { columns = named(changed) }
     }
 
+    /// The edit as a message carries it: its row has no columns that a reader may not edit.
+    package func permitted(in schema: DatasetSchema, _ codec: EntityCodec) throws -> HandedOverEdit {
+        guard let row, let allowed = schema.permissions.columns?.union(schema.keyIndices), base?.at != nil else { return self }
+        let values = try codec.values(schema, row), kept = schema.columns.indices.filter(allowed.contains)
+        var edit = self
+        edit.row = try codec.text(schema.with(columns: kept.map { schema.columns[$0] }), kept.map { values[$0] })
+        return edit
+    }
+
     /// The edit in terms of this device's description. Columns that it does not have are left out.
     ///
     /// - Parameter latest: a later instant counts as this one.

@@ -116,18 +116,19 @@ package struct SentEdits: TransactionPart {
         defer { try? own.end() }
         try LocalTable.sent.create(in: db)
         for schema in datasets where !schema.messages.isEmpty { own.touch(nil, of: schema) }
-        var first: Int64?
+        var first: Int64?, tooLarge: [TooLarge] = []
         try own.forEach { place, edit in
             let schema = datasets[place.dataset]
             guard let part = try fresh(edit, place, own, schema, codec), let id = try trackingID(schema) else { return }
             let handed = try HandedOverEdit(part, number: nextNumber(now, of: device), key: place.key, of: schema, codec)
-            guard try text(handed).utf8.count <= limit else { return }
+            guard try text(handed).utf8.count <= limit else { return tooLarge.append(TooLarge(dataset: schema.name, key: place.key)) }
             let sequence = try KeyedStatement(db, "SELECT seq FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(.integer(id), .key(place.key))
                 .integer()
             try add(handed, dataset: id, sequence: sequence ?? 0)
             first = first ?? handed.number
         }
         for schema in datasets { try transaction.changeLog.spellColumns(of: schema) }
+        if try tooLarge != self.tooLarge() { try transaction.state.setValue("tooLarge", tooLarge.isEmpty ? nil : tooLarge) }
         return first
     }
 
@@ -156,29 +157,40 @@ package struct SentEdits: TransactionPart {
         }
     }
 
-    /// How many tracked changes stay on this device, wholly or in part: readers may not hand them over.
-    package func keptCount(of datasets: [DatasetSchema]) throws -> Int {
-        try datasets.reduce(0) { count, schema in
-            guard !schema.messages.isEmpty, let id = try trackingID(schema) else { return count }
-            let changes = try KeyedStatement(db, "SELECT \(TrackedChange.sqlColumns) FROM snapsync_changes WHERE dataset = ?").bind(.integer(id))
-            defer { changes.end() }
-            var kept = 0
-            while try changes.step() {
-                if let change = TrackedChange(changes, schema), !change.isCarried, !change.isPermitted(in: schema) { kept += 1 }
-            }
-            return count + kept
-        }
-    }
-}
+    // MARK: - What is not handed over
 
-extension TrackedChange {
-    /// Whether a reader may hand over all of the change.
-    fileprivate func isPermitted(in schema: DatasetSchema) -> Bool {
-        let permissions = schema.permissions
-        if isDeletion { return permissions.deletes }
-        guard let allowed = permissions.columns else { return true }
-        guard case .some(let columns) = columns, isInVersion != false else { return permissions.inserts }
-        return allowed.isSuperset(of: columns.keys)
+    /// An edit that readers may make, and that was too large for a message when edits were handed over last.
+    private struct TooLarge: Codable, Equatable {
+        let dataset: String
+        let key: EntityKey
+    }
+
+    private func tooLarge() throws -> [TooLarge] { try transaction.state.value("tooLarge") ?? [] }
+
+    /// The edits of a dataset that stay on this device, wholly or in part, because no message can carry them. The log must have been consolidated.
+    package func kept(of schema: DatasetSchema) throws -> [KeptEdit] {
+        guard let id = try trackingID(schema) else { return [] }
+        let tooLarge = Set(try tooLarge().filter { $0.dataset == schema.name }.map(\.key))
+        let changes = try KeyedStatement(db, "SELECT \(TrackedChange.sqlColumns) FROM snapsync_changes WHERE dataset = ? ORDER BY seq, key").bind(.integer(id))
+        defer { changes.end() }
+        var kept: [KeptEdit] = []
+        while try changes.step() {
+            guard let change = TrackedChange(changes, schema) else {
+                kept.append(KeptEdit(nil, schema, .key))
+                continue
+            }
+            guard !change.isCarried else { continue }
+            if let one = change.kept(in: schema) { kept.append(one) }
+            if tooLarge.contains(change.key) { kept.append(KeptEdit(change, schema, .size)) }
+        }
+        return kept
+    }
+
+    /// How many edits of a dataset that readers may not edit stay on this device. Does not read them.
+    package func keptCount(ofUnsent schema: DatasetSchema) throws -> Int {
+        guard let id = try trackingID(schema) else { return 0 }
+        let count = "SELECT count(*) FROM snapsync_changes WHERE dataset = ? AND cause = \(ChangeCause.edit)"
+        return try Int(KeyedStatement(db, count).bind(.integer(id)).integer() ?? 0)
     }
 }
 
@@ -188,12 +200,18 @@ extension Edit {
         let permissions = schema.permissions
         guard case .columns(let columns, let values) = change else { return permissions.deletes ? self : nil }
         if inserts { return permissions.inserts ? self : nil }
-        guard let allowed = permissions.columns else { return self }
-        let part = columns.filter { allowed.contains($0.key) }
+        let allowed = schema.permitted(Set(columns.keys)), part = columns.filter { allowed.contains($0.key) }
         guard !part.isEmpty else { return nil }
         var edit = self
         edit.change = .columns(part, values: values)
         return edit
+    }
+
+    /// Takes the columns that a reader may not edit, and that no message has, from the version's row.
+    package mutating func fill(of schema: DatasetSchema, from there: VersionRow?) {
+        guard let allowed = schema.permissions.columns?.union(schema.keyIndices), !inserts, case .columns(let changed, var values) = change else { return }
+        for column in values.indices where !allowed.contains(column) && changed[column] == nil { values[column] = there?.values[column] ?? .null }
+        change = .columns(changed, values: values)
     }
 
     /// What of the edit comes after earlier ones of the same row that were handed over; nil if nothing does.

@@ -71,7 +71,8 @@ extension LocalTable {
         definition: """
             (
                 dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, state INTEGER NOT NULL, version INTEGER NOT NULL, clock INTEGER NOT NULL,
-                changed TEXT, base INTEGER, born INTEGER, PRIMARY KEY(dataset, key)) WITHOUT ROWID
+                changed TEXT, base INTEGER, born INTEGER, seenAt INTEGER, seenRest INTEGER, seenBorn INTEGER, seenColumns TEXT,
+                PRIMARY KEY(dataset, key, version)) WITHOUT ROWID
             """)
     static let detached = LocalTable(
         name: "snapsync_detached",

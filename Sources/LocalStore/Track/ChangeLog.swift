@@ -292,11 +292,13 @@ package struct ChangeLog: TransactionPart {
 
     /// Moves the tracked changes up to `sequence` into the applied version, which now contains them.
     ///
-    /// Later changes stay tracked. The call also records that tracking is complete; the caller makes sure that this is true.
-    package func acknowledge(of schema: DatasetSchema, upTo sequence: Int64) throws {
+    /// Later changes stay tracked.
+    ///
+    /// - Parameter doubt: as in ``drop(of:upTo:settling:)``.
+    package func acknowledge(of schema: DatasetSchema, upTo sequence: Int64, settling doubt: TrackingDoubt? = nil) throws {
         try transaction.tombstonesAndInstants.setChanged(of: schema, upTo: sequence)
         try transaction.waiting.acknowledge(schema)
-        try drop(of: schema, upTo: sequence)
+        try drop(of: schema, upTo: sequence, settling: doubt)
     }
 
     /// Gives every tracked edit of a dataset the instant of the latest tracked edit.
@@ -332,16 +334,26 @@ package struct ChangeLog: TransactionPart {
     }
 
     /// Deletes the tracked changes up to `sequence`. Call it when the applied version has the same entities without them.
-    package func drop(of schema: DatasetSchema, upTo sequence: Int64) throws {
+    ///
+    /// - Parameter doubt: what was known of the tracking when the rows of the version were read: the version settles it, and no doubt that arose
+    ///   since then. Nil if that is not known any more.
+    package func drop(of schema: DatasetSchema, upTo sequence: Int64, settling doubt: TrackingDoubt? = nil) throws {
         guard let id = try trackingID(schema) else { return }
         try db.execute(sql: "DELETE FROM snapsync_changes WHERE dataset = ? AND seq <= ?", arguments: [id, sequence])
         // The origin of later changes was determined against the version before this one.
         try db.execute(sql: "UPDATE snapsync_changes SET isNew = \(TrackedOrigin.unknown) WHERE dataset = ?", arguments: [id])
-        try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])
+        guard let doubt, try self.doubt(of: schema) == doubt else { return }
+        try transaction.tracking.setComplete(schema)
         try transaction.rowids.setCompared(schema)
     }
 
     // MARK: - Queries of the tracked changes
+
+    /// What is known now of whether every change of a dataset is tracked.
+    package func doubt(of schema: DatasetSchema) throws -> TrackingDoubt? {
+        guard let id = try trackingID(schema) else { return nil }
+        return try KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer().map(TrackingDoubt.init)
+    }
 
     /// Whether the instant of a tracked edit differs from the instant that the applied version gives the entity. Then a commit changes at least
     /// the version's instants.
@@ -451,11 +463,13 @@ package struct ChangeLog: TransactionPart {
         return try KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() == Completeness.complete.rawValue
     }
 
-    /// Whether a dataset's rows may have been edited while no triggers existed. Without a key the rows say nothing of that: VACUUM and a rebuilt table
+    /// Whether a dataset's rows may have been edited since they were those of the version, while no triggers existed or because none can follow the
+    /// table. Without a key the rows say nothing of that: VACUUM and a rebuilt table
     /// give them other rowids.
     package func mayHaveUntrackedEdits(of schema: DatasetSchema) throws -> Bool {
-        guard let id = try trackingID(schema), try TableInspector.hiddenKey(of: schema, db) == nil else { return false }
-        return try KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() == Completeness.untracked.rawValue
+        guard try TableInspector.hiddenKey(of: schema, db) == nil else { return false }
+        let doubt: Completeness = try UniqueKey.others(db, schema) == nil ? .complete : .untracked
+        return try self.doubt(of: schema) == TrackingDoubt(doubt.rawValue)
     }
 
     /// Whether any entity of a dataset was changed since the applied version, in the log or in the tracked changes. Stops at the first one found.

@@ -10,17 +10,97 @@ package struct PublishedChanges: TransactionPart {
 
     static let table = LocalTable.published.name
 
+    /// How many publications of one row are told apart. The earlier ones count as one.
+    private static let depth = 4
+
+    /// What was published of one row, and what the version before it said of the row.
+    private struct Publication {
+        let key: OwnedValue
+        let version: Int64
+        let at: Instant
+        let state: Int64
+        var columns: ChangedColumns
+        var base: KeyedStatement.Parameter
+        var born: KeyedStatement.Parameter
+        /// The record in `snapsync_instants`; empty if there was none.
+        var seen: [KeyedStatement.Parameter]
+        /// Whether the row is still as it was published.
+        let isPresent: Bool
+
+        var isDeletion: Bool { state == TrackedState.deleted.rawValue }
+
+        static let sqlColumns = "key, version, at, state, changed, base, born, seenAt, seenRest, seenBorn, seenColumns"
+
+        /// Reads ``sqlColumns``, and whether the row is as it was published.
+        init(_ row: KeyedStatement) {
+            func parameter(_ column: Int32) -> KeyedStatement.Parameter { .value(row.value(column)) }
+            (key, version, at, state) = (row.value(0), row.integer(1), row.instant(2), row.integer(3))
+            columns = ChangedColumns(row.text(4), at: at)
+            (base, born) = (parameter(5), parameter(6))
+            seen = row.isNull(7) ? [] : (7...10).map(parameter)
+            isPresent = row.integer(11) == 1
+        }
+
+        /// This publication and the next one of the row as one.
+        func followed(by next: Publication, of schema: DatasetSchema) -> Publication {
+            var one = next
+            one.columns = isDeletion || next.isDeletion ? next.columns : columns.followed(by: next.columns, of: schema, at: at)
+            (one.base, one.seen) = (base, seen)
+            if case .null = born {} else { one.born = born }
+            return one
+        }
+    }
+
     /// Copies the tracked changes up to `sequence`, which version `version` is about to contain.
     ///
-    /// Call it before ``ChangeLog/acknowledge(of:upTo:)``, in the same transaction. Disk space: a key and three numbers for each change.
+    /// Call it before ``ChangeLog/acknowledge(of:upTo:)``, in the same transaction. Disk space: a key and some numbers for each change.
     package func keep(of schema: DatasetSchema, upTo sequence: Int64, version: Int, at clock: Instant) throws {
         guard let id = try trackingID(schema) else { return }
         try LocalTable.published.create(in: db)
         try db.execute(
             sql: """
-                INSERT OR REPLACE INTO snapsync_published(dataset, key, at, state, version, clock, changed, base, born)
-                SELECT dataset, key, at, state, ?, ?, changed, base, born FROM snapsync_changes WHERE dataset = ? AND seq <= ?
+                INSERT OR REPLACE INTO snapsync_published(dataset, key, at, state, version, clock, changed, base, born, seenAt, seenRest, seenBorn, seenColumns)
+                SELECT c.dataset, c.key, c.at, c.state, ?, ?, c.changed, c.base, c.born, i.at, i.rest, i.born, i.columns
+                FROM snapsync_changes c LEFT JOIN snapsync_instants i ON i.dataset = c.dataset AND i.key = c.key WHERE c.dataset = ? AND c.seq <= ?
                 """, arguments: [version, clock.microseconds, id, sequence])
+        let many = try publications(
+            of: id,
+            where: """
+                key IN (SELECT key FROM snapsync_published p WHERE dataset = ?1 AND version = ?2
+                    AND (SELECT count(*) FROM snapsync_published q WHERE q.dataset = ?1 AND q.key = p.key) > \(Self.depth))
+                """, version)
+        for rows in many {
+            let one = rows[0].followed(by: rows[1], of: schema)
+            try KeyedStatement(db, "DELETE FROM snapsync_published WHERE dataset = ? AND key = ? AND version = ?")
+                .bind(.integer(id), .value(one.key), .integer(rows[0].version)).run()
+            try KeyedStatement(
+                db,
+                """
+                UPDATE snapsync_published SET changed = ?4, base = ?5, born = ?6, seenAt = ?7, seenRest = ?8, seenBorn = ?9, seenColumns = ?10
+                WHERE dataset = ?1 AND key = ?2 AND version = ?3
+                """
+            ).bind(
+                [.integer(id), .value(one.key), .integer(one.version), .optional(one.columns.encoded(at: one.at)), one.base, one.born]
+                    + (one.seen.isEmpty ? Array(repeating: .null, count: 4) : one.seen)
+            ).run()
+        }
+    }
+
+    /// The publications of each key that satisfies a condition, by their versions.
+    private func publications(
+        of id: Int64, where condition: String, _ version: Int, isPresent: String = "0"
+    ) throws -> [[Publication]] {
+        let rows = try KeyedStatement(
+            db,
+            "SELECT \(Publication.sqlColumns), \(isPresent) FROM snapsync_published p WHERE dataset = ?1 AND key <> \(Self.allRows) AND \(condition) ORDER BY key, version"
+        ).bind(.integer(id), .integer(Int64(version)))
+        defer { rows.end() }
+        var found: [[Publication]] = []
+        while try rows.step() {
+            let one = Publication(rows)
+            if found.last?.last?.key == one.key { found[found.count - 1].append(one) } else { found.append([one]) }
+        }
+        return found
     }
 
     /// Records that version `version` is about to contain every row of a rewritten table: one row for the table, and one for each deletion.
@@ -42,36 +122,54 @@ package struct PublishedChanges: TransactionPart {
     /// The key that stands for all rows of a table. No real key is an empty blob.
     private static let allRows = "x''"
 
-    /// Tracks again what this device published in versions after `version`, if the rows are still as it published them.
+    /// Tracks again what this device published in versions after `version`, if the rows are still as it published them, and says again of these rows
+    /// what that version says. Changes that were made since on top of them are joined with them.
     ///
     /// The log must have been consolidated, and the tombstones and instants of the version must still be in place: they tell whose the present
-    /// state of an entity is. Rows that were changed since are tracked anyway, and those changes stay as they are.
-    ///
-    /// - Returns: how many changes are tracked again.
-    package func trackAgain(of schemas: [DatasetSchema], after version: Int) throws -> Int {
-        guard try db.hasTable(Self.table) else { return 0 }
-        var count = 0
+    /// state of an entity is.
+    package func trackAgain(of schemas: [DatasetSchema], after version: Int) throws {
+        guard try db.hasTable(Self.table) else { return }
+        try LocalTable.published.create(in: db)
         for schema in schemas {
             guard let id = try trackingID(schema) else { continue }
             let table = schema.table.sqlIdentifier, key = schema.keySQL
-            try LocalTable.published.create(in: db)
-            try db.execute(
-                sql: """
-                    INSERT OR IGNORE INTO snapsync_changes(dataset, key, at, seq, state, changed, base, born)
-                    SELECT dataset, key, at, 0, state, changed, base, born FROM snapsync_published p WHERE dataset = ?1 AND version > ?2 AND CASE state
-                        WHEN 2 THEN NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", "p.key")))
-                            AND at IS (SELECT at FROM snapsync_tombstones b WHERE b.dataset = ?1 AND b.key = p.key)
-                        ELSE at IS (SELECT \(Self.instant(of: schema)) FROM \(table) t WHERE \(key.matches("t", "p.key"))) END
-                    """, arguments: [id, version])
-            count += db.changesCount
-            count += try trackAllAgain(schema, id: id, after: version)
+            let isPresent = """
+                CASE state WHEN \(TrackedState.deleted) THEN NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", "p.key")))
+                        AND at IS (SELECT at FROM snapsync_tombstones b WHERE b.dataset = ?1 AND b.key = p.key)
+                    ELSE at IS (SELECT \(Self.instant(of: schema)) FROM \(table) t WHERE \(key.matches("t", "p.key"))) END
+                """
+            for rows in try publications(of: id, where: "version > ?2", version, isPresent: isPresent) {
+                try trackAgain(rows.dropFirst().reduce(rows[0]) { $0.followed(by: $1, of: schema) }, of: schema, id: id)
+            }
+            try trackAllAgain(schema, id: id, after: version)
             try db.execute(sql: "DELETE FROM snapsync_published WHERE dataset = ? AND version > ?", arguments: [id, version])
         }
-        return count
+    }
+
+    private func trackAgain(_ one: Publication, of schema: DatasetSchema, id: Int64) throws {
+        let place: [KeyedStatement.Parameter] = [.integer(id), .value(one.key)]
+        let pending = try KeyedStatement(db, "SELECT \(TrackedChange.sqlColumns) FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(place)
+        let later = try pending.step() ? TrackedChange(pending, schema) : nil
+        pending.end()
+        if let later {
+            guard later.base == one.at else { return }
+            let columns = one.isDeletion || later.isDeletion ? later.columns : one.columns.followed(by: later.columns, of: schema, at: one.at)
+            try KeyedStatement(
+                db,
+                "UPDATE snapsync_changes SET changed = ?3, base = ?4, born = ifnull(?5, born), isNew = \(TrackedOrigin.unknown) WHERE dataset = ?1 AND key = ?2"
+            ).bind(place + [.optional(columns.encoded(at: later.instant)), one.base, one.born]).run()
+        } else {
+            guard one.isPresent else { return }
+            try KeyedStatement(db, "INSERT INTO snapsync_changes(dataset, key, at, seq, state, changed, base, born) VALUES(?, ?, ?, 0, ?, ?, ?, ?)")
+                .bind(place + [.instant(one.at), .integer(one.state), .optional(one.columns.encoded(at: one.at)), one.base, one.born]).run()
+        }
+        try KeyedStatement(db, "DELETE FROM snapsync_instants WHERE dataset = ? AND key = ?").bind(place).run()
+        guard !one.seen.isEmpty else { return }
+        try KeyedStatement(db, "INSERT INTO snapsync_instants(dataset, key, at, rest, born, columns) VALUES(?, ?, ?, ?, ?, ?)").bind(place + one.seen).run()
     }
 
     /// Tracks every row again, with its instant, if the whole table was published after `version`.
-    private func trackAllAgain(_ schema: DatasetSchema, id: Int64, after version: Int) throws -> Int {
+    private func trackAllAgain(_ schema: DatasetSchema, id: Int64, after version: Int) throws {
         let key = schema.keySQL
         try db.execute(
             sql: """
@@ -80,7 +178,6 @@ package struct PublishedChanges: TransactionPart {
                     SELECT \(key.value(of: "t")) AS key, \(Self.instant(of: schema)) AS at, \(schema.ownInstantSQL) AS own FROM \(schema.table.sqlIdentifier) t
                     WHERE EXISTS (SELECT 1 FROM snapsync_published WHERE dataset = ?1 AND key = \(Self.allRows) AND version > ?2) AND \(key.isNotNull("t"))) x
                 """, arguments: [id, version])
-        return db.changesCount
     }
 
     /// Deletes what is no longer needed: changes of versions before `version`, on which another device has built, and changes that were published

@@ -69,7 +69,7 @@ extension ChangeLog {
     }
 
     /// Moves a rewritten table into the applied version, which now contains it. Later changes stay in the log.
-    package func acknowledge(_ rewritten: RewrittenTable, of schema: DatasetSchema) throws {
+    package func acknowledge(_ rewritten: RewrittenTable, of schema: DatasetSchema, settling doubt: TrackingDoubt? = nil) throws {
         guard let id = try trackingID(schema) else { return }
         // Another run may have consolidated the log in the meantime.
         let keys = """
@@ -102,6 +102,6 @@ extension ChangeLog {
         for (key, at) in rewritten.deletions { try transaction.tombstonesAndInstants.setDeleted(key, at: at, in: schema) }
         for one in exceptions { try tables.setPresent(one.key, one.instants, own: one.own, in: schema) }
         try removeEntries(of: [id], upTo: rewritten.sequence)
-        try drop(of: schema, upTo: rewritten.sequence)
+        try drop(of: schema, upTo: rewritten.sequence, settling: doubt)
     }
 }

@@ -13,6 +13,14 @@ package struct TrackedChanges: Sendable, Hashable {
     package let lastSequence: Int64
 }
 
+/// What was known, when the rows of a dataset were read, of whether every change is tracked.
+package struct TrackingDoubt: Hashable, Sendable {
+    /// As in `snapsync_tracking`.
+    let isComplete: Int64
+
+    init(_ isComplete: Int64) { self.isComplete = isComplete }
+}
+
 /// A change that was made here and is not in the applied version.
 package struct TrackedChange: Sendable, Hashable {
     package let key: EntityKey

@@ -30,6 +30,8 @@ final class ReplayRun {
     private let transaction: LocalTransaction
     private let db: Database
     private let images: [TableImage]
+    /// Whether the changes are edits that triggers may refuse.
+    private let isRefusable: Bool
     private let trace: TriggerTrace
     private var statements: [Int: [TableImage.Change.Kind: Result<Statement, DatabaseError>]] = [:]
     private let texts: [(name: String, table: String, sql: String)]
@@ -38,10 +40,11 @@ final class ReplayRun {
         db.makeStatement(sql: "INSERT INTO temp.\(Self.permission) VALUES(1)")
     )
 
-    init(_ transaction: LocalTransaction, _ images: [TableImage]) {
+    init(_ transaction: LocalTransaction, _ images: [TableImage], isRefusable: Bool) {
         self.transaction = transaction
         db = transaction.db
         self.images = images
+        self.isRefusable = isRefusable
         trace = TriggerTrace(transaction.db)
         texts = (try? ApplicationTriggers.texts(transaction.db)) ?? []
     }
@@ -102,6 +105,7 @@ final class ReplayRun {
             // Otherwise GRDB throws this error again when it resets the statement for the next row.
             sqlite3_reset(failed.sqliteStatement)
             guard sqlite3_get_autocommit(db.sqliteConnection) == 0 else {
+                if isRefusable { throw EditRollback(reason: "the trigger \(trace.last ?? speaker(of: message) ?? "?") failed (\(message))") }
                 transaction.silenced.add(name.folded, "the trigger \(trace.last ?? "?") rolls the whole import back (\(message))")
                 throw TriggerRollback()
             }

@@ -14,6 +14,12 @@ final class SilencedTables: Sendable {
     func reason(_ table: ExactText) -> String? { reasons.withLock { $0[table] } }
 }
 
+/// A trigger has rolled back the transaction that puts other devices' edits on the tables: it refuses one of them.
+package struct EditRollback: Error {
+    /// What rolled it back, in words.
+    package let reason: String
+}
+
 /// A trigger has rolled the transaction back. Its table has been added to ``SilencedTables``, so that a retry gets further.
 struct TriggerRollback: Error {
     /// The name that stands for all tables that are not datasets' tables.

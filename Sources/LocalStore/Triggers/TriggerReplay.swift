@@ -53,7 +53,7 @@ struct TriggerReplay {
             if !seen.isEmpty { try replay(seen, refusing) }
             for image in images { try image.drop() }
         }
-        try self.finish(finish)
+        try self.finish(refusing, finish)
         return result
     }
 
@@ -73,7 +73,7 @@ struct TriggerReplay {
             try inSavepoint {
                 try toggle.off { for image in images { try image.restore() } }
                 try guardTables()
-                let run = ReplayRun(transaction, images)
+                let run = ReplayRun(transaction, images, isRefusable: refusing)
                 let failed = try run.run()
                 if refusing { try run.refuse(failed) }
                 try unguardTables()
@@ -106,7 +106,7 @@ struct TriggerReplay {
 
     // MARK: - Tables that are not synced
 
-    private func finish(_ body: () throws -> Void) throws {
+    private func finish(_ refusing: Bool, _ body: () throws -> Void) throws {
         guard transaction.silenced.reason(TriggerRollback.otherTables) == nil else { return try toggle.off(body) }
         let trace = TriggerTrace(db)
         do {
@@ -119,6 +119,7 @@ struct TriggerReplay {
             let message = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
             let name = trace.last.map { "the trigger \($0)" } ?? "a trigger"
             guard sqlite3_get_autocommit(db.sqliteConnection) == 0 else {
+                if refusing { throw EditRollback(reason: "\(name) failed (\(message))") }
                 transaction.silenced.add(TriggerRollback.otherTables, message)
                 throw TriggerRollback()
             }

@@ -1,19 +1,16 @@
 import LocalStore
 
-/// The number of edits that were written to the conflict journal, and how many of them a publisher refused in a message.
+/// The number of edits that were written to the conflict journal, by their reasons (``ConflictReason/name``).
 struct LostEdits: Hashable, Sendable {
+    private(set) var reasons: [String: Int] = [:]
+
     /// All lost edits.
-    var count = 0
-    /// The edits that lost to no other edit: the publisher refused them.
-    var refused = 0
+    var count: Int { reasons.values.reduce(0, +) }
 
     init() {}
 
     /// One edit that was written to the journal.
-    init(_ conflict: Conflict) { (count, refused) = (1, conflict.reason == .refused ? 1 : 0) }
+    init(_ conflict: Conflict) { reasons = [conflict.reason.name: 1] }
 
-    static func += (left: inout LostEdits, right: LostEdits) {
-        left.count += right.count
-        left.refused += right.refused
-    }
+    static func += (left: inout LostEdits, right: LostEdits) { left.reasons.merge(right.reasons, uniquingKeysWith: +) }
 }

@@ -22,19 +22,21 @@ struct MergeLosses {
     ///   - misfits: whether to record what does not fit.
     func record(_ merge: RowMerge, _ edit: Edit, _ key: EntityKey, _ schema: DatasetSchema, handedOver: Edit?, misfits: Bool = true) throws {
         let there = merge.found
+        // What is kept is the row after the merge: columns of both sides may stand in it.
         let own: Side = (edit.values, edit.at, author), version: Side = (there?.row?.values, there?.at ?? .distantPast, other)
+        func kept(_ side: Side) -> Side { (merge.entry?.row?.values, side.at, side.device) }
         if let columns = loud(merge.later, schema) {
             let reason: ConflictReason = there?.row == nil ? .laterDeletion : edit.inserts || edit.born != there?.row?.born ? .sameKey : .laterEdit
-            try record(columns, reason, key, schema, loser: own, winner: version)
+            try record(columns, reason, key, schema, loser: own, winner: kept(version))
         }
         if misfits, let columns = loud(merge.misfits, schema) {
-            try record(columns, edit.isDeletion ? .parentNeeded : .valueTaken, key, schema, loser: own, winner: version)
+            try record(columns, edit.isDeletion ? .parentNeeded : .valueTaken, key, schema, loser: own, winner: kept(version))
         }
         let replaced = merge.replaced.filter { lost in
             handedOver.map { $0.isDeletion || lost.column.map { c in handedOver?.changes(c) == true } ?? true } ?? false
         }
         if let columns = loud(replaced, schema) {
-            try record(columns, edit.isDeletion ? .laterDeletion : edit.inserts ? .sameKey : .laterEdit, key, schema, loser: version, winner: own)
+            try record(columns, edit.isDeletion ? .laterDeletion : edit.inserts ? .sameKey : .laterEdit, key, schema, loser: version, winner: kept(own))
         }
     }
 

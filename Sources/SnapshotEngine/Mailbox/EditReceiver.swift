@@ -102,17 +102,40 @@ struct EditReceiver: Sendable {
         try SyncError.at(.apply) {
             let known = try device.database.read { try $0.decidedEdits.number(of: sender) }
             guard let last = edits.last, last.number > known else { return Outcome() }
-            return try device.database.withoutRollbacks {
-                try device.database.write { transaction in
-                    let known = try transaction.decidedEdits.number(of: sender)
-                    if edits.contains(where: { $0.number > known && $0.fullSync == true }) { try transaction.state.setFullSyncRequested(true) }
-                    try transaction.changeLog.consolidate(of: device.settings.datasets)
-                    let outcome = try DeviceEdits(edits, after: known, of: sender, device: device, transaction: transaction, now: now).put()
-                    // The version that decides the edits also has those rows that are held.
-                    for schema in device.settings.datasets { try transaction.waiting.stage(schema) }
-                    try transaction.decidedEdits.decide(sender, upTo: last.number)
-                    return outcome
+            return try put { transaction, choice in
+                let known = try transaction.decidedEdits.number(of: sender)
+                if edits.contains(where: { $0.number > known && $0.fullSync == true }) { try transaction.state.setFullSyncRequested(true) }
+                try transaction.changeLog.consolidate(of: device.settings.datasets)
+                let outcome = try DeviceEdits(edits, after: known, of: sender, device: device, transaction: transaction, now: now).put(choice)
+                // The version that decides the edits also has those rows that are held.
+                for schema in device.settings.datasets { try transaction.waiting.stage(schema) }
+                try transaction.decidedEdits.decide(sender, upTo: last.number)
+                return outcome
+            }
+        }
+    }
+
+    /// Runs `body`, which puts edits on the tables, in one transaction. If a trigger rolls it back, finds the edit that it refuses, and runs `body`
+    /// again without that one.
+    func put<T>(_ body: (LocalTransaction, EditChoice) throws -> T) throws -> T {
+        let choice = EditChoice()
+        while true {
+            do {
+                choice.limit = .max
+                return try device.database.write { try body($0, choice) }
+            } catch let error as EditRollback {
+                // The first `fitting` rows pass, one more does not.
+                var (fitting, failing, reason) = (0, choice.count, error.reason)
+                while failing - fitting > 1 {
+                    choice.limit = (fitting + failing) / 2
+                    do {
+                        _ = try device.database.holdingWriteLock { try body($0, choice) }
+                        fitting = choice.limit
+                    } catch let error as EditRollback {
+                        (failing, reason) = (choice.limit, error.reason)
+                    }
                 }
+                guard choice.refuse(fitting, reason) else { throw SyncError(.refused, step: .apply, at: device.database.path, reason) }
             }
         }
     }
@@ -125,6 +148,31 @@ extension EditReceiver.Outcome {
         left.conflicts += right.conflicts
         left.warnings += right.warnings
         left.refusal = left.refusal ?? right.refusal
+    }
+}
+
+/// Which rows' edits a transaction puts on the tables, in the order in which the edits came. Used on one thread.
+final class EditChoice {
+    /// How many rows' edits are put, of those that were not refused.
+    fileprivate(set) var limit = Int.max
+    private var places: [RowPlace] = []
+    private(set) var refused: [RowPlace: String] = [:]
+
+    var count: Int { places.count }
+
+    /// The edits to put now.
+    fileprivate func take(_ edits: [(place: RowPlace, edit: Edit)]) -> [(place: RowPlace, edit: Edit)] {
+        var known: Set<RowPlace> = []
+        places = edits.map(\.place).filter { refused[$0] == nil && known.insert($0).inserted }
+        let chosen = Set(places.prefix(limit))
+        return edits.filter { chosen.contains($0.place) }
+    }
+
+    /// Leaves a row out from now on. Returns false if there is none at that position.
+    fileprivate func refuse(_ position: Int, _ reason: String) -> Bool {
+        guard places.indices.contains(position) else { return false }
+        refused[places[position]] = reason
+        return true
     }
 }
 
@@ -153,6 +201,7 @@ struct DeviceEdits {
                 return nil
             }
             var edit = try one.edit(of: datasets[index], .json, notAfter: now)
+            if datasets[index].permissions.columns != nil { edit.fill(of: datasets[index], from: try state.entry(place)?.row) }
             // After an edit that was decided before, it is of the row that came of that one, whose insertion may count as earlier here.
             if decided.contains(place), !edit.inserts, let row = try state.entry(place)?.row { edit.born = row.born }
             return (place, edit)
@@ -162,21 +211,40 @@ struct DeviceEdits {
 
     init(_ edits: [(place: RowPlace, edit: Edit)], of sender: String, device: SyncContext, transaction: LocalTransaction, now: Instant) {
         let datasets = device.settings.datasets
-        self.edits = edits.compactMap { one in one.edit.permitted(in: datasets[one.place.dataset]).map { (one.place, $0) } }
-        forbidden = edits.compactMap { one in
-            guard one.edit.permitted(in: datasets[one.place.dataset]) != one.edit else { return nil }
-            return (one.place, one.edit, "the dataset \(datasets[one.place.dataset].name) takes no such edits from readers")
+        var permitted: [(place: RowPlace, edit: Edit)] = [], forbidden: [(place: RowPlace, edit: Edit, reason: String)] = []
+        for (place, edit) in edits {
+            let schema = datasets[place.dataset], part = edit.permitted(in: schema)
+            if let fault = edit.values.flatMap({ Self.fault(in: $0, of: schema) }) {
+                forbidden.append((place, edit, fault))
+                continue
+            }
+            if part != edit { forbidden.append((place, edit, "the dataset \(schema.name) takes no such edits from readers")) }
+            if let part { permitted.append((place, part)) }
         }
+        (self.edits, self.forbidden) = (permitted, forbidden)
         self.sender = sender
         self.device = device
         self.transaction = transaction
         self.now = now
     }
 
+    /// Why no version can have a row; nil if one can. Such a row would stop every export.
+    private static func fault(in values: [OwnedValue], of schema: DatasetSchema) -> String? {
+        do {
+            _ = try EntityDocument.make(schema.partial) { sink in try values.lending { try sink.take($0) } }
+            return nil
+        } catch {
+            return (error as? FormatError)?.reason ?? "\(error)"
+        }
+    }
+
     /// Puts the edits on the tables. What a table refuses is left out and written to the journal.
-    func put() throws -> EditReceiver.Outcome {
-        var outcome = try put(edits)
+    func put(_ choice: EditChoice) throws -> EditReceiver.Outcome {
+        var outcome = try put(choice.take(edits))
         for one in forbidden { try refuse(one.place, one.edit, one.reason, &outcome) }
+        for (place, reason) in choice.refused.sorted(by: { $0.key < $1.key }) {
+            if let edit = EditList(edits.filter { $0.place == place }).edit(of: place) { try refuse(place, edit, reason, &outcome) }
+        }
         outcome.warnings += transaction.triggerNotices
         return outcome
     }

@@ -47,20 +47,22 @@ struct EditSender: Sendable {
         }
         var placed = (sent: 0, putBack: 0)
         if !isNew, !edits.isEmpty || file != nil {
-            placed = try await place(Self.message(of: edits), file)
+            placed = try await place(Self.message(of: edits, datasets: device.settings.datasets), file)
         }
-        return SendReport(
-            sent: placed.sent, putBack: placed.putBack, waiting: edits.count,
-            overlays: try device.database.read(at: .read) { try $0.sentEdits.keptCount(of: device.settings.datasets) })
+        return SendReport(sent: placed.sent, putBack: placed.putBack, waiting: edits.count)
     }
 
-    /// The first edits that fit into a message.
-    static func message(of edits: [HandedOverEdit]) throws -> [HandedOverEdit] {
-        var size = 0
-        return try edits.prefix { edit in
+    /// The first edits that fit into a message, without what readers may not edit.
+    static func message(of edits: [HandedOverEdit], datasets: [DatasetSchema]) throws -> [HandedOverEdit] {
+        var size = 0, message: [HandedOverEdit] = []
+        for edit in edits {
+            let schema = datasets.first { $0.name.exact == edit.dataset?.exact }
+            let edit = try schema.map { try edit.permitted(in: $0, .json) } ?? edit
             size += try StrictJSON.encode(edit).count + 1
-            return size <= room
+            guard size <= room else { break }
+            message.append(edit)
         }
+        return message
     }
 
     /// Makes the mailbox's message of this device the one with these edits.
@@ -114,6 +116,4 @@ public struct SendReport: Hashable, Sendable, Encodable {
     public let putBack: Int
     /// The number of edits that no version has decided.
     public let waiting: Int
-    /// The number of changes that stay on this device, because readers may not make them.
-    public let overlays: Int
 }

@@ -10,7 +10,7 @@ public struct MessageCounts: Sendable, Encodable {
     public internal(set) var unanswered = 0
     /// 1 if the message with them is missing from the mailbox or damaged; the next sync puts it back.
     public internal(set) var missing = 0
-    /// Local changes that stay on this device, because readers may not make them.
+    /// Local changes of tables that readers may edit that stay on this device, wholly or in part, because no message can carry them.
     public internal(set) var overlays = 0
     /// Edits in the mailbox that this publisher has not decided yet; 0 at a reader.
     public internal(set) var waiting = 0
@@ -19,7 +19,8 @@ public struct MessageCounts: Sendable, Encodable {
 
     package init(_ device: SyncContext) async throws {
         let (edits, file) = try device.database.read(at: .read) { transaction in
-            overlays = device.settings.role == .reader ? try transaction.sentEdits.keptCount(of: device.settings.datasets) : 0
+            let sent = device.settings.role == .reader ? device.settings.datasets.filter { !$0.messages.isEmpty } : []
+            overlays = try sent.reduce(0) { $0 + (try transaction.sentEdits.kept(of: $1).count) }
             return (try transaction.sentEdits.all(), try transaction.sentEdits.file())
         }
         unanswered = edits.count

@@ -19,7 +19,7 @@ extension SyncEngine {
             guard local.settings.role == .reader else { return nil }
             _ = try local.keepTracking()
             try EditSender(device: local).handOver()
-            let edits = try EditSender.message(of: database.read(at: .read) { try $0.sentEdits.all() })
+            let edits = try EditSender.message(of: database.read(at: .read) { try $0.sentEdits.all() }, datasets: local.settings.datasets)
             guard !edits.isEmpty else { return nil }
             return ChannelMessage(
                 EditMessage(id: CloudMessage.newID(at: now(), nonces: local.nonces), device: local.settings.device, edits: edits),
@@ -66,19 +66,17 @@ extension SyncEngine {
                 throw ChannelMessage.refusal("its timestamp is not an RFC 3339 date and time")
             }
             return try SyncError.at(.apply) {
-                try database.withoutRollbacks {
-                    try database.write { transaction in
-                        guard message.type != .fullSync else {
-                            try transaction.state.setFullSyncRequested(true)
-                            return .applied
-                        }
-                        try transaction.changeLog.consolidate(of: device.settings.datasets)
-                        guard let one = try UpdateEdit(message, at: min(instant, now), device: device, transaction: transaction).edit else {
-                            return .refused("the row is not there any more")
-                        }
-                        return try MessageOutcome(
-                            DeviceEdits([one], of: message.sender ?? "an application", device: device, transaction: transaction, now: now).put())
+                try EditReceiver(device: device).put { transaction, choice in
+                    guard message.type != .fullSync else {
+                        try transaction.state.setFullSyncRequested(true)
+                        return .applied
                     }
+                    try transaction.changeLog.consolidate(of: device.settings.datasets)
+                    guard let one = try UpdateEdit(message, at: min(instant, now), device: device, transaction: transaction).edit else {
+                        return .refused("the row is not there any more")
+                    }
+                    return try MessageOutcome(
+                        DeviceEdits([one], of: message.sender ?? "an application", device: device, transaction: transaction, now: now).put(choice))
                 }
             }
         }

@@ -32,7 +32,7 @@ extension SyncEngine {
 
     private func send(from device: SyncContext) async throws -> SendReport? {
         let report = try await EditSender(device: device).run()
-        return report == SendReport(sent: 0, putBack: 0, waiting: 0, overlays: 0) ? nil : report
+        return report == SendReport(sent: 0, putBack: 0, waiting: 0) ? nil : report
     }
 
     /// Asks the publisher to write every dataset whole at its next sync. Use it if an asset in the cloud is damaged. For readers only.

@@ -66,14 +66,17 @@ extension LocalTransaction {
     }
 
     /// Removes tracked changes that the version contains, and keeps a copy of them in case of a fork.
+    ///
+    /// - Parameter doubt: what was known of the tracking when the version's rows were read; nil if that is not known any more.
     func acknowledgePublished(
-        _ schema: DatasetSchema, upTo sequence: Int64, _ rewritten: RewrittenTable? = nil, version: Int, at clock: Instant
+        _ schema: DatasetSchema, upTo sequence: Int64, _ rewritten: RewrittenTable? = nil, settling doubt: TrackingDoubt? = nil, version: Int,
+        at clock: Instant
     ) throws {
         guard let rewritten else {
             try publishedChanges.keep(of: schema, upTo: sequence, version: version, at: clock)
-            return try changeLog.acknowledge(of: schema, upTo: sequence)
+            return try changeLog.acknowledge(of: schema, upTo: sequence, settling: doubt)
         }
         try publishedChanges.keep(rewritten, of: schema, version: version, at: clock)
-        try changeLog.acknowledge(rewritten, of: schema)
+        try changeLog.acknowledge(rewritten, of: schema, settling: doubt)
     }
 }

@@ -18,8 +18,8 @@ public struct ExportReport: Sendable, Encodable {
     public internal(set) var messagesRefused = 0
     /// The number of edits that were written to the conflict journal because they lost to readers' edits or were refused.
     public internal(set) var conflicts = 0
-    /// The number of those edits that were refused.
-    public internal(set) var refusedEdits = 0
+    /// The number of those edits by their reasons: `laterEdit`, `laterDeletion`, `sameKey`, `valueTaken`, `parentNeeded` and `refused`.
+    public internal(set) var conflictReasons: [String: Int] = [:]
     /// What was pruned according to the retention settings; nil if nothing was.
     public internal(set) var pruned: RetentionOutcome?
     public package(set) var requests: RequestUsage?
@@ -32,7 +32,8 @@ extension ExportReport {
     /// (``SyncEngine/setFreshness(_:)``).
     func keepingFresh(as version: Int) -> ExportReport {
         var report = ExportReport(published: true, version: version, written: [], unchanged: unchanged, warnings: warnings)
-        (report.messagesApplied, report.messagesRefused, report.conflicts, report.refusedEdits) = (messagesApplied, messagesRefused, conflicts, refusedEdits)
+        (report.messagesApplied, report.messagesRefused) = (messagesApplied, messagesRefused)
+        (report.conflicts, report.conflictReasons) = (conflicts, conflictReasons)
         return report
     }
 }

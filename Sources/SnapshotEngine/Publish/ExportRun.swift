@@ -65,7 +65,7 @@ package struct ExportRun: Sendable {
         let mail = try await EditReceiver(device: device).run(mayRest: base.isIdle)
         var report = try await publish(on: base, mail)
         report.conflicts += mail.conflicts.count
-        report.refusedEdits += mail.conflicts.refused
+        report.conflictReasons.merge(mail.conflicts.reasons, uniquingKeysWith: +)
         (report.messagesApplied, report.messagesRefused) = (mail.appliedCount, mail.refusedCount)
         return report
     }
@@ -218,10 +218,11 @@ package struct ExportRun: Sendable {
                 of: device.settings.datasets)
             for one in stored.read {
                 if stored.isWritten(one.schema) {
-                    try transaction.acknowledgePublished(one.schema, upTo: one.sequence, one.rewritten, version: announced.token.number, at: device.now())
+                    try transaction.acknowledgePublished(
+                        one.schema, upTo: one.sequence, one.rewritten, settling: one.doubt, version: announced.token.number, at: device.now())
                 } else {
                     // The dataset's rows were written without being changed.
-                    try transaction.changeLog.drop(of: one.schema, upTo: one.sequence)
+                    try transaction.changeLog.drop(of: one.schema, upTo: one.sequence, settling: one.doubt)
                 }
             }
             try transaction.state.setPendingPins([])
@@ -249,7 +250,7 @@ package struct ExportRun: Sendable {
             if read.isEmpty { return try device.recordIdleSuccess(.export) }
             try device.database.write { transaction in
                 guard try transaction.state.applied()?.token == base.token else { return }
-                for one in read { try transaction.changeLog.drop(of: one.schema, upTo: one.sequence) }
+                for one in read { try transaction.changeLog.drop(of: one.schema, upTo: one.sequence, settling: one.doubt) }
                 try device.recordSuccess(.export, in: transaction)
             }
         }

@@ -145,7 +145,7 @@ extension ImportReport {
             applied: applied || later.applied, version: later.version, datasets: datasets.filter { !again.contains($0.name) } + later.datasets,
             view: later.view,
             warnings: warnings.filter { warning in !outdated.contains(where: warning.exact.hasPrefix) } + later.warnings,
-            conflicts: conflicts + later.conflicts, refusedEdits: refusedEdits + later.refusedEdits)
+            conflicts: conflicts + later.conflicts, conflictReasons: conflictReasons.merging(later.conflictReasons, uniquingKeysWith: +))
     }
 
     /// The beginning of a warning, after the dataset's name.
@@ -154,6 +154,7 @@ extension ImportReport {
     /// This report with one more warning.
     package func warning(_ text: String) -> ImportReport {
         ImportReport(
-            applied: applied, version: version, datasets: datasets, view: view, warnings: warnings + [text], conflicts: conflicts, refusedEdits: refusedEdits)
+            applied: applied, version: version, datasets: datasets, view: view, warnings: warnings + [text], conflicts: conflicts,
+            conflictReasons: conflictReasons)
     }
 }

@@ -8,6 +8,8 @@ import StrictText
 struct ReadDataset: Sendable {
     let schema: DatasetSchema
     let sequence: Int64
+    /// What was known of the tracking when the rows were read.
+    let doubt: TrackingDoubt?
     /// The log's summary of a table in which every row was written; nil if the log was consolidated.
     var rewritten: RewrittenTable?
 }
@@ -76,11 +78,14 @@ struct VersionWriter: Sendable {
                 horizon: (crowded + [TombstoneHorizon.now(device.now(), last: base.last)].compactMap(\.self)).max())
             for schema in settings.datasets {
                 // Rows and log are read from one state: the rows include every log entry up to this number.
-                let (untouched, sequence) = try session.withReader(0, at: .read) {
-                    (try base.isUntouched(schema, in: $0.transaction), try $0.transaction.changeLog.lastEntry())
+                let (untouched, sequence, doubt) = try session.withReader(0, at: .read) {
+                    (
+                        try base.isUntouched(schema, in: $0.transaction), try $0.transaction.changeLog.lastEntry(),
+                        try $0.transaction.changeLog.doubt(of: schema)
+                    )
                 }
                 if untouched && !isFull || base.takenOut.contains(schema.name) { continue }
-                stored.read.append(ReadDataset(schema: schema, sequence: sequence, rewritten: session.rewritten[schema.name]))
+                stored.read.append(ReadDataset(schema: schema, sequence: sequence, doubt: doubt, rewritten: session.rewritten[schema.name]))
                 if try !missing.isTracked(schema, session) { try await missing.refuse(schema, base.last[schema.name], session) }
                 switch try await publisher.write(schema, after: base.last[schema.name]) {
                 case .written(let one):

@@ -8,7 +8,8 @@ import StrictText
 
 /// Imports a container file from this program or another.
 ///
-/// The file is read once, in pieces. The name of its array says which dataset it holds. Nothing is changed unless the whole file is valid.
+/// The file is read once, in pieces. The name of its array says which dataset it holds. Nothing is changed unless the whole file is valid. The table
+/// then has the file's rows alone; but a file that was kept beside this database only adds its rows (``KeptRows``).
 struct FileImporter: Sendable {
     let database: LocalDatabase
     /// The datasets that a file may contain.
@@ -59,9 +60,52 @@ struct FileImporter: Sendable {
             size += count
             return count
         }
+        if isKept(path) { return try putBack(container, from: path, byteCount: { size }) }
         // Name the view after the file, not after its folders.
         let view = role == .reader ? "file \(URL(fileURLWithPath: path).lastPathComponent)" : nil
         return try apply(from: path, view: view, byteCount: { size }) { transaction in (container, 0, { try transaction.rows.replaceAll(of: $0) }) }
+    }
+
+    /// Whether a file is one that was kept beside this database.
+    private func isKept(_ path: String) -> Bool {
+        func resolved(_ path: String) -> String { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
+        return role != nil && resolved(path).exact.hasPrefix(resolved(database.path + ".snapsync-kept") + "/")
+    }
+
+    /// Puts the rows of a kept file back, as edits of this device.
+    private func putBack(_ container: ContainerReader, from path: String, byteCount: () -> Int) throws -> ImportReport {
+        try database.write { transaction in
+            try transaction.changeLog.consolidate(of: schemas)
+            if let view = try transaction.state.view() {
+                throw SyncError(
+                    .refused, step: .apply, at: database.path, "the database shows \(view); nothing was changed", hint: "run snapsync import first")
+            }
+            var rows: KeptRows?, keeper: ForeignKeyEnforcer?
+            try transaction.tracking.changing(schemas, then: { try SyncError.at(.apply) { try keeper?.enforce() } }) {
+                let block = EntityBlock()
+                while try at(.decode, path, { try container.next(reusing: block) }) != nil {
+                    try SyncError.at(.apply) {
+                        if rows == nil, let schema = container.schema {
+                            try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: database.path)
+                            keeper = try ForeignKeyEnforcer(transaction, datasets: schemas)
+                            rows = try KeptRows(schema, of: container.syncTimestamp ?? .distantPast, transaction)
+                        }
+                        if let rows { try block.give(to: rows) }
+                    }
+                    block.clear()
+                }
+            }
+            guard let schema = container.schema, let syncTimestamp = container.syncTimestamp else {
+                throw SyncError(.dataRefused, step: .decode, at: path, "the file ends without a dataset", hint: "check that the file is a whole container")
+            }
+            return ImportReport(
+                applied: true, version: nil,
+                datasets: [
+                    ImportedDataset(
+                        name: schema.name, recordCount: rows?.count ?? 0, syncTimestamp: syncTimestamp.description, size: byteCount(), blocks: nil,
+                        blocksFetched: nil, changeFiles: nil)
+                ], view: nil, warnings: (rows?.sentences ?? []) + transaction.triggerNotices)
+        }
     }
 
     /// A container's reader, the number of rows that stay without being in it, and a closure that deletes the other rows and returns an applier.

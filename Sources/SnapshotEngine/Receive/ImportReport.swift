@@ -14,8 +14,8 @@ public struct ImportReport: Sendable, Encodable {
     public let warnings: [String]
     /// The number of edits that lost to others and were written to the conflict journal (``SyncEngine/conflicts(all:)``).
     public internal(set) var conflicts = 0
-    /// The number of those edits that lost because the publisher refused them.
-    public internal(set) var refusedEdits = 0
+    /// The number of those edits by their reasons: `laterEdit`, `laterDeletion`, `sameKey`, `valueTaken`, `parentNeeded` and `refused`.
+    public internal(set) var conflictReasons: [String: Int] = [:]
     public package(set) var requests: RequestUsage?
 }
 

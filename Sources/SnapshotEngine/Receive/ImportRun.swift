@@ -113,16 +113,10 @@ package struct ImportRun: Sendable {
             ).asSlip
         }
         let warnings = try device.keepTracking()
-        if let schema = try device.database.read(
-            at: .read,
-            { transaction in
-                try transaction.state.view() == nil ? device.settings.datasets.first { try transaction.changeLog.mayHaveUntrackedEdits(of: $0) } : nil
-            })
-        {
+        // What was edited while no triggers existed must be tracked before the view takes its place.
+        if let doubt = try await TrackingRebuild(device: device).run(device.database.read(at: .read) { try $0.state.applied() }).first {
             throw SyncError(
-                .refused, step: .apply, at: "\(device.database.path), table \(schema.table)",
-                "a migration has rebuilt the table, and what was changed here since then was not tracked yet; nothing was changed",
-                hint: "run snapsync import first, then this command again")
+                .refused, step: .apply, at: device.database.path, "\(doubt); nothing was changed", hint: "run snapsync import first, then this command again")
         }
         let local = try ImportBase(device, nil)
         let state: ZoneState
@@ -246,6 +240,6 @@ package struct ImportRun: Sendable {
         return .applied(
             ImportReport(
                 applied: true, version: shown ?? token?.number, datasets: replaced.datasets.map(\.report), view: view, warnings: warnings,
-                conflicts: replaced.conflicts.count, refusedEdits: replaced.conflicts.refused))
+                conflicts: replaced.conflicts.count, conflictReasons: replaced.conflicts.reasons))
     }
 }

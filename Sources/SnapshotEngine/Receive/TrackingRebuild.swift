@@ -14,11 +14,20 @@ import StrictText
 struct TrackingRebuild: Sendable {
     let device: SyncContext
 
+    /// Rebuilds the tracking before an import of the zone's new commits.
+    func run(_ news: UpstreamChanges) async throws -> [String] {
+        try await run(news.applied, isOfEarlierZone: news.isOfEarlierZone, fork: news.fork)
+    }
+
     /// Rebuilds the tracking of datasets whose tracking is incomplete, if there is a version to compare with.
     ///
-    /// - Returns: warnings.
-    func run(_ news: UpstreamChanges) async throws -> [String] {
-        guard news.fork == nil, let applied = news.applied else { return [] }
+    /// - Parameters:
+    ///   - version: the applied version.
+    ///   - fork: the version before the fork, if the applied one has lost its number. A publisher publishes again what differs from it; a reader
+    ///     cannot tell its edits from those of the version that lost.
+    /// - Returns: a warning for each dataset that could not be compared.
+    func run(_ version: AppliedVersion?, isOfEarlierZone: Bool = false, fork: AppliedVersion? = nil) async throws -> [String] {
+        guard let applied = fork ?? version else { return [] }
         let untracked: [DatasetSchema] = try device.database.read(at: .read) { transaction in
             // The rows of an old version that is shown are no changes.
             guard try transaction.state.view() == nil else { return [] }
@@ -27,10 +36,10 @@ struct TrackingRebuild: Sendable {
             }
         }
         guard !untracked.isEmpty else { return [] }
-        var isApplied = !news.isOfEarlierZone
+        var isApplied = !isOfEarlierZone
         let state = try await SyncError.at(.fetch) {
             do {
-                guard !news.isOfEarlierZone else { return try await device.cloud.records(in: device.zone) }
+                guard !isOfEarlierZone else { return try await device.cloud.records(in: device.zone) }
                 return try await device.cloud.records(in: device.zone, at: applied.number, notBefore: applied.token)
             } catch let error as CloudError where error.code == .unknownItem {
                 // The version is no longer kept. More rows differ from the newest version, and each entity's own timestamp decides.
@@ -44,7 +53,9 @@ struct TrackingRebuild: Sendable {
             guard let record = state.record(schema.recordName) else { continue }
             do {
                 // Rows of a reader that differ from the newest version are old more often than edited.
-                guard isApplied || publishes else { throw SyncError(.nothingThere, step: .fetch, at: schema.name, "the version is no longer in the zone") }
+                guard publishes || isApplied && fork == nil else {
+                    throw SyncError(.nothingThere, step: .fetch, at: schema.name, "the version is no longer in the zone")
+                }
                 let version = try await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone)
                 try track(schema, comparedWith: version, isApplied: isApplied)
             } catch let error as SyncError where !publishes && [.nothingThere, .dataRefused, .tryAgainLater].contains(error.code) {

@@ -140,7 +140,7 @@ struct VersionReplacement {
 
     /// Tracks this device's published changes again after a fork.
     private func trackAgain(after fork: AppliedVersion, in transaction: LocalTransaction) throws {
-        _ = try transaction.publishedChanges.trackAgain(of: device.settings.datasets, after: fork.number)
+        try transaction.publishedChanges.trackAgain(of: device.settings.datasets, after: fork.number)
         try transaction.lineage.forget(after: fork.number)
     }
 

@@ -33,7 +33,7 @@ package enum SyncGuards {
             throw SyncError(
                 .refused, step: .apply, at: "\(database), table \(schema.table)",
                 "\(Format.count(count, "entity was", "entities were")) changed here and \(Format.word(count, "is", "are")) in no version yet; showing something else would lose \(Format.word(count, "it", "them"))",
-                hint: "look at the version with snapsync cat, or import it into another database"
+                hint: "import it into another database, or look at it: snapsync cat"
             ).asSlip
         }
     }

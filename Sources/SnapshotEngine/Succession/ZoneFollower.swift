@@ -152,7 +152,7 @@ struct ZoneFollower {
         // Changes that this device published, but that are not in the common version, are published again in the next zone.
         if let commonVersion {
             try transaction.changeLog.consolidate(of: context.settings.datasets)
-            _ = try transaction.publishedChanges.trackAgain(of: context.settings.datasets, after: commonVersion)
+            try transaction.publishedChanges.trackAgain(of: context.settings.datasets, after: commonVersion)
         }
         let earlier = EarlierZone(
             zone: context.zone.name, version: try transaction.state.applied(), madeNext: madeNext, mustAdmit: madeNext && context.signedZone != nil)

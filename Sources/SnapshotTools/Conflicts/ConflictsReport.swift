@@ -21,7 +21,7 @@ public struct ConflictsReport: Sendable, Encodable {
     /// One column with its values on both sides.
     public struct Column: Sendable, Encodable {
         public let name: String
-        /// The value that lost, formatted for people; nil if the losing side is a deletion.
+        /// The value that lost, formatted for people; nil if the losing side is a deletion, or if the column did not lose.
         public let lost: String?
         /// The value that won, formatted for people; nil if the winning side is a deletion.
         public let kept: String?
@@ -75,7 +75,7 @@ extension ConflictsReport.Entry {
         let lost = try Self.values(conflict.loser.entity, schema), kept = try Self.values(conflict.winner.entity, schema)
         let names = schema?.columns.map(\.name) ?? []
         let lostColumns = conflict.columns.map { Set($0.map(\.exact)) }
-        let shown = names.indices.filter { isWhole || lostColumns?.contains(names[$0].exact) ?? ((lost?[$0] ?? .null) != (kept?[$0] ?? .null)) }
+        let losing = Set(names.indices.filter { lostColumns?.contains(names[$0].exact) ?? ((lost?[$0] ?? .null) != (kept?[$0] ?? .null)) })
         func side(_ side: ConflictSide) -> ConflictsReport.Side {
             ConflictsReport.Side(
                 isDeletion: side.entity == nil, at: side.instant <= Instant.earliest.advanced(byMicroseconds: 1) ? nil : side.instant.description,
@@ -83,7 +83,9 @@ extension ConflictsReport.Entry {
         }
         self.init(
             id: entry.id, dataset: conflict.dataset, key: ReportedKey(conflict.key), reason: conflict.reason.name, detail: conflict.detail,
-            columns: shown.map { .init(name: names[$0], lost: lost?[$0].description, kept: kept?[$0].description) },
+            columns: names.indices.filter { isWhole || losing.contains($0) }.map {
+                .init(name: names[$0], lost: losing.contains($0) ? lost?[$0].description : nil, kept: kept?[$0].description)
+            },
             lost: side(conflict.loser), kept: side(conflict.winner), recordedAt: entry.recordedAt.description, state: entry.state.rawValue)
     }
 

@@ -31,6 +31,19 @@ public struct MessagesReport: Sendable, Encodable {
         public let reason: String
     }
 
+    /// A change of a reader, or a part of one, that no message carries.
+    public struct Kept: Sendable, Encodable {
+        public let dataset: String
+        /// The key of the row, as in ``Edit/entityId``; nil for a key that cannot be synced.
+        public let entityId: String?
+        /// `insert`, `update` or `delete`.
+        public let operation: String
+        /// The columns that stay; nil for the whole row.
+        public let columns: [String]?
+        /// Why, as a clause.
+        public let reason: String
+    }
+
     public let zone: String
     /// The edits in the mailbox: by device, then in the order of their numbers.
     public let waiting: [Edit]
@@ -39,8 +52,8 @@ public struct MessagesReport: Sendable, Encodable {
     public let sent: [Edit]
     /// Whether the message with ``sent`` is missing from the mailbox or differs from what was sent; the next sync writes it again.
     public let isMissing: Bool
-    /// At a reader, by dataset: how many changes stay there, because readers may not make them.
-    public let kept: [KeptChanges]
+    /// At a reader: the changes that stay there, wholly or in part, because no message can carry them.
+    public let kept: [Kept]
 }
 
 extension SnapshotInspector {
@@ -73,16 +86,15 @@ extension SnapshotInspector {
                 sent: isReader ? sent.map { MessagesReport.Edit($0, of: device?.settings.device ?? "", isDecided: false) } : [],
                 isMissing: isReader && !sent.isEmpty
                     && !mailbox.messages.contains { $0.id == file?.id && (try? ReceivedMessage($0, datasets: nil))?.edits.map(\.number) == file?.numbers },
-                kept: try SyncError.at(.read) { try device.map(keptChanges) ?? [] })
+                kept: try SyncError.at(.read) { try device.map(kept) ?? [] })
         }
     }
 
-    private func keptChanges(_ device: SyncContext) throws -> [KeptChanges] {
+    private func kept(_ device: SyncContext) throws -> [MessagesReport.Kept] {
         guard !device.settings.role.publishes else { return [] }
         return try device.database.read { transaction in
-            try device.settings.datasets.compactMap { schema in
-                let count = try schema.messages.isEmpty ? transaction.changeLog.summary(of: schema).count : transaction.sentEdits.keptCount(of: [schema])
-                return count == 0 ? nil : KeptChanges(dataset: schema.name, changes: count)
+            try device.settings.datasets.flatMap { try transaction.sentEdits.kept(of: $0) }.map {
+                MessagesReport.Kept(dataset: $0.dataset, entityId: $0.key?.plainText, operation: $0.operation, columns: $0.columns, reason: $0.sentence)
             }
         }
     }

@@ -92,7 +92,7 @@ struct DatabasePart {
         let counts = status.messages
         let parts = [
             (counts.unanswered, "handed over and not decided yet"), (counts.missing, "missing from the mailbox"),
-            (counts.waiting, "to be decided here"), (counts.overlays, "kept here: readers may not make such changes"),
+            (counts.waiting, "to be decided here"), (counts.overlays, "kept here, because no message can carry them"),
         ].filter { $0.0 > 0 }.map { "\(Format.count($0.0)) \($0.1)" }
         return parts.isEmpty ? "none under way" : parts.joined(separator: ", ")
     }

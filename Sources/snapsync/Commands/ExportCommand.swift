@@ -83,5 +83,5 @@ extension ExportReport {
         return ["  removed \(versions) that the settings do not keep: \(files), \(Format.bytes(pruned.bytesFreed))"]
     }
 
-    private var notes: [String] { warnings.map { "  warning: \($0)" } + Format.conflicts(conflicts, refused: refusedEdits) }
+    private var notes: [String] { warnings.map { "  warning: \($0)" } + Format.conflicts(conflictReasons) }
 }

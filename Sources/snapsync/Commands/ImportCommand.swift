@@ -11,7 +11,8 @@ struct ImportCommand: AsyncParsableCommand {
             Imports the newest version into the database, delete-then-insert in one transaction: other programs see the old data until the \
             commit, and never a mixture. If the database has that version already, nothing changes. --version and --file at a reader are a \
             view: status shows it, sync does not end it, a plain import does. At a writer or peer --version is refused, and a file becomes \
-            the next version. At a peer an import merges (docs/merging.md) and publishes nothing.
+            the next version. A file in FILE.snapsync-kept only adds its rows to those of its own database: rows that the table lacks, and later \
+            ones. At a peer an import merges (docs/merging.md) and publishes nothing.
 
             If the zone ends before the version of this database, or has another commit in that version's place, it is refused (65): \
             somebody put an older copy of the directory back, or mounted another one. If that was meant, as after a restore from a backup, \
@@ -121,5 +122,5 @@ extension ImportReport {
             + notes
     }
 
-    private var notes: [String] { warnings.map { "  warning: \($0)" } + Format.conflicts(conflicts, refused: refusedEdits) }
+    private var notes: [String] { warnings.map { "  warning: \($0)" } + Format.conflicts(conflictReasons) }
 }

@@ -8,8 +8,8 @@ struct MessagesCommand: AsyncParsableCommand {
         commandName: "messages",
         abstract: "List the edits of readers that wait for the publisher, and those that this device has sent.",
         discussion: """
-            Lists the edits in the zone's mailbox, the files that were set aside there and why, and the edits of this device that no version \
-            has decided. How edits travel from a reader to the publisher: docs/readers.md.
+            Lists the edits in the zone's mailbox, the files that were set aside there and why, the edits of this device that no version \
+            has decided, and those that no message can carry and why. How edits travel from a reader to the publisher: docs/readers.md.
 
             EXAMPLES
               snapsync messages --db watch.db
@@ -47,9 +47,7 @@ extension MessagesReport {
         }
         if isMissing { lines.append("  the message with these edits is not in the mailbox as it was sent; the next sync puts it back") }
         return lines
-            + kept.map {
-                "  \(Format.count($0.changes, "change")) of \($0.dataset) \(Format.word($0.changes, "stays", "stay")) here: readers may not make them"
-            }
+            + kept.map { "  stays here: \([$0.operation, $0.dataset, $0.entityId].compactMap(\.self).joined(separator: " ")): \($0.reason)" }
     }
 }
 

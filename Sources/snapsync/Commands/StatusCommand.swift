@@ -186,7 +186,7 @@ struct StatusCommand: AsyncParsableCommand {
             counts.waiting > 0 ? "\(Format.count(counts.waiting)) to be decided here" : nil,
         ].compactMap(\.self)
         return (told.isEmpty ? [] : [Line("  edits of readers: \(told.joined(separator: ", "))", counts.missing > 0 ? .attention : nil)])
-            + (counts.overlays > 0 ? [Line("  \(Format.count(counts.overlays)) changed here and kept here: readers may not make such changes")] : [])
+            + (counts.overlays > 0 ? [Line("  \(Format.count(counts.overlays)) changed here and kept here: snapsync messages says why")] : [])
     }
 
     private func lines(_ report: ZoneStatusReport) -> [Line] {

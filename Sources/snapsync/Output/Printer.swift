@@ -129,15 +129,20 @@ extension Format {
         "\(count(usage.reads + usage.writes + usage.removals, "request")) to the bucket, \(bytes(usage.bytesReceived)) received, \(bytes(usage.bytesSent)) sent"
     }
 
-    /// A line about edits that lost conflicts or were refused; empty if there are none.
-    ///
-    /// - Parameter refused: how many of `count` the publisher refused.
-    static func conflicts(_ count: Int, refused: Int) -> [String] {
-        let lost = count - refused
-        let parts = [
-            lost == 0 ? nil : "\(Format.count(lost, "edit")) lost to \(Format.word(lost, "a later one", "later ones"))",
-            refused == 0 ? nil : "\(Format.count(refused, "edit was", "edits were")) refused by the publisher",
-        ].compactMap(\.self)
+    /// A line about edits that lost, with each reason; empty if there are none.
+    static func conflicts(_ reasons: [String: Int]) -> [String] {
+        let parts = reasons.sorted { $0.key.exact < $1.key.exact }.map { reason, count in
+            let edits = self.count(count, "edit")
+            return switch reason {
+            case "laterEdit": "\(edits) lost to \(word(count, "a later one", "later ones"))"
+            case "laterDeletion": "\(edits) lost to \(word(count, "a later deletion", "later deletions"))"
+            case "sameKey": "\(edits) lost to \(word(count, "another row", "other rows")) with the same key"
+            case "valueTaken": "\(edits) did not fit beside other rows"
+            case "parentNeeded": "\(self.count(count, "deletion was", "deletions were")) not made, because other rows refer to the row"
+            case "refused": "\(self.count(count, "edit was", "edits were")) refused by the publisher"
+            default: "\(edits) lost (\(reason))"
+            }
+        }
         return parts.isEmpty ? [] : ["  \(parts.joined(separator: ", ")); \(HintCommands().complete("see: snapsync conflicts"))"]
     }
 

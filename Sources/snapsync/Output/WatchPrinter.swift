@@ -99,12 +99,12 @@ extension SyncReport {
 
     /// The lines about these edits.
     fileprivate var conflictLines: [String] {
-        Format.conflicts(conflicts, refused: (imported?.refusedEdits ?? 0) + (exported?.refusedEdits ?? 0))
+        Format.conflicts((imported?.conflictReasons ?? [:]).merging(exported?.conflictReasons ?? [:], uniquingKeysWith: +))
     }
 
     /// The lines about changes that stay on this device.
     var keptLines: [String] {
-        kept.map { "  \($0.dataset): \(Format.count($0.changes, "entity", "entities")) changed here, and kept here alone: readers may not edit it" }
+        kept.map { "  \($0.dataset): \(Format.count($0.changes, "change")) \(Format.word($0.changes, "stays", "stay")) here: \($0.reason)" }
     }
 
     /// The warnings of both directions.

@@ -154,6 +154,26 @@ import Testing
         #expect(try changes().lastSequence > settled, "a sequence number must not be given twice")
     }
 
+    /// A version settles the doubt that there was when its rows were read, and no later one.
+    @Test func aDoubtThatAroseMeanwhileStays() throws {
+        try settle()
+        func acknowledge(_ doubt: TrackingDoubt?) throws -> Bool {
+            try database.write {
+                try $0.changeLog.acknowledge(of: schema, upTo: $0.changeLog.lastEntry(), settling: doubt)
+                return try $0.changeLog.isComplete(of: schema)
+            }
+        }
+        let none = try database.read { try $0.changeLog.doubt(of: schema) }
+        #expect(try acknowledge(none))
+        try database.write { try $0.tracking.setIncomplete(of: schema) }
+        #expect(try !acknowledge(none))
+        // A run that recovers the commit of an earlier one does not know what that one had read.
+        #expect(try !acknowledge(nil))
+        let doubt = try database.read { try $0.changeLog.doubt(of: schema) }
+        #expect(try acknowledge(doubt))
+        #expect(try acknowledge(nil))
+    }
+
     @Test func aRebuiltTableIsFoundAndMended() throws {
         try run(
             #"""

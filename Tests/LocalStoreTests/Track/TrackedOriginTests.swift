@@ -36,7 +36,8 @@ import Testing
     private func settle() throws {
         try database.write { transaction in
             try transaction.changeLog.consolidate(of: [schema])
-            try transaction.changeLog.acknowledge(of: schema, upTo: transaction.changeLog.summary(of: schema).lastSequence)
+            try transaction.changeLog.acknowledge(
+                of: schema, upTo: transaction.changeLog.summary(of: schema).lastSequence, settling: transaction.changeLog.doubt(of: schema))
         }
     }
 

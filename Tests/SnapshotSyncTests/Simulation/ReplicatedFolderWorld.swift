@@ -220,7 +220,7 @@ extension ReplicatedFolderWorld {
             try zone.check(found, is: rows, number, as: "the writer")
             let problems = try await zone.engine(number).inspector().verify(all: number < 2, local: true).problems
             guard problems.isEmpty else { throw zone.difference(number, problems) }
-            let open = try device.database.read { (try $0.sentEdits.all().count, try $0.sentEdits.keptCount(of: DatasetSchema.builtIn)) }
+            let open = try device.database.read { (try $0.sentEdits.all().count, try DatasetSchema.builtIn.flatMap($0.sentEdits.kept).count) }
             guard open == (0, 0) || number == 0 else { throw zone.difference(number, ["\(open.0) edits are not decided, \(open.1) changes stay"]) }
             guard
                 !zone.disk.files(in: device.root).keys.contains(where: {

@@ -5,10 +5,10 @@ import SnapshotSync
 struct ConflictsShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show an edit that lost with all its columns, beside what was kept.",
+        abstract: "Show an edit that lost, beside the row that was kept.",
         discussion: """
-            Shows one entry with all columns of both sides. The argument is the entry's number. If no entry has that number, the command \
-            ends with 66.
+            Shows one entry with all columns: both values of those that lost, and the values that stand of the others. The argument is the \
+            entry's number. If no entry has that number, the command ends with 66.
 
             EXAMPLES
               snapsync conflicts show 3 --db phone.db

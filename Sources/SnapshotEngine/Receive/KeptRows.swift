@@ -1,0 +1,58 @@
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// Puts rows that were kept beside the database back into their table: those that it lacks, and those that are later than its own.
+///
+/// A row that does not fit beside the table's rows is left out. The changes count as this device's own edits.
+final class KeptRows: EntitySink {
+    private let schema: DatasetSchema
+    private let transaction: LocalTransaction
+    private let applier: EntityApplier
+    private var addedCount = 0
+    private var replacedCount = 0
+    private var earlierCount = 0
+    private var misfitCount = 0
+
+    /// The rows are not later than the file.
+    private let latest: Instant
+
+    init(_ schema: DatasetSchema, of date: Instant, _ transaction: LocalTransaction) throws {
+        (self.schema, self.transaction, latest) = (schema, transaction, date)
+        applier = try transaction.rows.updating(schema)
+    }
+
+    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        guard let key = schema.key(of: values) else {
+            misfitCount += 1
+            return
+        }
+        let there = RowValues(), isThere = try transaction.rows.lookup(of: schema).give(key, to: there)
+        if isThere {
+            let own = try transaction.changeLog.instant(of: key, in: schema) ?? .distantPast
+            guard let at = RowInstant(schema)?.instant(in: values), min(at, latest) > own else {
+                earlierCount += 1
+                return
+            }
+        }
+        do {
+            try transaction.undoingOnError { try applier.take(values) }
+            if isThere { replacedCount += 1 } else { addedCount += 1 }
+        } catch let error as LocalStoreError where error.code == .badRow {
+            misfitCount += 1
+        }
+    }
+
+    /// The number of rows that the table took.
+    var count: Int { addedCount + replacedCount }
+
+    /// What became of the rows, one sentence each.
+    var sentences: [String] {
+        let parts = [
+            (replacedCount, "replaced an earlier row of the table"), (earlierCount, "left out: the table has the row, and not an earlier one"),
+            (misfitCount, "left out: another row has its value, or the table does not take it"),
+        ]
+        return parts.filter { $0.0 > 0 }.map { "\(schema.name): \(Format.count($0.0, "row")) of the file \($0.1)" }
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What was edited here while nothing tracked it is kept, or it is told that it gave way.
+@Suite(.runsPrograms) struct UntrackedEditTests {
+    private static let recipes = """
+        CREATE TABLE recipes(id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, minutes INTEGER, updated TEXT NOT NULL);
+        INSERT INTO recipes VALUES('r1', 'Soup', 30, '2026-01-01T00:00:00Z'), ('r2', 'Bread', 90, '2026-01-01T00:00:00Z');
+        """
+    /// A migration that rebuilds the table, and an edit before the next run.
+    private static let rebuild = """
+        CREATE TABLE new(id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, minutes INTEGER, updated TEXT NOT NULL);
+        INSERT INTO new SELECT * FROM recipes; DROP TABLE recipes; ALTER TABLE new RENAME TO recipes;
+        UPDATE recipes SET minutes = 45, updated = '2026-03-01T00:00:00Z' WHERE id = 'r1';
+        """
+
+    private func kitchen(_ options: String = "--reader-edits all") throws -> Scene {
+        let scene = try Scene()
+        try scene.database("desk.db").run(Self.recipes)
+        try scene.succeed("init --db desk.db --cloud cloud --role writer --device desk --tables all \(options)")
+        try scene.succeed("sync --db desk.db")
+        try scene.succeed("init --db phone.db --cloud cloud --role reader --device phone --create")
+        try scene.succeed("sync --db phone.db")
+        return scene
+    }
+
+    @Test func anOldVersionIsNotShownInPlaceOfEditsThatNobodyTracked() throws {
+        let scene = try kitchen()
+        try scene.database("desk.db").run("UPDATE recipes SET name = 'Rye bread', updated = '2026-02-01T00:00:00Z' WHERE id = 'r2'")
+        for name in ["desk", "phone"] { try scene.succeed("sync --db \(name).db") }
+        try scene.database("phone.db").run(Self.rebuild)
+        try scene.refuse("import --db phone.db --version 1", exit: 78, saying: ["1 entity was changed here"], watching: [])
+        #expect(try scene.value("SELECT minutes FROM recipes WHERE id = 'r1'", in: "phone.db") == "45")
+        for name in ["phone", "desk", "phone"] { try scene.succeed("sync --db \(name).db") }
+        for name in ["phone", "desk"] { #expect(try scene.value("SELECT minutes FROM recipes WHERE id = 'r1'", in: "\(name).db") == "45") }
+        // Without edits the version is shown at once.
+        try scene.database("phone.db").run(Self.rebuild)
+        try scene.succeed("import --db phone.db --version 1")
+        #expect(try scene.value("SELECT name FROM recipes WHERE id = 'r2'", in: "phone.db") == "Bread")
+        try scene.succeed("import --db phone.db")
+        #expect(try scene.value("SELECT name || minutes FROM recipes WHERE id = 'r2'", in: "phone.db") == "Rye bread90")
+    }
+
+    /// A peer that gives way in a fork publishes such edits again, beside those of its commits.
+    @Test func aForkTakesNoEditsThatNobodyTracked() throws {
+        let scene = try Scene()
+        try scene.database("desk.db").run(Self.recipes)
+        try scene.succeed("init --db desk.db --cloud one --role peer --device desk --tables all")
+        try scene.succeed("sync --db desk.db")
+        try scene.scratch.copy(scene.scratch.path("one"), to: "two")
+        try scene.succeed("init --db laptop.db --cloud two --role peer --device laptop --create")
+        try scene.succeed("sync --db laptop.db")
+        try scene.database("desk.db").run("UPDATE recipes SET name = 'Rye bread', updated = '2026-02-01T00:00:00Z' WHERE id = 'r2'")
+        try scene.database("laptop.db").run("UPDATE recipes SET name = 'Broth', updated = '2026-02-01T00:00:00Z' WHERE id = 'r1'")
+        for name in ["desk", "laptop"] { try scene.succeed("sync --db \(name).db") }
+        try scene.replicate("one", "two", conflict: "sync-conflict-20260301-081500-7KQ2M4A")
+        try scene.database("laptop.db").run(Self.rebuild)
+        try scene.succeed("sync --db laptop.db")
+        try scene.replicate("one", "two", conflict: "unused")
+        try scene.succeed("sync --db desk.db")
+        for name in ["desk", "laptop"] {
+            #expect(try scene.database("\(name).db").run("SELECT id, name, minutes FROM recipes ORDER BY id") == "r1|Broth|45\nr2|Rye bread|90\n", "\(name)")
+        }
+    }
+
+    /// A column that the reader's table had first: where the zone has a value by now, the reader's goes to the journal, and can be brought back.
+    @Test func valuesOfAColumnThatTheZoneGetsLaterAreTold() throws {
+        let scene = try kitchen()
+        try scene.database("phone.db").run(
+            "ALTER TABLE recipes ADD COLUMN stars INTEGER; UPDATE recipes SET stars = 5 WHERE id = 'r1'; UPDATE recipes SET stars = 3 WHERE id = 'r2'")
+        try scene.succeed("sync --db phone.db")
+        try scene.database("desk.db").run("ALTER TABLE recipes ADD COLUMN stars INTEGER; UPDATE recipes SET stars = 1 WHERE id = 'r1'")
+        try scene.succeed("describe --update --create --db desk.db")
+        try scene.succeed("sync --db desk.db")
+        let text = try scene.succeed("sync --db phone.db")
+        #expect(text.contains("1 edit lost to a later one"), "\(text)")
+        #expect(try scene.database("phone.db").run("SELECT id, stars FROM recipes ORDER BY id") == "r1|1\nr2|3\n")
+        let conflicts = try scene.succeed("conflicts --db phone.db")
+        #expect(conflicts.contains("stars: 5 lost, 1 was kept") && conflicts.contains("before the zone had the column"), "\(conflicts)")
+        try scene.succeed("conflicts take 1 --db phone.db")
+        for name in ["phone", "desk"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try scene.value("SELECT stars FROM recipes WHERE id = 'r1'", in: "desk.db") == "5")
+    }
+}
