@@ -140,9 +140,9 @@ public struct DatasetSchema: Hashable, Sendable {
         self.recordType = recordType ?? name.prefix(1).uppercased() + String(name.dropFirst()) + "Data"
         self.recordName = recordName ?? name + "_data"
         // The zone's own records are its members, keys, pins and settings: snapshot_keys, pin_7, of the type SnapshotKeys.
-        let record = self.recordName.exact, type = self.recordType.exact
+        let isRecord = self.recordName.exact.hasPrefix("snapshot_") || self.recordName.exact.hasPrefix("pin_")
         let isReserved =
-            (record.hasPrefix("snapshot_") || record.hasPrefix("pin_")) && !record.hasSuffix("_data") || type.hasPrefix("Snapshot") && !type.hasSuffix("Data")
+            isRecord && !self.recordName.exact.hasSuffix("_data") || self.recordType.exact.hasPrefix("Snapshot") && !self.recordType.exact.hasSuffix("Data")
         try SchemaError.require(
             Self.isName(self.recordType) && Self.isName(self.recordName) && !isReserved, "a record's type or name is not allowed, or reserved", name)
     }
