@@ -1,4 +1,5 @@
 public import ObjectCloud
+public import SnapshotVersions
 
 /// What `detach` did.
 public struct DetachReport: Sendable, Encodable {
@@ -32,10 +33,34 @@ public struct KeptChanges: Sendable, Encodable {
     /// How many entities were changed.
     public let changes: Int
 
-    package init(dataset: String, changes: Int) {
-        self.dataset = dataset
-        self.changes = changes
-    }
+    package init(dataset: String, changes: Int) { (self.dataset, self.changes) = (dataset, changes) }
 }
 
 extension SyncReport: RequestCounting {}
+
+/// The progress of a long step.
+public struct SyncProgress: Sendable {
+    /// The step: `encode` during an export, `apply` during an import.
+    public let step: SyncStep
+    public let dataset: String
+    /// How many entities are done.
+    public let entityCount: Int
+    /// The total number of entities, if known.
+    public let expectedCount: Int?
+
+    public init(step: SyncStep, dataset: String, entityCount: Int, expectedCount: Int?) {
+        (self.step, self.dataset, self.entityCount, self.expectedCount) = (step, dataset, entityCount, expectedCount)
+    }
+
+    /// The completed part, from 0 to 1; nil if the total is not known.
+    public var fraction: Double? { expectedCount.map { $0 > 0 ? min(1, Double(entityCount) / Double($0)) : 1 } }
+}
+
+/// Receives progress, at most once a block. The engine calls it on any thread, one call at a time.
+public typealias ProgressHandler = @Sendable (SyncProgress) -> Void
+
+/// A report that carries the number of requests that its run sent to a bucket.
+package protocol RequestCounting {
+    /// The run's requests and their bytes; nil with a directory or with the application's own backend.
+    var requests: RequestUsage? { get set }
+}

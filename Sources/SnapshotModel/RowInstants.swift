@@ -20,9 +20,7 @@ package struct RowInstants: Hashable, Sendable {
     package var columns: [ExactText: Instant]
 
     package init(row: Instant? = nil, born: Instant? = nil, columns: [ExactText: Instant] = [:]) {
-        self.row = row
-        self.born = born
-        self.columns = columns
+        (self.row, self.born, self.columns) = (row, born, columns)
     }
 
     /// Sets one instant.

@@ -77,10 +77,7 @@ package struct TableStructure: Hashable, Sendable, Codable {
         /// The collation of each column.
         package let collations: [Collation]
 
-        package init(columns: [String], collations: [Collation]) {
-            self.columns = columns
-            self.collations = collations
-        }
+        package init(columns: [String], collations: [Collation]) { (self.columns, self.collations) = (columns, collations) }
     }
 
     package struct Reference: Hashable, Sendable, Codable {

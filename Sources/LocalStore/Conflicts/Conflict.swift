@@ -31,9 +31,7 @@ package struct ConflictSide: Hashable, Sendable {
     package let device: String?
 
     package init(entity: String?, instant: Instant, device: String?) {
-        self.entity = entity
-        self.instant = instant
-        self.device = device
+        (self.entity, self.instant, self.device) = (entity, instant, device)
     }
 }
 

@@ -8,10 +8,7 @@ public struct SyncPreference: Hashable, Sendable {
     /// When it was set; nil if nothing was chosen yet.
     public let changedAt: Instant?
 
-    public init(_ choice: SyncChoice, changedAt: Instant?) {
-        self.choice = choice
-        self.changedAt = changedAt
-    }
+    public init(_ choice: SyncChoice, changedAt: Instant?) { (self.choice, self.changedAt) = (choice, changedAt) }
 }
 
 /// The file that a database's preference is bound to, and the key in that file.
@@ -19,10 +16,7 @@ package struct PreferenceFileSetting: Hashable, Sendable {
     package let path: String
     package let key: String
 
-    package init(path: String, key: String) {
-        self.path = path
-        self.key = key
-    }
+    package init(path: String, key: String) { (self.path, self.key) = (path, key) }
 }
 
 /// The value on which the preference and its bound store last agreed.
@@ -47,9 +41,7 @@ package struct EntitlementRecord: Hashable, Sendable, Codable {
         package let givenAt: Int64
 
         package init(isEntitled: Bool, validUntil: Int64?, givenAt: Int64) {
-            self.isEntitled = isEntitled
-            self.validUntil = validUntil
-            self.givenAt = givenAt
+            (self.isEntitled, self.validUntil, self.givenAt) = (isEntitled, validUntil, givenAt)
         }
     }
 
@@ -57,8 +49,5 @@ package struct EntitlementRecord: Hashable, Sendable, Codable {
     /// Why the last query had no answer; nil if it had one.
     package let failure: String?
 
-    package init(answer: Answer?, failure: String?) {
-        self.answer = answer
-        self.failure = failure
-    }
+    package init(answer: Answer?, failure: String?) { (self.answer, self.failure) = (answer, failure) }
 }

@@ -213,8 +213,5 @@ package struct RetentionSetting: Hashable, Sendable {
     /// The greatest age of versions to keep, in seconds; nil for no such rule.
     package let keepWithin: Int?
 
-    package init(keepLast: Int?, keepWithin: Int?) {
-        self.keepLast = keepLast
-        self.keepWithin = keepWithin
-    }
+    package init(keepLast: Int?, keepWithin: Int?) { (self.keepLast, self.keepWithin) = (keepLast, keepWithin) }
 }

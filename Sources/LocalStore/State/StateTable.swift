@@ -230,10 +230,7 @@ package struct DescriptionNote: Sendable, Hashable, Codable {
     /// The SHA-256 of each dataset's description, by the dataset's name.
     package let hashes: [String: String]
 
-    package init(schemaVersion: Int64, hashes: [String: String]) {
-        self.schemaVersion = schemaVersion
-        self.hashes = hashes
-    }
+    package init(schemaVersion: Int64, hashes: [String: String]) { (self.schemaVersion, self.hashes) = (schemaVersion, hashes) }
 }
 
 /// A trial restore: of which version, and how many problems it found.
@@ -242,11 +239,7 @@ package struct RestoreCheckRecord: Hashable, Sendable, Codable {
     package let version: Int
     package let problemCount: Int
 
-    package init(at: Instant, version: Int, problemCount: Int) {
-        self.at = at
-        self.version = version
-        self.problemCount = problemCount
-    }
+    package init(at: Instant, version: Int, problemCount: Int) { (self.at, self.version, self.problemCount) = (at, version, problemCount) }
 }
 
 /// What a publisher's last listing of the mailbox found. While the mailbox's mark is unchanged, the publisher need not list again.
@@ -256,8 +249,32 @@ package struct MailboxListingCache: Hashable, Sendable, Codable {
     /// When this device first saw that mark, by its own clock.
     package let since: Instant
 
-    package init(mark: String, since: Instant) {
-        self.mark = mark
-        self.since = since
+    package init(mark: String, since: Instant) { (self.mark, self.since) = (mark, since) }
+}
+
+/// A table of keys and texts: `snapsync_settings` or `snapsync_state`.
+struct KeyValueTable: TransactionPart {
+    let transaction: LocalTransaction
+    let name: String
+
+    /// The text stored under a key; nil if there is none.
+    ///
+    /// Every run reads a dozen keys within a few milliseconds, so the connection caches the statement.
+    ///
+    /// - Throws: ``LocalStoreError`` with `.damaged` if the value is not UTF-8 text.
+    func text(of key: String) throws -> String? {
+        let statement = try KeyedStatement(db, "SELECT value FROM \(name) WHERE key = ?").bind(.text(key))
+        guard try statement.step() else { return nil }
+        defer { statement.end() }
+        guard let text = statement.text(0), UTF8Check.firstFault(in: text) == nil else {
+            throw damaged(name, name == SettingsTable.name ? "the setting '\(key)' is not text" : "the value of '\(key)' cannot be read")
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Stores a text under a key; nil deletes the key.
+    func setText(_ text: String?, of key: String) throws {
+        guard let text else { return try KeyedStatement(db, "DELETE FROM \(name) WHERE key = ?").bind(.text(key)).run() }
+        try KeyedStatement(db, "INSERT OR REPLACE INTO \(name) VALUES(?, ?)").bind(.text(key), .text(text)).run()
     }
 }

@@ -12,9 +12,7 @@ package struct ZoneBeginning: Hashable, Sendable {
 
     /// The creation of that zone, in that cloud, by that device.
     package init(of zone: String, inCloud cloudUUID: String, as device: String) {
-        self.cloudUUID = cloudUUID
-        self.zone = zone
-        self.device = device
+        (self.cloudUUID, self.zone, self.device) = (cloudUUID, zone, device)
     }
 }
 

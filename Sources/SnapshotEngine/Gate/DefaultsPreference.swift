@@ -14,10 +14,7 @@ public struct DefaultsPreference: PreferenceBinding {
     /// The suite, for example of an application group; nil for the application's own defaults.
     public let suiteName: String?
 
-    public init(key: String, suiteName: String? = nil) {
-        self.key = key
-        self.suiteName = suiteName
-    }
+    public init(key: String, suiteName: String? = nil) { (self.key, self.suiteName) = (key, suiteName) }
 
     /// Returns the stored value; nil if the key has none.
     ///

@@ -1,6 +1,6 @@
 public import CloudStore
 public import GRDB
-import LocalStore
+package import LocalStore
 public import Logging
 public import SnapshotModel
 import SnapshotVersions
@@ -54,5 +54,12 @@ extension SyncEngine {
 
     private static func open(_ database: any DatabaseWriter, _ setup: ConnectionSetup?, _ logger: Logger) throws -> LocalDatabase {
         try SyncError.at(.open) { try LocalDatabase(lent: database, setup: setup, waiting: LocalDatabase.waiting(for: database.path, logger)) }
+    }
+}
+
+extension LocalDatabase {
+    /// Returns a handler that logs that another program's lock delays this program.
+    package static func waiting(for database: String, _ logger: Logger = Logger(label: "snapsync")) -> @Sendable () -> Void {
+        { logger.notice("another program holds the lock of \(database); waiting for it, up to 10 s") }
     }
 }

@@ -10,9 +10,7 @@ import StrictText
 package struct MetadataPublisher: Sendable {
     let device: SyncContext
 
-    package init(device: SyncContext) {
-        self.device = device
-    }
+    package init(device: SyncContext) { self.device = device }
 
     /// The records that a commit saves and deletes. They are computed for the zone's state directly before the commit.
     package struct Changes: Sendable {
@@ -21,9 +19,7 @@ package struct MetadataPublisher: Sendable {
         var checkpoint: CheckpointReference?
 
         package init(saving: [CloudRecord] = [], deleting: [String] = [], checkpoint: CheckpointReference? = nil) {
-            self.saving = saving
-            self.deleting = deleting
-            self.checkpoint = checkpoint
+            (self.saving, self.deleting, self.checkpoint) = (saving, deleting, checkpoint)
         }
 
         var isEmpty: Bool { saving.isEmpty && deleting.isEmpty }

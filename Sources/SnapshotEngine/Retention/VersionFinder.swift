@@ -10,11 +10,7 @@ package struct VersionFinder: Sendable {
     /// The zone must have this commit; nil for a caller without a database.
     let token: ChangeToken?
 
-    package init(cloud: CloudDatabase, zone: ZoneID, token: ChangeToken?) {
-        self.cloud = cloud
-        self.zone = zone
-        self.token = token
-    }
+    package init(cloud: CloudDatabase, zone: ZoneID, token: ChangeToken?) { (self.cloud, self.zone, self.token) = (cloud, zone, token) }
 
     /// Returns the records of a version; nil stands for the newest.
     ///

@@ -2,6 +2,8 @@ package import CloudStore
 import DirectoryCloud
 import Foundation
 package import ObjectCloud
+import SnapshotModel
+import SnapshotVersions
 
 /// Opens or makes the cloud that `--cloud` names: a directory, or a bucket as `s3://BUCKET/PREFIX`.
 package enum CloudLocation {
@@ -48,5 +50,28 @@ package enum CloudLocation {
     package static func canonical(_ text: String, _ cloud: CloudDatabase) -> String {
         if let bucket = cloud as? ObjectCloud { return bucket.location }
         return isBucket(text) ? text : URL(fileURLWithPath: text).standardizedFileURL.path
+    }
+}
+
+/// Tests whether a bucket keeps the promises that publishing needs.
+enum BucketTrial {
+    /// Tests the bucket if the device publishes. Returns warnings.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if several devices are to publish and the store may let two of them publish the same number.
+    static func run(in cloud: CloudDatabase, for role: SyncRole, at place: String) async throws -> [String] {
+        guard role.publishes, let bucket = cloud as? ObjectCloud else { return [] }
+        return try verdict(try await SyncError.at(.open) { try await bucket.probe() }, for: role, at: place)
+    }
+
+    /// Judges a test for a device that publishes. Returns warnings.
+    static func verdict(_ probe: BucketProbe, for role: SyncRole, at place: String) throws -> [String] {
+        let broken = probe.findings.filter { !$0.isKept }.map(\.observation)
+        guard !broken.isEmpty else { return [] }
+        guard role != .peer || probe.isSafeForMany else {
+            throw SyncError(
+                .refused, step: .open, at: place, "several devices cannot publish in this store: \(broken.joined(separator: "; "))",
+                hint: "let one device publish (--role writer, the others --role reader), or use a store with conditional writes")
+        }
+        return broken.map { "the store does not keep what a cloud needs: \($0); let this device alone publish" }
     }
 }

@@ -60,3 +60,18 @@ extension ContentHash: Comparable {
     /// The order of the hashes' bytes, which equals the order of their hexadecimal digits.
     package static func < (left: ContentHash, right: ContentHash) -> Bool { left.description < right.description }
 }
+
+/// A sink that keeps the entities' keys, in order.
+package final class EntityKeys: EntitySink {
+    package private(set) var keys: [EntityKey] = []
+    private let keyShape: KeyShape
+
+    package init(_ schema: DatasetSchema) { keyShape = schema.keyShape }
+
+    /// Forgets the keys.
+    package func clear() { keys.removeAll(keepingCapacity: true) }
+
+    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        if let key = keyShape.key(of: values) { keys.append(key) }
+    }
+}

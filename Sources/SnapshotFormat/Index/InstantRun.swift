@@ -10,11 +10,7 @@ package struct InstantRun: Hashable, Sendable {
     /// The instant; nil if each entity's own timestamp is.
     package let at: Instant?
 
-    package init(first: EntityKey, last: EntityKey, at: Instant?) {
-        self.first = first
-        self.last = last
-        self.at = at
-    }
+    package init(first: EntityKey, last: EntityKey, at: Instant?) { (self.first, self.last, self.at) = (first, last, at) }
 }
 
 /// Joins consecutive entities with equal instants into runs.
