@@ -43,8 +43,6 @@ public struct SharedProjectPage: Sendable {
 public enum SharedProjectStatus: String, Sendable, Encodable, CaseIterable {
     /// The cloud is being asked.
     case checking
-    /// The project is shared.
     case exists
-    /// The project is not shared.
     case absent
 }

@@ -11,7 +11,6 @@ package struct EditMessage: Codable, Hashable, Sendable {
     package let format: Int
     /// The message's id in the mailbox.
     package let id: String
-    /// The device that made the edits.
     package let device: String
     /// In the order of their numbers.
     package let edits: [HandedOverEdit]

@@ -1,6 +1,5 @@
 package import StrictText
 
-/// What an instant of a row is of.
 package enum InstantPart: Hashable, Sendable {
     /// The columns that have no instant of their own.
     case row
@@ -23,7 +22,6 @@ package struct RowInstants: Hashable, Sendable {
         (self.row, self.born, self.columns) = (row, born, columns)
     }
 
-    /// Sets one instant.
     package mutating func set(_ part: InstantPart, _ instant: Instant?) {
         switch part {
         case .row: row = instant

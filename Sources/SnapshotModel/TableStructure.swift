@@ -84,7 +84,6 @@ package struct TableStructure: Hashable, Sendable, Codable {
         package let columns: [String]
         /// The name of the parent dataset.
         package let parent: String
-        /// Columns of the parent's table.
         package let parentColumns: [String]
         package let onDelete: Action
         package let onUpdate: Action

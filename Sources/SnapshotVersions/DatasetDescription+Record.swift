@@ -16,7 +16,6 @@ extension DatasetDescription {
     /// Whether a record carries a description.
     package static func isRecord(_ record: CloudRecord) -> Bool { record.type == recordType && record.name.exact.hasPrefix("table.") }
 
-    /// The description as a record.
     package func record() throws -> CloudRecord {
         CloudRecord(type: Self.recordType, name: Self.recordName(of: schema.name), fields: ["description": .string(try text())])
     }

@@ -78,7 +78,6 @@ package struct DatasetVersion: Sendable {
     /// `notifications@42`, for errors.
     package var place: String { snapshot.place }
 
-    /// The fields of the dataset's record.
     package var fields: DatasetRecord { snapshot.fields }
 
     /// How many entities the version has.

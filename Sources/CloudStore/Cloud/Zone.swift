@@ -180,7 +180,6 @@ package struct Zone {
     /// Removes files by their paths beneath the zone, in the given order if the store cannot remove them in one step.
     func removeFiles(_ paths: [String]) throws { if !paths.isEmpty { try store.remove(paths.map { path($0) }) } }
 
-    /// Makes removals in a folder of the zone durable.
     func makeRemovalsDurable(in folder: String) throws { try store.makeDurable(path("\(folder)/"), isOwn: true) }
 }
 

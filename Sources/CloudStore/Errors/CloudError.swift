@@ -130,7 +130,6 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
 }
 
 extension CloudError {
-    /// The hint for a damaged file.
     package static let damageHint = "bring the file back from a copy, or run snapsync doctor"
 
     /// The same error at another place.

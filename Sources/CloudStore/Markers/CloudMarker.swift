@@ -21,7 +21,6 @@ package enum CloudMarker {
         return identity
     }
 
-    /// The marker's bytes.
     package static func bytes(of identity: CloudIdentity) throws -> [UInt8] { Array(try StrictJSON.encode(identity)) }
 
     /// Decodes a document that states its format version. The version is checked first, since a newer format may have other fields.
@@ -67,7 +66,6 @@ package struct ZoneMarker: Codable {
         self.publishers = publishers.rawValue
     }
 
-    /// The marker's bytes.
     package func bytes() throws -> [UInt8] { Array(try StrictJSON.encode(self)) }
 
     /// Reads a marker's bytes.

@@ -119,6 +119,5 @@ extension CloudError {
         }
     }
 
-    /// The hint for a missing key of an epoch.
     package static let epochHint = "run snapsync sync; if the key is still missing then, have a member that publishes approve this device"
 }

@@ -14,7 +14,6 @@ struct ForeignKey {
     /// The action when the parent's key changes; same values as ``onDelete``.
     let onUpdate: String
 
-    /// All foreign keys of the database.
     static func all(_ db: Database) throws -> [ForeignKey] {
         let rows = try Row.fetchAll(
             db,

@@ -6,7 +6,6 @@ import StrictText
 /// It holds a file in a memory file system instead of SQLite's `:memory:`, so that any number of connections, of any program's SQLite, can open
 /// it by its path. If a program is killed, the next program that needs such a folder removes what was left: the lock in it is free.
 package final class MemoryFolder: Sendable {
-    /// The folder's path.
     package let path: String
     private let lock: RunLock
 

@@ -43,7 +43,6 @@ package struct RowAccess: TransactionPart {
         }
     }
 
-    /// Deletes the row with that key. Returns whether there was one.
     package func deleteEntity(_ key: EntityKey, of schema: DatasetSchema) throws -> Bool {
         try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
             try KeyedStatement(db, "DELETE FROM \(schema.table.sqlIdentifier) WHERE \(schema.keySQL.matches(nil, "?1"))").bind(.key(key)).run()
@@ -116,7 +115,6 @@ package struct RowAccess: TransactionPart {
 
     // MARK: - Queries of the datasets' rows
 
-    /// Whether there is a row with that key.
     package func hasRow(_ key: EntityKey, of schema: DatasetSchema) throws -> Bool {
         try KeyedStatement(db, "SELECT 1 FROM \(schema.table.sqlIdentifier) WHERE \(schema.keySQL.matches(nil, "?1"))").bind(.key(key)).integer() != nil
     }

@@ -124,7 +124,6 @@ struct KeySQL {
 }
 
 extension DatasetSchema {
-    /// The SQL of the key.
     var keySQL: KeySQL { KeySQL(self) }
 }
 

@@ -20,14 +20,10 @@ package struct EarlierZone: Hashable, Sendable, Codable {
 extension StateTable {
     /// The zones that this database has left, oldest first.
     package func earlierZones() throws -> [EarlierZone] { try value("earlierZones") ?? [] }
-
-    /// Records the zones that this database has left.
     package func setEarlierZones(_ zones: [EarlierZone]) throws { try setValue("earlierZones", zones.isEmpty ? nil : zones) }
 
     /// The successor of the zone, as JSON, while the device waits to be approved there. Meanwhile the device ignores the present zone.
     package func nextZone() throws -> String? { try table.text(of: "nextZone") }
-
-    /// Records or deletes the successor of the zone.
     package func setNextZone(_ text: String?) throws { try table.setText(text, of: "nextZone") }
 
     /// Whether a version belongs to the zone that was left last. Then nothing was imported from the present zone yet.

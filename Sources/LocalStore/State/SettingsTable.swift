@@ -8,7 +8,6 @@ package enum DescriptionSource: String, Sendable {
     case file
     /// The database's own tables (`init --tables`).
     case database
-    /// The zone.
     case zone
 }
 
@@ -72,8 +71,6 @@ package struct SettingsTable: TransactionPart {
 
     /// The origin of the descriptions; `file` unless `init` stored another.
     package func descriptionSource() throws -> DescriptionSource { try table.text(of: "descriptionSource").flatMap(DescriptionSource.init) ?? .file }
-
-    /// Stores the origin of the descriptions.
     package func setDescriptionSource(_ source: DescriptionSource) throws { try table.setText(source.rawValue, of: "descriptionSource") }
 
     /// Changes the path of the cloud directory.
@@ -184,8 +181,6 @@ package struct SettingsTable: TransactionPart {
         guard let policy = ZoneDeletionPolicy(rawValue: text) else { throw damaged("snapsync_settings", "the setting 'zoneDeletion' is not known") }
         return policy
     }
-
-    /// Sets what to do if the zone was deleted.
     package func setZoneDeletionPolicy(_ policy: ZoneDeletionPolicy) throws {
         try table.setText(policy.rawValue, of: "zoneDeletion")
     }

@@ -139,7 +139,5 @@ package struct FreshnessNote: Hashable, Sendable, Codable {
 extension StateTable {
     /// The promise about new versions; nil if no publisher has made one.
     package func freshness() throws -> FreshnessNote? { try value("freshness") }
-
-    /// Records the promise, or nil after it was withdrawn.
     package func setFreshness(_ note: FreshnessNote?) throws { try setValue("freshness", note) }
 }

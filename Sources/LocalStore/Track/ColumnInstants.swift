@@ -28,7 +28,6 @@ struct ColumnInstants {
     /// With the row's own timestamp where it stands for the instant.
     func dated(_ own: Instant) -> ColumnInstants { ColumnInstants(instants.mapValues { .some($0 ?? own) }) }
 
-    /// The instants that are known.
     var known: [ExactText: Instant] { instants.compactMapValues { $0 } }
 
     var text: String {
@@ -36,7 +35,6 @@ struct ColumnInstants {
         return "{\(members.joined(separator: ","))}"
     }
 
-    /// A name as a JSON string.
     static func quoted(_ name: String) -> String { (try? StrictJSON.encode(name)).map { String(decoding: $0, as: UTF8.self) } ?? "\"\"" }
 
     /// The names of a dataset's columns by position as a JSON array, as an SQL literal.

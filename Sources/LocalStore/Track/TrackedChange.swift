@@ -24,7 +24,6 @@ package struct TrackedChange: Sendable, Hashable {
     package let isInVersion: Bool?
     /// Whether the applied version may lack the key.
     package var isNew: Bool { isInVersion != true }
-    /// Which columns the change changed.
     package let columns: ChangedColumns
     /// When the row was inserted here; nil if it came from a version, or if that is not known.
     package let born: Instant?

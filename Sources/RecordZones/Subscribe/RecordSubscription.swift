@@ -6,9 +6,7 @@ public import CloudStore
 public struct RecordSubscription: Hashable, Sendable {
     /// The records that a subscription is about.
     public enum Target: Hashable, Sendable {
-        /// All records of the zone.
         case zone
-        /// The records of one type.
         case type(String)
         /// The records that a query selects, in their state after a save or before a deletion. The query's order is ignored.
         case query(RecordQuery)

@@ -11,7 +11,6 @@ import StrictText
 /// `zcat` reads it, and `snapsync import --file` imports it. Only the user deletes it.
 final class DisplacedRowsFile {
     let schema: DatasetSchema
-    /// The file's path.
     let path: String
     private let encoder: BlockEncoder
     private let compressor: MemberCompressor

@@ -61,7 +61,6 @@ package struct SinglePolicy {
 
         package init(key: EntityKey, instant: Instant, state: EntityState) { (self.key, self.instant, self.state) = (key, instant, state) }
 
-        /// Whether this candidate wins over the other.
         package func wins(over other: Candidate) -> Bool {
             (instant, state.filledCount, state.hash) > (other.instant, other.state.filledCount, other.state.hash)
         }

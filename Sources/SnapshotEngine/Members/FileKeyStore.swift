@@ -87,7 +87,6 @@ public struct FileKeyStore: KeyStore {
 
     public func place(of owner: KeyOwner) -> String { location(of: owner).path }
 
-    /// A change of a key file's passphrase.
     package enum PassphraseChange: Sendable {
         /// Sets the passphrase from a file, or, if nil, the one that a person types.
         case set(from: String?)

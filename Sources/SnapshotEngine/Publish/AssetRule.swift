@@ -61,7 +61,6 @@ enum AssetLimits {
         return "the asset of \(dataset.name) has \(dataset.size) bytes, \(share) % of the limit of \(limit); beyond that nothing is published: \(advice)"
     }
 
-    /// Returns the error for an asset that exceeds the limit.
     static func exceeded(_ dataset: String, limit: Int) -> SyncError {
         SyncError(
             .refused, step: .store, at: "dataset \(dataset)", "its asset would be larger than the limit of \(limit) bytes; nothing was published",

@@ -26,7 +26,6 @@ final class SortedBlockSource: BlockSource, @unchecked Sendable {
         var rangeBytes = 1 << 20...4 << 20
         /// The JSON of a database is taken to be at most so many times as large, in quarters.
         var jsonQuarters: UInt64 = 6
-        /// Makes a scratch file in a folder.
         var makeFile: (_ folder: String) throws -> ScratchFile = { try ScratchFile(inFolder: $0) }
     }
 

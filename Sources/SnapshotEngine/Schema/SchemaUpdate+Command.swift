@@ -68,7 +68,6 @@ extension SyncEngine {
 }
 
 extension SchemaUpdate {
-    /// Updates the descriptions as requested.
     func take(_ request: DescriptionUpdateRequest) async throws -> DescriptionUpdateReport {
         let settings = device.settings
         let unknown = request.removed.filter { name in !settings.datasets.contains { $0.name == name } }

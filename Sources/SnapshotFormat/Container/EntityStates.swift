@@ -15,7 +15,6 @@ package struct EntityState: Sendable, Hashable {
 ///
 /// Memory: the states that are kept, and one entity.
 package final class EntityStates: EntitySink {
-    /// The states, by key.
     package private(set) var states: [EntityKey: EntityState] = [:]
     /// How many rows have NULL or an infinite number in the key. No version can contain them.
     package private(set) var keylessCount = 0

@@ -3,7 +3,6 @@ package import StrictText
 
 /// A run of consecutive entities of a snapshot asset with the same instant, such as those that one statement changed in a whole table.
 package struct InstantRun: Hashable, Sendable {
-    /// The key of the first entity.
     package let first: EntityKey
     /// The key of the last entity, which differs from the first.
     package let last: EntityKey

@@ -182,7 +182,6 @@ package struct MemberEntry: Hashable, Sendable {
     }
 }
 
-/// The index entry of one block.
 package struct BlockEntry: Hashable, Sendable {
     /// The key of the block's first entity.
     package let firstKey: EntityKey

@@ -122,7 +122,6 @@ extension SyncEngine {
         case usual
         /// Its own key; the edit replaces the row that has it.
         case sameKey
-        /// To a new key.
         case newKey
     }
 
@@ -179,7 +178,7 @@ extension SyncEngine {
                         .refused, step: .apply, at: database.path, "it shows \(view), and an edit of that would be lost", hint: "run snapsync import first")
                 }
                 let taker = ConflictTaker(transaction: transaction, settings: settings, now: now(), path: database.path)
-                let key = try taker.take(entry, to: place == .usual ? .usual : place == .sameKey ? .sameKey : .newKey)
+                let key = try taker.take(entry, to: place)
                 _ = try transaction.conflictJournal.set(id, to: .taken)
                 return ConflictTakeReport(
                     id: id, dataset: entry.conflict.dataset, key: ReportedKey(key), hasNewKey: key != entry.conflict.key,

@@ -254,7 +254,6 @@ final class DifferenceCounter {
                 before: values(before), after: values(after)))
     }
 
-    /// The counts.
     func count(unchanged: Int) -> DiffReport.Dataset {
         DiffReport.Dataset(
             dataset: schema.name, added: counts[.added] ?? 0, changed: counts[.changed] ?? 0, removed: counts[.removed] ?? 0, unchanged: unchanged)

@@ -219,7 +219,7 @@ struct StatusReporter: Sendable {
 }
 
 extension StatusReport {
-    init(_ database: String, _ local: LocalStatus, _ zone: ZoneFacts?, _ gate: GateReport, _ problem: CloudProblem?, copies: [LocalBackups.Copy]) {
+    init(_ database: String, _ local: LocalStatus, _ zone: ZoneFacts?, _ gate: GateReport, _ problem: CloudProblem?, copies: [LocalBackupReport]) {
         self.database = database
         cloud = local.settings.cloud
         self.zone = local.settings.zone
@@ -264,7 +264,7 @@ extension StatusReport {
         earlierZones = local.earlierZones.map { LeftZone(zone: $0.zone, version: $0.version?.number, isRemoved: $0.isPruned) }
         nextZone = local.nextZone
         undo = local.undo.map { "the state before the \($0.act), of \($0.at)" }
-        self.copies = copies.map(LocalBackupReport.init)
+        self.copies = copies
         conflicts = local.conflicts
     }
 }

@@ -129,6 +129,83 @@ struct ZoneRepair: Sendable {
     }
 }
 
+/// A file that is checked by the hash of the whole: its contents need not be understood.
+struct WholeFile: Sendable {
+    let path: String
+    let kind: String
+    let byteCount: Int
+    let sha256: String
+    /// The versions that need it.
+    var versions: [Int] = []
+
+    enum Fault: String {
+        case missing, damaged
+    }
+}
+
+extension ZoneRepair {
+    /// Checks a file, and replaces it by a copy, by the bytes that `remake` makes, or by flipping one bit back.
+    ///
+    /// - Parameters:
+    ///   - asset: the asset beside which copies lie.
+    ///   - remake: makes bytes that have the file's hash; nil if it cannot.
+    /// - Returns: what is wrong with the file if there is no source; nil if all is well.
+    func mend(
+        _ file: WholeFile, beside asset: AssetPath, _ account: inout RepairAccount,
+        remaking remake: () async throws -> (bytes: [UInt8], source: String)? = { nil }
+    ) async throws -> WholeFile.Fault? {
+        let (found, copies) = try await SyncError.at(.fetch) {
+            (try await directory.findFile(file.path, in: zone), try await directory.copies(beside: asset, in: zone))
+        }
+        if let found, try found.isWhole(byteCount: file.byteCount, sha256: file.sha256) { return nil }
+        var source: (write: Write, name: String)?
+        if let copy = try copies.first(where: { try $0.isWhole(byteCount: file.byteCount, sha256: file.sha256) }) {
+            source = (
+                { append in
+                    for offset in stride(from: 0, to: copy.byteCount, by: 1 << 20) {
+                        guard let piece = try copy.bytes(at: offset, count: min(1 << 20, copy.byteCount - offset)) else { return false }
+                        try piece.withUnsafeBytes { try append($0) }
+                    }
+                    return true
+                }, copy.path
+            )
+        } else if let (bytes, name) = try await remake() ?? Self.flipped([found].compactMap(\.self) + copies, sha256: file.sha256) {
+            source = (Self.writing(bytes), name)
+        }
+        guard let source,
+            let done = try await SyncError.at(
+                .store,
+                {
+                    try await directory.replaceFile(
+                        file.path, byteCount: file.byteCount, sha256: file.sha256, in: zone, dryRun: dryRun, write: source.write)
+                })
+        else { return found == nil ? .missing : .damaged }
+        account.mended.append(
+            RepairReport.Mended(
+                file: file.path, kind: file.kind, wasMissing: found == nil, blocks: [], sources: [source.name], setAside: done.setAside))
+        return nil
+    }
+
+    typealias Write = @Sendable ((UnsafeRawBufferPointer) throws -> Void) throws -> Bool
+
+    static func writing(_ bytes: [UInt8]) -> Write {
+        { append in
+            try bytes.withUnsafeBytes { try append($0) }
+            return true
+        }
+    }
+
+    /// The bytes of the first file of which one flipped bit gives this hash.
+    static func flipped(_ files: [FoundFile], sha256: String) throws -> (bytes: [UInt8], source: String)? {
+        for one in files {
+            if let bytes = try one.bytes(limit: OneBitFlip.byteLimit), let mended = OneBitFlip.mend(bytes, sha256: sha256) {
+                return (mended, "\(one.path): one bit was flipped")
+            }
+        }
+        return nil
+    }
+}
+
 /// The results of a repair so far.
 struct RepairAccount {
     var checked = 0

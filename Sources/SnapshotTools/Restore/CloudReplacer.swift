@@ -13,7 +13,7 @@ struct CloudReplacer: Sendable {
 
     /// Returns the differences from the newest version, which is the applied version from now on.
     func run() async throws -> RestoreReport {
-        var warnings = try device.keepTracking()
+        let warnings = try device.keepTracking()
         let applied = try device.database.read(at: .read) { try $0.state.applied() }
         let head = try await device.cloud.at(.fetch).records(in: device.zone, at: nil, notBefore: applied?.token)
         guard let token = head.token else {
@@ -21,18 +21,10 @@ struct CloudReplacer: Sendable {
                 .nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet, so there is nothing to replace",
                 hint: "run snapsync export")
         }
-        var restorers: [DatasetRestorer] = []
-        for schema in device.settings.datasets {
-            guard let record = head.record(schema.recordName) else {
-                warnings.append("the zone has no dataset \(schema.name) yet")
-                continue
-            }
-            let version = try await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone).loaded()
-            restorers.append(DatasetRestorer(schema: schema, version: version, database: device.database))
-        }
+        let (found, lacking) = try await DatasetRestorer.all(of: head, in: device.cloud, on: device)
         let act = "replacement of the cloud's version \(token.number)"
         let pin = try await UndoRecorder(device: device).pendingPin(of: token.number, act: act)
-        let (found, notes) = (restorers, warnings)
+        let notes = warnings + lacking.map { "the zone has no dataset \($0) yet" }
         return try device.database.write(at: .apply) { transaction in
             guard try transaction.state.applied() == applied else {
                 throw SyncError(

@@ -15,17 +15,6 @@ import StrictText
 struct LocalBackups: Sendable {
     let device: SyncContext
 
-    /// One backup.
-    struct Copy: Sendable {
-        /// The backup's number, which is its version in that folder.
-        let number: Int
-        let at: Instant
-        /// Why the backup was made, as a sentence.
-        let reason: String
-        /// The size of its files in bytes.
-        let byteCount: Int
-    }
-
     /// The folder of a database.
     static func path(for database: String) -> String { database + ".snapsync-kept" }
 
@@ -65,15 +54,15 @@ struct LocalBackups: Sendable {
     }
 
     /// The existing backups, newest first; empty if the folder does not exist.
-    func all() async throws -> [Copy] {
+    func all() async throws -> [LocalBackupReport] {
         guard let cloud = try open() else { return [] }
         return try await SyncError.at(.fetch) {
-            try await cloud.history(in: device.zone).reversed().compactMap { commit -> Copy? in
+            try await cloud.history(in: device.zone).reversed().compactMap { commit -> LocalBackupReport? in
                 guard commit.changesData else { return nil }
                 var reason = ""
                 if case .string(let text) = commit.saved.first(where: { $0.type == Self.recordType })?.fields["reason"] { reason = text }
                 let byteCount = commit.saved.flatMap(\.assets).reduce(0) { $0 + $1.byteCount + ($1.index?.byteCount ?? 0) }
-                return Copy(number: commit.token.number, at: commit.timestamp, reason: reason, byteCount: byteCount)
+                return LocalBackupReport(number: commit.token.number, at: commit.timestamp.description, reason: reason, size: byteCount)
             }
         }
     }
@@ -95,7 +84,7 @@ struct LocalBackups: Sendable {
         guard let cloud = try open(), !copies.isEmpty else { return PruneReport(dryRun: dryRun, copies: [], byteCount: 0) }
         if policy.keepLast == 0, policy.keepWithin == nil {
             if !dryRun { try SyncError.at(.store) { try removeAll() } }
-            return PruneReport(dryRun: dryRun, copies: copies.map(\.number), byteCount: copies.reduce(0) { $0 + $1.byteCount })
+            return PruneReport(dryRun: dryRun, copies: copies.map(\.number), byteCount: copies.reduce(0) { $0 + $1.size })
         }
         let creator = try await cloud.at(.fetch).zone(device.zone).creator
         var policy = policy
@@ -162,11 +151,4 @@ public struct LocalBackupReport: Sendable, Encodable {
     public let reason: String
     /// The size of its files in bytes.
     public let size: Int
-
-    init(_ copy: LocalBackups.Copy) {
-        number = copy.number
-        at = copy.at.description
-        reason = copy.reason
-        size = copy.byteCount
-    }
 }

@@ -49,18 +49,10 @@ struct StateRestorer: Sendable {
 
     /// Restores `source`. `act` names the operation, for the message of a later `undo`.
     func run(_ source: Source, act: String) async throws -> RestoreReport {
-        var warnings = try device.keepTracking()
-        var restorers: [DatasetRestorer] = []
-        for schema in device.settings.datasets {
-            guard let record = source.state.record(schema.recordName) else {
-                warnings.append("\(source.name) has no dataset \(schema.name); its table stays as it is")
-                continue
-            }
-            let version = try await DatasetVersion(record, as: schema, in: source.cloud, zone: device.zone).loaded()
-            restorers.append(DatasetRestorer(schema: schema, version: version, database: device.database))
-        }
+        let warnings = try device.keepTracking()
+        let (found, lacking) = try await DatasetRestorer.all(of: source.state, in: source.cloud, on: device)
         let before = try await UndoRecorder(device: device).keep(act: act)
-        let (found, notes) = (restorers, warnings)
+        let notes = warnings + lacking.map { "\(source.name) has no dataset \($0); its table stays as it is" }
         return try SyncError.at(.apply) {
             try device.database.withoutRollbacks {
                 try device.database.write { transaction in

@@ -20,7 +20,6 @@ struct DatabaseFile: ParsableArguments {
     /// The path; nil if neither the option nor the environment gives one.
     var pathIfAny: String? { db ?? DatabaseOptions.environment("SNAPSYNC_DB") }
 
-    /// The path.
     func path() throws -> String {
         guard let path = pathIfAny else { throw ValidationError("Say which database: --db FILE, or set SNAPSYNC_DB.") }
         return path

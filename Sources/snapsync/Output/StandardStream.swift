@@ -8,7 +8,6 @@ enum StandardStream: Int32 {
     case output = 1
     case error = 2
 
-    /// Whether the stream is a terminal.
     var isTerminal: Bool { isatty(rawValue) == 1 }
 
     /// Whether standard input or standard output is a terminal, so that a person and not a scheduler started the program.

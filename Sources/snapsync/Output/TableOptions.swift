@@ -20,7 +20,6 @@ struct TableOptions: ParsableArguments {
             valueName: "table=column|none"))
     var timestamp: [String] = []
 
-    /// Whether any of the options was given.
     var isGiven: Bool { !tables.isEmpty || !skip.isEmpty || !timestamp.isEmpty }
 
     func validate() throws {

@@ -262,7 +262,6 @@ struct ConflictsDropCommand: AsyncParsableCommand {
     }
 }
 
-/// The arguments that name a held row.
 struct HeldRowName: ParsableArguments {
     @Argument(help: "The dataset.")
     var dataset: String

@@ -100,7 +100,6 @@ struct ShareCommentsReport: Encodable {
 
 /// Formats shared projects for people.
 enum ShareFormat {
-    /// One project in one line.
     static func line(_ project: ShareProjectReport) -> String {
         "\(project.id)  \"\(project.title)\" by \(project.owner), \(items(project.items))\(project.closed ? ", closed" : ""), shared \(project.sharedAt?.description ?? "at an unknown time")"
     }
