@@ -58,7 +58,7 @@ package struct SyncContext: Sendable {
 
     /// Returns the zone's creator and publishers; the first call reads them from the cloud.
     func zoneInfo(at step: SyncStep = .open) async throws -> ZoneInfo {
-        try await zoneOnce.value { try await cloud.at(step).zone(zone) }
+        try await zoneOnce.value { try await cloud.at(step) { try await $0.zone(zone) } }
     }
 
     /// Checks that triggers track the changes of the datasets, and installs them again where an application's migration has removed them.

@@ -23,7 +23,7 @@ struct DeviceIdentity {
             let nonces = try device.database.read(at: .read) { try $0.state.reportNonces() }
             authority.ownNonces = Set([nonces?.seen, nonces?.next].compactMap { $0 })
         }
-        var report = try await device.cloud.at(.fetch).deviceReport(of: device.settings.device, in: device.zone)
+        var report = try await device.cloud.at(.fetch) { try await $0.deviceReport(of: device.settings.device, in: device.zone) }
         // In a signed zone, a report with other keys was written by another device and says nothing about this one.
         if let own = device.signedZone?.authority.knowledge.own, report?.keys != own { report = nil }
         let facts = try device.database.read(at: .read) {

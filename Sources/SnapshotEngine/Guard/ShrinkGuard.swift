@@ -222,7 +222,7 @@ struct ShrinkCheck: Sendable {
 
     private func guardian(upTo token: ChangeToken) async throws -> ShrinkGuard {
         var known = ShrinkGuard()
-        for commit in try await device.cloud.at(.fetch).commits(upTo: token, count: ShrinkGuard.window, in: device.zone) {
+        for commit in try await device.cloud.at(.fetch, { try await $0.commits(upTo: token, count: ShrinkGuard.window, in: device.zone) }) {
             known.take(commit)
         }
         return known

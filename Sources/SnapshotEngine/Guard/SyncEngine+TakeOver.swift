@@ -28,8 +28,8 @@ extension SyncEngine {
                     .refused, step: .open, at: "zone \(device.zone)", "its one publisher is the device \(info.creator), and this database is to be \(name)",
                     hint: "leave out --device, or give --device \(info.creator)")
             }
-            let report = try await device.cloud.at(.open).deviceReport(of: name, in: device.zone)
-            let newest = try await device.cloud.at(.open).records(in: device.zone).token
+            let report = try await device.cloud.at(.open) { try await $0.deviceReport(of: name, in: device.zone) }
+            let newest = try await device.cloud.at(.open) { try await $0.records(in: device.zone) }.token
             if let path { device.settings.cloud = try await Self.verifyPlace(path, for: device.settings, database, keyStore) }
             let cloud = device.settings.cloud
             try device.database.write(at: .open) { transaction in

@@ -60,7 +60,7 @@ struct SignedZoneSetup {
     ///
     /// - Parameter trusted: the result of ``verifyTrust(_:_:)``.
     init?(_ request: SetupRequest, _ id: ZoneID, in cloud: CloudDatabase, uuid: String, as device: String, trusting trusted: KeyFingerprint?) async throws {
-        let info = try await cloud.at(.open).zone(id)
+        let info = try await cloud.at(.open) { try await $0.zone(id) }
         try Self.verifyProtection(request, info)
         guard info.isSigned else {
             guard !request.isSigned, request.trust == nil else {
@@ -75,7 +75,7 @@ struct SignedZoneSetup {
         var knowledge = ZoneKnowledge(creator: trusted, own: keys.publicKeys)
         knowledge.protection = info.protection
         let first = try SignedZone(knowledge, owner, store, in: cloud)
-        let state = try await cloud.at(.verify).records(in: id)
+        let state = try await cloud.at(.verify) { try await $0.records(in: id) }
         let list = try await SyncError.at(.verify) { try await first.cloud.members(in: id) }
         if list?.creator == nil, info.creator == device, trusted == nil { knowledge.creator = keys.publicKeys.fingerprint.words }
         if list?.creator != nil { knowledge = first.authority.knowledge }
@@ -124,7 +124,7 @@ struct SealedJoin {
             }
             return nil
         }
-        let identity = try await opened.at(.open).identity()
+        let identity = try await opened.at(.open) { try await $0.identity() }
         name = try await DeviceName(request, in: id, of: opened, identity, isStable: true)
         let owner = KeyOwner(cloud: identity.uuid, zone: id, device: name.name)
         let keys = try SyncError.at(.open) { try Self.keys(of: owner, info.protection, request) }
@@ -132,7 +132,7 @@ struct SealedJoin {
         knowledge.protection = info.protection
         let zone = try SignedZone(knowledge, owner, request.keyStore, in: opened)
         cloud = zone.opened
-        let state = try await opened.at(.verify).records(in: id)
+        let state = try await opened.at(.verify) { try await $0.records(in: id) }
         // The zone belongs to this device, and its first version is not published yet.
         if state.token == nil, info.creator == name.name, request.role.publishes { return }
         if request.role.publishes, info.publishers == .one, info.creator != name.name { throw SyncSetup.otherPublisher(info, request) }

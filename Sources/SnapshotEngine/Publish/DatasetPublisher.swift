@@ -84,7 +84,7 @@ struct DatasetPublisher: Sendable {
             try $0.transaction.changeLog.isComplete(of: schema) && !$0.transaction.held.hasWaiting(of: schema)
         }
         guard isWhole else { return nil }
-        let writer = try await device.cloud.at(.store).newAsset(for: schema.recordName, number: number, kind: .changes, in: device.zone)
+        let writer = try await device.cloud.storing(schema.recordName, number: number, kind: .changes, in: device.zone)
         let exporter = ChangeExporter(schema: schema, syncTimestamp: syncTimestamp, after: last.end, level: level, rule: device.assetRule)
         do {
             return try session.withReader(0, at: .read) { reader in
@@ -141,7 +141,7 @@ struct DatasetPublisher: Sendable {
             try horizon.flatMap { try reader.transaction.tombstonesAndInstants.hasTombstones(of: schema, before: $0) ? $0 : nil }
         }
         let least = try isChecked ? nil : missing.leastCount(schema, last, session)
-        let writer = try await device.cloud.at(.store).newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone)
+        let writer = try await device.cloud.storing(schema.recordName, number: number, kind: .snapshot, in: device.zone)
         let exporter = DatasetExporter(
             schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level,
             progress: progress, horizon: dropping, rule: device.assetRule, trackedCount: changes?.recordCount,
@@ -154,12 +154,13 @@ struct DatasetPublisher: Sendable {
             throw SyncError(error, step: .store)
         }
         switch outcome {
-        case .stored(let asset, let report):
+        case .stored(let asset, var report):
+            report.changes = changes?.report
             return .written(
                 Written(
                     schema: schema,
                     fields: DatasetRecord(dataFile: asset, changeFile: changes?.asset, syncTimestamp: syncTimestamp, recordCount: report.recordCount),
-                    assets: [asset] + (changes.map { [$0.asset] } ?? []), report: report.with(changes?.report), horizon: dropping))
+                    assets: [asset] + (changes.map { [$0.asset] } ?? []), report: report, horizon: dropping))
         case .unchanged:
             await device.cloud.discard(changes.map { [$0.asset] } ?? [], in: device.zone)
             return .unchanged

@@ -3,11 +3,11 @@ public import ObjectCloud
 /// The result of an export.
 public struct ExportReport: Sendable, Encodable {
     /// Whether a version was published; false if nothing was new.
-    public let published: Bool
+    public internal(set) var published: Bool
     /// The number of the zone's newest commit.
-    public let version: Int?
+    public internal(set) var version: Int?
     /// The datasets that were written.
-    public let written: [ExportedDataset]
+    public internal(set) var written: [ExportedDataset]
     /// The datasets that had not changed.
     public let unchanged: [String]
     /// Warnings, one sentence each.
@@ -31,8 +31,8 @@ extension ExportReport {
     /// This report of a run that found nothing new, after the run published a version to keep the freshness promise
     /// (``SyncEngine/setFreshness(_:)``).
     func keepingFresh(as version: Int) -> ExportReport {
-        var report = ExportReport(published: true, version: version, written: [], unchanged: unchanged, warnings: warnings)
-        (report.messagesApplied, report.messagesRefused, report.conflicts, report.refusedEdits) = (messagesApplied, messagesRefused, conflicts, refusedEdits)
+        var report = self
+        (report.published, report.version, report.written, report.pruned) = (true, version, [], nil)
         return report
     }
 }
@@ -59,16 +59,7 @@ public struct ExportedDataset: Sendable, Encodable {
     /// The number of unchanged blocks that were copied from the last version; nil for a change asset.
     public let blocksReused: Int?
     /// The change asset, if one was written, alone or beside a snapshot asset.
-    public let changes: ExportedChanges?
-}
-
-extension ExportedDataset {
-    /// This report with a change asset.
-    func with(_ changes: ExportedChanges?) -> ExportedDataset {
-        ExportedDataset(
-            name: name, kind: kind, recordCount: recordCount, file: file, size: size, rawSize: rawSize, blocks: blocks, blocksReused: blocksReused,
-            changes: changes)
-    }
+    public internal(set) var changes: ExportedChanges?
 }
 
 /// A change asset that an export wrote.

@@ -36,7 +36,7 @@ package struct MetadataPublisher: Sendable {
         for attempt in 1... {
             _ = try await ImportRun(device: device, progress: nil).importNewest()
             let token = try device.database.read(at: .read) { try $0.state.applied()?.token }
-            let state = try await device.cloud.at(.fetch).records(in: device.zone, at: token?.number, notBefore: token)
+            let state = try await device.cloud.at(.fetch) { try await $0.records(in: device.zone, at: token?.number, notBefore: token) }
             // Check this before anything is put into the zone: a copy of the publishing database must not make pins in its name.
             let identity = try await device.checkIdentity(applied: token.map { AppliedVersion($0) }, commits: [])
             let wanted = try await changes(state)
@@ -53,10 +53,10 @@ package struct MetadataPublisher: Sendable {
     private func commit(_ changes: Changes, after token: ChangeToken) async throws -> ChangeToken {
         var draft = CommitDraft(device: device.settings.device, saving: changes.saving, deleting: changes.deleting, clock: device.now())
         draft.checkpoint = changes.checkpoint
-        let prepared = try await device.cloud.at(.announce).prepare(draft, after: token, in: device.zone)
+        let prepared = try await device.cloud.at(.announce) { try await $0.prepare(draft, after: token, in: device.zone) }
         // If we crash between publishing and recording the commit, the next run recognizes the commit as its own.
         try device.database.write(at: .announce) { try $0.state.setIntended(IntendedVersion(version: AppliedVersion(prepared.token), sequences: [:])) }
-        let published = try await device.cloud.at(.announce).publish(prepared)
+        let published = try await device.cloud.at(.announce) { try await $0.publish(prepared) }
         try device.database.write(at: .announce) { transaction in
             try transaction.keepFields([:], of: device.settings.datasets, before: AppliedVersion(token), now: AppliedVersion(published))
             try transaction.state.setApplied(AppliedVersion(published))

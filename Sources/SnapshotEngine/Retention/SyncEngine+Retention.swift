@@ -48,7 +48,7 @@ extension SyncEngine {
             cloud: device.cloud, zone: device.zone, device: device.settings.device, token: token, intended: intended, policy: policy, now: now()
         ) { checkpoint, record in
             try await MetadataPublisher(device: device).publish { _ in
-                let reference = try await device.cloud.at(.store).placeCheckpoint(at: checkpoint, in: device.zone)
+                let reference = try await device.cloud.at(.store) { try await $0.placeCheckpoint(at: checkpoint, in: device.zone) }
                 return MetadataPublisher.Changes(saving: [record.record], checkpoint: reference)
             }.number
         }

@@ -112,7 +112,7 @@ struct PendingPins: Sendable {
         switch try await pin.look(in: device.cloud, device.zone) {
         case .checkpoint(let state): return try await hasAssets(state) ? pin : nil
         case .commit:
-            let checkpoint = try await device.cloud.at(.store).placeCheckpoint(at: pin.version, in: device.zone)
+            let checkpoint = try await device.cloud.at(.store) { try await $0.placeCheckpoint(at: pin.version, in: device.zone) }
             return VersionPin(
                 version: pin.version, name: pin.name, commit: pin.commit, checkpoint: checkpoint, timestamp: pin.timestamp, pinnedAt: pin.pinnedAt)
         case .nothing: return nil

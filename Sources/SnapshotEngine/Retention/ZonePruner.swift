@@ -71,7 +71,7 @@ package struct ZonePruner: Sendable {
     }
 
     package func run(dryRun: Bool) async throws -> PruneReport {
-        let clocks = dryRun ? [now] : [now, try await cloud.at(.store).storeClock(in: zone)]
+        let clocks = dryRun ? [now] : [now, try await cloud.at(.store) { try await $0.storeClock(in: zone) }]
         var facts = try await facts(clocks, mending: !dryRun)
         var plan = RetentionPlan(facts, policy)
         var published: Int?
@@ -82,7 +82,7 @@ package struct ZonePruner: Sendable {
         }
         var oldest: [CloudRecord] = []
         if let number = plan.keptVersions.first {
-            oldest = try await cloud.at(.fetch).records(in: zone, at: number, notBefore: nil).records
+            oldest = try await cloud.at(.fetch) { try await $0.records(in: zone, at: number, notBefore: nil) }.records
         }
         let removal = plan.removal(oldest: oldest)
         let pins = facts.pins
@@ -92,7 +92,7 @@ package struct ZonePruner: Sendable {
                     .tryAgainLater, step: .store, at: "zone \(zone)", "another device pinned or unpinned a version meanwhile; nothing was removed",
                     hint: "run it again")
             }
-            try await cloud.at(.store).remove(removal.files, by: device, in: zone)
+            try await cloud.at(.store) { try await $0.remove(removal.files, by: device, in: zone) }
         }
         let kept = plan.keptVersions
         return PruneReport(
@@ -107,8 +107,8 @@ package struct ZonePruner: Sendable {
     ///   be about to remove that commit.
     private func facts(_ clocks: [Instant], mending: Bool) async throws -> RetentionPlan.Facts {
         // Make the listing first: files that are published from now on are not in it and are not removed.
-        let files = try await cloud.at(.fetch).storedFiles(in: zone)
-        let commits = try await cloud.at(.fetch).history(in: zone)
+        let files = try await cloud.at(.fetch) { try await $0.storedFiles(in: zone) }
+        let commits = try await cloud.at(.fetch) { try await $0.history(in: zone) }
         var pins = try await PinnedVersions(pins(), in: cloud, zone)
         if mending, !pins.withoutCheckpoint.isEmpty {
             for pin in pins.withoutCheckpoint { try? await SyncError.at(.store) { _ = try await cloud.placeCheckpoint(at: pin.version, in: zone) } }
@@ -128,6 +128,6 @@ package struct ZonePruner: Sendable {
     }
 
     private func pins() async throws -> [VersionPin] {
-        try await cloud.at(.fetch).records(in: zone, at: nil, notBefore: token).pins
+        try await cloud.at(.fetch) { try await $0.records(in: zone, at: nil, notBefore: token) }.pins
     }
 }

@@ -58,7 +58,7 @@ struct DatasetChoice {
             Set(try transaction.describer.applicationTables().map(\.folded)).isSuperset(of: DatasetSchema.builtIn.map { $0.table.folded })
         }
         guard !request.role.publishes, !hasBuiltIn else { return nil }
-        let creator = try await cloud.at(.open).zone(zone).creator
+        let creator = try await cloud.at(.open) { try await $0.zone(zone) }.creator
         throw SyncError(
             .nothingThere, step: .open, at: "zone \(zone)", "nothing has been published yet, so it does not say which tables there are",
             hint: "run snapsync sync on \(creator) first, then this command again; or give a dataset file (--datasets)")

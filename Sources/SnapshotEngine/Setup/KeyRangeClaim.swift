@@ -18,9 +18,9 @@ struct KeyRangeClaim {
     /// - Parameter isKnown: whether this database has used a range before, under the same name.
     /// - Throws: ``SyncError`` with `.nothingThere` before the zone's first version, which its creator publishes.
     func run(isKnown: (DeviceKeyRange) throws -> Bool) async throws -> DeviceKeyRange {
-        let info = try await cloud.at(.open).zone(zone)
+        let info = try await cloud.at(.open) { try await $0.zone(zone) }
         for attempt in 1... {
-            let state = try await cloud.at(.open).records(in: zone)
+            let state = try await cloud.at(.open) { try await $0.records(in: zone) }
             var record = try KeyRangeRecord(state)
             if let range = record.range(of: device, creator: info.creator), try state.token == nil || isKnown(range) { return range }
             guard let token = state.token else {
@@ -57,7 +57,7 @@ struct KeyRangeClaim {
             _ = try record.add(name, in: device.zone)
             return MetadataPublisher.Changes(saving: [record.record])
         }
-        let state = try await device.cloud.at(.fetch).records(in: device.zone)
+        let state = try await device.cloud.at(.fetch) { try await $0.records(in: device.zone) }
         guard let range = try KeyRangeRecord(state).range(of: name, creator: creator) else { return }
         try device.database.write(at: .apply) {
             try $0.keyRanges.set(range, of: name)

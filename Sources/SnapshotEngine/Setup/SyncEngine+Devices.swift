@@ -46,12 +46,12 @@ extension SyncEngine {
                     .refused, step: .open, at: "zone \(device.zone)", "\(previous) is its one publisher, and the zone keeps that name",
                     hint: "readers and peers can take another name")
             }
-            if let report = try await device.cloud.at(.open).deviceReport(of: name, in: device.zone) {
+            if let report = try await device.cloud.at(.open, { try await $0.deviceReport(of: name, in: device.zone) }) {
                 throw SyncError(
                     .refused, step: .open, at: "zone \(device.zone)", "a \(report.role) has synced as \(name) before, at \(report.clock)",
                     hint: "choose another name; if that device is gone for good, run first: snapsync device forget \(name) --db \(database.path.shellWord)")
             }
-            let newest = try await device.cloud.at(.open).records(in: device.zone).token?.number ?? 0
+            let newest = try await device.cloud.at(.open) { try await $0.records(in: device.zone) }.token?.number ?? 0
             try device.database.write(at: .open) { transaction in
                 try transaction.settings.setDevice(name)
                 try transaction.state.setReportNonces(nil)
@@ -88,11 +88,11 @@ extension SyncEngine {
                     .refused, step: .open, at: "zone \(device.zone)", "\(name) is its one publisher",
                     hint: "if its database is lost, another one takes its place: snapsync init --take-over")
             }
-            guard let report = try await device.cloud.at(.open).deviceReport(of: name, in: device.zone) else {
+            guard let report = try await device.cloud.at(.open, { try await $0.deviceReport(of: name, in: device.zone) }) else {
                 throw SyncError(
                     .nothingThere, step: .open, at: "zone \(device.zone)", "no device has reported as \(name)", hint: "snapsync status --all lists them")
             }
-            try await device.cloud.at(.announce).forgetDevice(name, in: device.zone)
+            try await device.cloud.at(.announce) { try await $0.forgetDevice(name, in: device.zone) }
             return DeviceForgetReport(zone: device.settings.zone, device: name, version: report.token?.number)
         }
     }

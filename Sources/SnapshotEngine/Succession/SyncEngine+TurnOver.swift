@@ -108,7 +108,7 @@ extension SyncContext {
         let (last, note) = try database.read(at: .read) { (try $0.state.earlierZones().last, try $0.state.freshness()) }
         let promise = signedZone == nil ? [] : [note.map { FreshnessRecord(interval: $0.interval).record }].compactMap(\.self)
         guard let earlier = last, earlier.madeNext, let version = earlier.version else { return promise }
-        let state = try await cloud.at(.announce).records(in: ZoneID(earlier.zone, scope: zone.scope), at: version.number)
+        let state = try await cloud.at(.announce) { try await $0.records(in: ZoneID(earlier.zone, scope: zone.scope), at: version.number) }
         return promise + (state.record(KeyRangeRecord.recordName) == nil ? [] : [try KeyRangeRecord(state).record])
     }
 }

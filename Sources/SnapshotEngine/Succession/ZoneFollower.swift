@@ -94,7 +94,7 @@ struct ZoneFollower {
         // Use the cloud that holds this device's keys: several devices may share a backend.
         let cloud = zone.cloud
         let list = try await SyncError.at(.verify) { try await cloud.members(in: id) }
-        let state = try await cloud.at(.verify).records(in: id)
+        let state = try await cloud.at(.verify) { try await $0.records(in: id) }
         let isOwn = keys.publicKeys.fingerprint.words == successor.creator
         guard let token = state.token else {
             guard isOwn else {
@@ -180,7 +180,7 @@ struct ZoneFollower {
                 .refused, step: .open, at: "zone \(id)", "\(owner.device) is a member with other keys than those in \(keyStore.place(of: owner))",
                 hint: "bring its key file back from a copy, or have it removed: snapsync member remove \(owner.device)")
         }
-        if let report = try await zone.cloud.at(.open).deviceReport(of: owner.device, in: id), report.keys == own { return report.nonce }
+        if let report = try await zone.cloud.at(.open, { try await $0.deviceReport(of: owner.device, in: id) }), report.keys == own { return report.nonce }
         if isMember { return nil }
         let nonce = nonces.uuid()
         try await SyncError.at(.announce) {

@@ -53,7 +53,7 @@ extension SyncContext {
         do {
             changes = try await cloud.changes(since: isOfEarlierZone ? nil : applied?.token, in: zone)
         } catch let error as CloudError where error.code == .changeTokenExpired {
-            changes = try await cloud.at(.fetch).changes(since: nil, in: zone)
+            changes = try await cloud.at(.fetch) { try await $0.changes(since: nil, in: zone) }
             isExpired = true
         } catch let error as CloudError where error.code == .rolledBack || error.code == .damaged {
             return try await ForkFinder(device: self).news(after: error, applied: applied)
@@ -85,7 +85,7 @@ struct ForkFinder: Sendable {
         guard let applied, try await device.zoneInfo(at: .fetch).publishers == .many else {
             throw SyncError(error, step: .fetch)
         }
-        let copies = try await device.cloud.at(.fetch).conflictCopies(in: device.zone)
+        let copies = try await device.cloud.at(.fetch) { try await $0.conflictCopies(in: device.zone) }
         guard error.code == .rolledBack, let (common, changes) = try await lastInCommon(before: applied) else { throw Self.explained(error, copies) }
         guard let newest = changes.token, newest.number > common.number else { throw SyncError(error, step: .fetch) }
         // The fork is certain once the tool has set our own commit aside as a conflict copy, or once a device has published after the other
@@ -99,7 +99,7 @@ struct ForkFinder: Sendable {
         }
         if let signed = device.signedZone, signed.keys != nil {
             // The known keys may come from a commit that no longer counts.
-            let record = try await signed.cloud.at(.fetch).records(in: device.zone).record(KeyRing.recordName)
+            let record = try await signed.cloud.at(.fetch) { try await $0.records(in: device.zone) }.record(KeyRing.recordName)
             try SyncError.at(.verify) { try signed.authority.replaceKeys(by: record, of: signed.history) }
         }
         return UpstreamChanges(
@@ -153,7 +153,7 @@ extension SyncContext {
         do {
             return try await cloud.records(in: zone, at: number, notBefore: version?.token)
         } catch let error as CloudError where error.code == .damaged {
-            let copies = try await cloud.at(.fetch).conflictCopies(in: zone)
+            let copies = try await cloud.at(.fetch) { try await $0.conflictCopies(in: zone) }
             throw ForkFinder.explained(error, copies)
         } catch {
             throw SyncError(error, step: .fetch)

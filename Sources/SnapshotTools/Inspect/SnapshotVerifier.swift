@@ -1,5 +1,4 @@
 import CloudStore
-import Crypto
 import Foundation
 import LocalStore
 import SnapshotEngine
@@ -193,18 +192,17 @@ struct SnapshotVerifier: Sendable {
     }
 
     private func checkHash(_ reader: any AssetReader, _ expected: String, at place: String) throws {
-        var hash = SHA256()
+        var hash = CloudStore.ContentHash()
         let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
         defer { piece.deallocate() }
         var offset = 0
         while offset < reader.byteCount {
             let part = UnsafeMutableRawBufferPointer(rebasing: piece[..<min(piece.count, reader.byteCount - offset)])
             try SyncError.at(.fetch) { try reader.read(into: part, at: offset) }
-            hash.update(bufferPointer: UnsafeRawBufferPointer(part))
+            hash.update(UnsafeRawBufferPointer(part))
             offset += part.count
         }
-        let digest = hash.finalize().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        guard digest == expected else {
+        guard hash.hex == expected else {
             throw SyncError(.dataRefused, step: .verify, at: place, "the file does not match the hash in its commit", hint: SnapshotAsset.hint)
         }
     }

@@ -57,7 +57,7 @@ struct DataVersions: Sendable {
             (self.newest, first, numbers) = (newest?.number ?? 0, (newest?.number ?? 0) + 1, [])
             return
         }
-        let commits = try await cloud.at(.fetch).commits(upTo: newest, count: min(newest.number - oldest, Self.limit), in: zone)
+        let commits = try await cloud.at(.fetch) { try await $0.commits(upTo: newest, count: min(newest.number - oldest, Self.limit), in: zone) }
         self.newest = newest.number
         first = commits.first?.token.number ?? newest.number + 1
         numbers = commits.filter(\.changesData).map(\.token.number)

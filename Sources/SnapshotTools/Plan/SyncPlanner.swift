@@ -63,7 +63,7 @@ struct SyncPlanner: Sendable {
     }
 
     private func newestState(_ applied: AppliedVersion?) async throws -> ZoneState {
-        try await device.cloud.at(.fetch).records(in: device.zone, at: nil, notBefore: applied?.token)
+        try await device.cloud.at(.fetch) { try await $0.records(in: device.zone, at: nil, notBefore: applied?.token) }
     }
 
     private func plan(_ one: Incoming, isTracking: Bool, by first: FirstImport?, in transaction: LocalTransaction, _ removals: RowRemovals?) throws

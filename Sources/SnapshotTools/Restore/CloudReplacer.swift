@@ -15,7 +15,7 @@ struct CloudReplacer: Sendable {
     func run() async throws -> RestoreReport {
         let warnings = try device.keepTracking()
         let applied = try device.database.read(at: .read) { try $0.state.applied() }
-        let head = try await device.cloud.at(.fetch).records(in: device.zone, at: nil, notBefore: applied?.token)
+        let head = try await device.cloud.at(.fetch) { try await $0.records(in: device.zone, at: nil, notBefore: applied?.token) }
         guard let token = head.token else {
             throw SyncError(
                 .nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet, so there is nothing to replace",

@@ -25,8 +25,8 @@ struct LocalBackups: Sendable {
     /// - Returns: the backup's number, and the sequence number of the last change that it includes.
     func make(reason: String) async throws -> (number: Int, sequence: Int64) {
         let cloud = try SyncError.at(.store) { try DirectoryCloud.create(at: path, container: "iCloud.org.snapsync.kept", besideOthers: true) }
-        _ = try await cloud.at(.store).createZone(device.zone, creator: device.settings.device, publishers: .many)
-        let token = try await cloud.at(.store).records(in: device.zone).token
+        _ = try await cloud.at(.store) { try await $0.createZone(device.zone, creator: device.settings.device, publishers: .many) }
+        let token = try await cloud.at(.store) { try await $0.records(in: device.zone) }.token
         let number = (token?.number ?? 0) + 1
 
         let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count + 1) }
@@ -40,12 +40,12 @@ struct LocalBackups: Sendable {
                 assets.append(fields.dataFile)
                 records.append(fields.record(of: schema))
             }
-            let creator = try await cloud.at(.store).zone(device.zone).creator
+            let creator = try await cloud.at(.store) { try await $0.zone(device.zone) }.creator
             // The folder belongs to this device alone, so its clock is authoritative.
-            let clock = try await cloud.at(.store).storeClock(in: device.zone)
+            let clock = try await cloud.at(.store) { try await $0.storeClock(in: device.zone) }
             let draft = CommitDraft(device: creator, saving: records, clock: clock)
-            let commit = try await cloud.at(.store).prepare(draft, after: token, in: device.zone)
-            _ = try await cloud.at(.store).publish(commit)
+            let commit = try await cloud.at(.store) { try await $0.prepare(draft, after: token, in: device.zone) }
+            _ = try await cloud.at(.store) { try await $0.publish(commit) }
         } catch {
             await cloud.discard(assets, in: device.zone)
             throw error
@@ -75,7 +75,7 @@ struct LocalBackups: Sendable {
             throw SyncError(
                 .nothingThere, step: .fetch, at: path, "the folder with copy \(number) is gone", hint: "look for it in a backup; nothing was changed")
         }
-        return (cloud, try await cloud.at(.fetch).records(in: device.zone, at: number, notBefore: nil))
+        return (cloud, try await cloud.at(.fetch) { try await $0.records(in: device.zone, at: number, notBefore: nil) })
     }
 
     /// Removes old backups. No other device reads them, so no grace period is needed.
@@ -86,7 +86,7 @@ struct LocalBackups: Sendable {
             if !dryRun { try SyncError.at(.store) { try removeAll() } }
             return PruneReport(dryRun: dryRun, copies: copies.map(\.number), byteCount: copies.reduce(0) { $0 + $1.size })
         }
-        let creator = try await cloud.at(.fetch).zone(device.zone).creator
+        let creator = try await cloud.at(.fetch) { try await $0.zone(device.zone) }.creator
         var policy = policy
         (policy.minimumAge, policy.grace) = (.zero, .zero)
         let pruner = ZonePruner(
@@ -117,7 +117,7 @@ struct LocalBackups: Sendable {
         let shape = try session.withReader(0, at: .read) { try $0.transaction.tables.check(of: schema) }
         let now = device.now()
         let exporter = DatasetExporter(schema: schema, shape: shape, session: session, previous: nil, syncTimestamp: now, level: 1, progress: nil)
-        let writer = try await cloud.at(.store).newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone)
+        let writer = try await cloud.storing(schema.recordName, number: number, kind: .snapshot, in: device.zone)
         do {
             guard case .stored(let asset, let report) = try exporter.run(into: writer) else {
                 throw SyncError(.inputOutput, step: .store, at: path, "a copy of \(schema.name) was not written")
