@@ -13,9 +13,7 @@ package struct TableStructure: Hashable, Sendable, Codable {
     }
 
     /// SQLite's own collations.
-    package enum Collation: String, Hashable, Sendable, Codable, CaseIterable {
-        case binary, nocase, rtrim
-    }
+    package typealias Collation = KeyCollation
 
     /// What happens to a child when its parent is deleted or its key changes.
     package enum Action: String, Hashable, Sendable, Codable, CaseIterable {

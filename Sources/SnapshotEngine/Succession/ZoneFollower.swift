@@ -48,7 +48,8 @@ extension SyncEngine {
         }
         let follower = try ZoneFollower(context, successor, keyStore: keyStore, in: openCloud(context.settings), nonces: nonces)
         do {
-            moves.add(try await follower.run(commonVersion))
+            let notice = try await follower.run(commonVersion)
+            moves.withLock { $0.append(notice) }
         } catch let error as SyncError {
             guard let next = error.move?.successor, next.zone != successor.zone, limit > 1 else { throw error }
             try database.write(at: .open) { try $0.state.setNextZone(String(decoding: StrictJSON.encode(next), as: UTF8.self)) }

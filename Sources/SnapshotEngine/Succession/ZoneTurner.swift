@@ -205,18 +205,10 @@ extension SyncContext {
         let members =
             before?.members.filter { $0.device != settings.device && $0.keys.sealingKind == zone.history.protection.sealingKeyKind } ?? []
         if !members.isEmpty {
-            _ = try await MetadataPublisher(device: self).publish { state in
-                guard let record = state.record(MemberList.recordName), let token = state.token else { return MetadataPublisher.Changes() }
-                return try SyncError.at(.announce) {
-                    let list = try MemberList(record, savedBy: token.number, of: zone.history, at: "zone \(zone.owner.zone)")
-                    var admitted = list
-                    for member in members where list.member(member.device) == nil {
-                        try admitted.add(
-                            member.device, member.role, member.keys, floor: token, by: settings.device, zone.authority.signer(), at: now(), of: zone.history)
-                    }
-                    guard admitted != list else { return MetadataPublisher.Changes() }
-                    let ring = try zone.keys?.ring(for: admitted, after: list)
-                    return MetadataPublisher.Changes(saving: [admitted.record] + [ring?.record].compactMap(\.self))
+            try await publishMembers(of: zone) { list, token in
+                for member in members where list.member(member.device) == nil {
+                    try list.add(
+                        member.device, member.role, member.keys, floor: token, by: settings.device, zone.authority.signer(), at: now(), of: zone.history)
                 }
             }
         }

@@ -149,7 +149,7 @@ struct ShareCommentsCommand: AsyncParsableCommand {
         try await output.printer.run(.fetch) {
             let comments = try await share.sharing().comments(on: project.project)
             let report = ShareCommentsReport(
-                project: project.project, state: comments.isEmpty ? .noResults : .success, comments: comments.map(ShareCommentLine.init))
+                project: project.project, state: comments.isEmpty ? .noResults : .success, comments: comments)
             let lines = report.comments.flatMap { ["\($0.name), \($0.postedAt?.description ?? "at an unknown time"):"] + ShareFormat.text($0.text) }
             try output.printer.print(report, lines.isEmpty ? ["no comments"] : lines)
         }
@@ -200,7 +200,7 @@ struct ShareCommentCommand: AsyncParsableCommand {
     private func post(_ text: String) async throws {
         let comment = try await share.sharing(as: device.device).post(text, by: name, on: project.project)
         try output.printer.done(
-            ShareCommentReport(project: project.project, comment: ShareCommentLine(comment)), ["posted on \(project.project) as \(comment.name)"])
+            ShareCommentReport(project: project.project, comment: comment), ["posted on \(project.project) as \(comment.name)"])
     }
 }
 

@@ -68,34 +68,17 @@ struct ShareRemoveReport: Encodable {
     let comments: Int
 }
 
-/// A comment in JSON output.
-struct ShareCommentLine: Encodable {
-    let id: String
-    let text: String
-    let name: String
-    let postedAt: Instant?
-    let device: String?
-
-    init(_ comment: ProjectComment) {
-        id = comment.id
-        text = comment.text
-        name = comment.name
-        postedAt = comment.postedAt
-        device = comment.device
-    }
-}
-
 /// The output of `share comment --json`.
 struct ShareCommentReport: Encodable {
     let project: String
-    let comment: ShareCommentLine
+    let comment: ProjectComment
 }
 
 /// The output of `share comments --json`.
 struct ShareCommentsReport: Encodable {
     let project: String
     let state: LoadState
-    let comments: [ShareCommentLine]
+    let comments: [ProjectComment]
 }
 
 /// Formats shared projects for people.
