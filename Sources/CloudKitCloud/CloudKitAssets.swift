@@ -1,5 +1,5 @@
 import CloudStore
-import Foundation
+public import Foundation
 import Synchronization
 
 /// Writes one asset to a temporary file on this machine, which is uploaded when it is complete. Memory: the bytes of one write.
@@ -129,4 +129,52 @@ final class CloudKitAssetReader: AssetReader {
     }
 
     func index() throws -> Data? { try store.index(of: asset, at: "\(zone)/\(path.indexPath)") }
+}
+
+/// A temporary file on this machine that is to be uploaded to CloudKit.
+struct StagedFile: Sendable {
+    let url: URL
+
+    /// Makes an empty file that only this user can read.
+    init() throws(CloudError) {
+        url = FileManager.default.temporaryDirectory.appendingPathComponent("snapsync-\(UUID().uuidString)")
+        guard FileManager.default.createFile(atPath: url.path, contents: nil, attributes: [.posixPermissions: 0o600]) else {
+            throw CloudError(.inputOutput, at: url.path, "the temporary file cannot be made", hint: "check the room and the rights in the temporary directory")
+        }
+    }
+
+    func remove() { try? FileManager.default.removeItem(at: url) }
+
+    /// The error for a file that could not be written.
+    static func failure(_ error: any Error) -> CloudError {
+        CloudError(
+            .inputOutput, at: "the temporary directory", "the asset cannot be written (\((error as NSError).localizedDescription))",
+            hint: "make room in the temporary directory, then try again")
+    }
+}
+
+/// A record as the backend stores it: a `CKRecord` with few fields.
+public struct CloudKitRecord: Hashable, Sendable {
+    /// The value of a field.
+    public enum Value: Hashable, Sendable {
+        case string(String)
+        case integer(Int64)
+        case bytes(Data)
+        /// A file: the one to upload, or the one that was downloaded.
+        case asset(URL)
+    }
+
+    /// `CKRecord.ID.recordName`: at most 255 ASCII characters.
+    public var name: String
+    public var type: String
+    public var fields: [String: Value]
+    /// The server's change tag; nil for a new record. An application may store the system fields of its `CKRecord` here, or only the tag:
+    /// the backend never saves a record again.
+    public var changeTag: String?
+    /// When the server last saved the record: `modificationDate`; nil for a new record.
+    public var modified: Date?
+
+    public init(name: String, type: String, fields: [String: Value], changeTag: String? = nil, modified: Date? = nil) {
+        (self.name, self.type, self.fields, self.changeTag, self.modified) = (name, type, fields, changeTag, modified)
+    }
 }

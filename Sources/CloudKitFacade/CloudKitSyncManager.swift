@@ -32,11 +32,7 @@ public final class CloudKitSyncManager: Sendable {
             database: String, setup: SetupRequest? = nil, cloud: CloudDatabase? = nil, gate: GateOptions = GateOptions(),
             logger: Logger = Logger(label: "snapsync")
         ) {
-            self.database = database
-            self.setup = setup
-            self.cloud = cloud
-            self.gate = gate
-            self.logger = logger
+            (self.database, self.setup, self.cloud, self.gate, self.logger) = (database, setup, cloud, gate, logger)
         }
     }
 
@@ -145,4 +141,246 @@ public final class CloudKitSyncManager: Sendable {
 
     /// Stores the error of a call that does not use the engine.
     func keep(_ error: SyncError) { state.withLock { $0.lastError = error } }
+}
+
+extension CloudKitSyncManager {
+    /// Publishes the changes. One version contains all datasets, so this publishes the notifications too.
+    ///
+    /// - Returns: the number of buckets.
+    /// - Throws: ``SyncError``; `.refused` with "read-only" on a reader.
+    @discardableResult
+    public func syncBuckets() async throws -> Int { try await call(Self.publishing(countOf: "buckets")) }
+
+    /// Publishes the changes. One version contains all datasets, so this publishes the buckets too.
+    ///
+    /// - Returns: the number of notifications.
+    @discardableResult
+    public func syncNotifications() async throws -> Int { try await call(Self.publishing(countOf: "notifications")) }
+
+    /// Publishes the changes.
+    ///
+    /// - Returns: the numbers of buckets and of notifications.
+    @discardableResult
+    public func syncAll() async throws -> (buckets: Int, notifications: Int) { try await call(Self.publishAll) }
+
+    /// Imports the newest version, sends and answers messages, and returns the buckets that are then in the database.
+    @discardableResult
+    public func fetchBuckets() async throws -> [Bucket] {
+        try await call {
+            _ = try await Self.fetching($0); return try await Self.buckets($0)
+        }
+    }
+
+    /// Imports the newest version, sends and answers messages, and returns the notifications that are then in the database.
+    @discardableResult
+    public func fetchNotifications() async throws -> [SnapshotModel.Notification] {
+        try await call {
+            _ = try await Self.fetching($0); return try await Self.notifications($0)
+        }
+    }
+
+    /// Imports the newest version, sends and answers messages, and returns everything that is then in the database.
+    @discardableResult
+    public func fetchAll() async throws -> (buckets: [Bucket], notifications: [SnapshotModel.Notification]) {
+        try await call {
+            _ = try await Self.fetching($0); return (try await Self.buckets($0), try await Self.notifications($0))
+        }
+    }
+
+    /// Imports the newest version again, even if it is already applied (``SyncEngine/importAnew(progress:)``).
+    public func forceRefresh() async throws { try await call { _ = try await $0.importAnew() } }
+
+    static func publishing(countOf dataset: String) -> @Sendable (SyncEngine) async throws -> Int {
+        { engine in
+            try await publish(engine)
+            return try await engine.entityCount(of: dataset)
+        }
+    }
+
+    static let publishAll: @Sendable (SyncEngine) async throws -> (buckets: Int, notifications: Int) = { engine in
+        try await publish(engine)
+        return (try await engine.entityCount(of: "buckets"), try await engine.entityCount(of: "notifications"))
+    }
+
+    private static func publish(_ engine: SyncEngine) async throws {
+        // Check the role before importing: a reader must get an error, and not believe that its changes were sent.
+        let settings = try engine.database.read(at: .open) { try $0.settings.read() }
+        guard settings.role.publishes else {
+            throw SyncError(
+                .refused, step: .announce, at: engine.database.path, "this device is a reader: read-only",
+                hint: "publish from the writer; what is changed here stays here until the writer has it")
+        }
+        _ = try await engine.sync()
+    }
+
+    /// Imports the newest version. A reader also sends its messages; a publishing device answers those of others.
+    ///
+    /// - Returns: the import's report; nil if there was nothing to import.
+    @Sendable static func fetching(_ engine: SyncEngine) async throws -> ImportReport? {
+        guard try engine.database.read(at: .open, { try $0.settings.read().role }) == .reader else { return try await engine.sync().imported }
+        // Unlike a sync, a fetch also ends the view of an old version.
+        let report = try await engine.importNewest()
+        _ = try await engine.sendMessages()
+        return report
+    }
+
+    static func buckets(_ engine: SyncEngine) async throws -> [Bucket] { try await engine.entities(of: "buckets", as: Bucket.self) }
+
+    static func notifications(_ engine: SyncEngine) async throws -> [SnapshotModel.Notification] {
+        try await engine.entities(of: "notifications", as: SnapshotModel.Notification.self)
+    }
+}
+
+extension CloudKitSyncManager {
+    /// Publishes the changes. The completion gets whether that succeeded, and the number of buckets.
+    public func syncBucketsToCloudKit(completion: (@Sendable (Bool, Int) -> Void)? = nil) {
+        begin(Self.publishing(countOf: "buckets")) { completion?((try? $0.get()) != nil, (try? $0.get()) ?? 0) }
+    }
+
+    /// Publishes the changes. The completion gets whether that succeeded, and the number of notifications.
+    public func syncNotificationsToCloudKit(completion: (@Sendable (Bool, Int) -> Void)? = nil) {
+        begin(Self.publishing(countOf: "notifications")) { completion?((try? $0.get()) != nil, (try? $0.get()) ?? 0) }
+    }
+
+    /// Publishes the changes. The completion gets whether that succeeded, and the numbers of buckets and of notifications.
+    public func syncAllToCloudKit(completion: (@Sendable (Bool, Int, Int) -> Void)? = nil) {
+        begin(Self.publishAll) { result in
+            let counts = try? result.get()
+            completion?(counts != nil, counts?.buckets ?? 0, counts?.notifications ?? 0)
+        }
+    }
+
+    /// Imports the newest version. The completion gets the buckets; if the import fails, the local ones, and ``lastError`` says why.
+    public func fetchBucketsFromCloudKit(completion: (@Sendable ([Bucket]) -> Void)? = nil) {
+        begin(Self.fetching) { _ in completion?(await self.here(Self.buckets)) }
+    }
+
+    /// Imports the newest version. The completion gets the notifications; if the import fails, the local ones, and ``lastError`` says why.
+    public func fetchNotificationsFromCloudKit(completion: (@Sendable ([SnapshotModel.Notification]) -> Void)? = nil) {
+        begin(Self.fetching) { _ in completion?(await self.here(Self.notifications)) }
+    }
+
+    /// Imports the newest version. The completion gets everything; if the import fails, the local data, and ``lastError`` says why.
+    public func fetchAllFromCloudKit(completion: (@Sendable ([Bucket], [SnapshotModel.Notification]) -> Void)? = nil) {
+        begin(Self.fetching) { _ in completion?(await self.here(Self.buckets), await self.here(Self.notifications)) }
+    }
+
+    /// Imports the newest version again, even if it is already applied. The completion gets whether that succeeded.
+    public func forceRefreshFromCloudKit(completion: (@Sendable (Bool) -> Void)? = nil) {
+        begin({ _ = try await $0.importAnew() }) { result in completion?((try? result.get()) != nil) }
+    }
+
+    /// Imports what other devices publish from now on, until ``stopSubscriptions()``. The completion gets whether that could be set up.
+    public func setupSubscriptions(completion: (@Sendable (Bool) -> Void)? = nil) {
+        begin({ try await self.subscribe($0) }) { result in completion?((try? result.get()) != nil) }
+    }
+
+    /// Always refused: a version contains the whole dataset, and no record of it can be deleted separately.
+    @available(*, deprecated, message: "Delete the row in the database, then call syncNotificationsToCloudKit().")
+    public func deleteNotificationFromCloudKit(id: String, completion: (@Sendable (Bool) -> Void)? = nil) {
+        refuseDeletion(then: "syncNotificationsToCloudKit()", completion)
+    }
+
+    /// Always refused: a version contains the whole dataset, and no record of it can be deleted separately.
+    @available(*, deprecated, message: "Delete the row in the database, then call syncBucketsToCloudKit().")
+    public func deleteBucketFromCloudKit(id: String, completion: (@Sendable (Bool) -> Void)? = nil) {
+        refuseDeletion(then: "syncBucketsToCloudKit()", completion)
+    }
+
+    private func refuseDeletion(then call: String, _ completion: (@Sendable (Bool) -> Void)?) {
+        calls.enqueue {
+            self.keep(
+                SyncError(
+                    .refused, step: .announce, at: "the cloud", "a version is the whole dataset; no record is deleted alone",
+                    hint: "delete the row in the database, then call \(call)"))
+            completion?(false)
+        }
+    }
+
+    /// Returns the local data. If even that cannot be read, returns nothing, and stores the error unless there is one already.
+    private func here<Entity: Sendable>(_ read: @Sendable (SyncEngine) async throws -> [Entity]) async -> [Entity] {
+        do {
+            return try await read(engine())
+        } catch {
+            if lastError == nil { keep(SyncError(error, step: .read)) }
+            return []
+        }
+    }
+}
+
+extension CloudKitSyncManager {
+    /// From now on syncs as soon as the cloud shows that other devices have published or sent messages, until ``stopSubscriptions()``.
+    ///
+    /// - Parameters:
+    ///   - interval: the wait between two checks of a cloud that reports no events (``CloudDatabase/events(in:_:)``).
+    ///   - imported: called after each import that changed something, on any thread. ``SyncEngine/changeNotices(keyLimit:)`` reports what
+    ///     messages changed.
+    public func startSubscriptions(every interval: Duration = .seconds(2), imported: (@Sendable (ImportReport) -> Void)? = nil) async throws {
+        try await call { try await self.subscribe($0, every: interval, imported: imported) }
+    }
+
+    /// Ends the subscription of ``startSubscriptions(every:imported:)`` or ``setupSubscriptions(completion:)``.
+    public func stopSubscriptions() {
+        state.withLock { state in
+            state.subscription?.cancel()
+            state.subscription = nil
+        }
+    }
+
+    func subscribe(_ engine: SyncEngine, every interval: Duration = .seconds(2), imported: (@Sendable (ImportReport) -> Void)? = nil) async throws {
+        let hints = try await engine.hints(every: interval)
+        let task = Task { [weak self] in
+            // Import at once what was published before the first hint was requested.
+            await self?.syncNews(imported)
+            for await _ in hints { await self?.syncNews(imported) }
+        }
+        state.withLock { state in
+            state.subscription?.cancel()
+            state.subscription = task
+        }
+    }
+
+    /// Syncs once after a hint. If the sync fails, ``lastError`` says why, and the next hint tries again.
+    private func syncNews(_ imported: (@Sendable (ImportReport) -> Void)?) async {
+        let report: ImportReport?
+        do {
+            report = try await call(Self.fetching)
+        } catch let error as SyncError where error.code == .nothingThere {
+            // Nothing has been published yet.
+            state.withLock { $0.lastError = nil }
+            return
+        } catch {
+            return
+        }
+        if let report, report.applied { imported?(report) }
+    }
+}
+
+/// Runs pieces of work one after another, in the order in which they were enqueued.
+final class SerialCalls: Sendable {
+    private let last = Mutex<Task<Void, Never>?>(nil)
+
+    /// Starts `work` after all work that was enqueued before.
+    func enqueue(_ work: @escaping @Sendable () async -> Void) {
+        last.withLock { last in
+            let before = last
+            last = Task {
+                await before?.value
+                await work()
+            }
+        }
+    }
+
+    /// Enqueues `work` and returns its result.
+    func run<T: Sendable>(_ work: @escaping @Sendable () async throws -> T) async throws -> T {
+        try await withCheckedThrowingContinuation { continuation in
+            enqueue {
+                do {
+                    continuation.resume(returning: try await work())
+                } catch {
+                    continuation.resume(throwing: error)
+                }
+            }
+        }
+    }
 }

@@ -10,9 +10,7 @@ public struct CloudIdentity: Hashable, Sendable, Codable {
     public let container: String
 
     public init(formatVersion: Int, uuid: String, container: String) {
-        self.formatVersion = formatVersion
-        self.uuid = uuid
-        self.container = container
+        (self.formatVersion, self.uuid, self.container) = (formatVersion, uuid, container)
     }
 }
 
@@ -26,10 +24,7 @@ public struct ZoneID: Hashable, Sendable, Codable, CustomStringConvertible {
     public let scope: CloudScope
     public let name: String
 
-    public init(_ name: String, scope: CloudScope = .private) {
-        self.scope = scope
-        self.name = name
-    }
+    public init(_ name: String, scope: CloudScope = .private) { (self.scope, self.name) = (scope, name) }
 
     /// The zone that is used if none is named.
     public static let standard = ZoneID("ZentikSyncZone")
@@ -53,11 +48,7 @@ public struct ZoneInfo: Hashable, Sendable {
     public let publishers: PublisherRule
 
     public init(id: ZoneID, formatVersion: Int, features: [String], creator: String, publishers: PublisherRule) {
-        self.id = id
-        self.formatVersion = formatVersion
-        self.features = features
-        self.creator = creator
-        self.publishers = publishers
+        (self.id, self.formatVersion, self.features, self.creator, self.publishers) = (id, formatVersion, features, creator, publishers)
     }
 
     /// Whether keys, not rights on the store, decide who may publish and send messages.
@@ -76,10 +67,7 @@ public struct ChangeToken: Hashable, Sendable, Codable {
     public let number: Int
     public let hash: String
 
-    public init(number: Int, hash: String) {
-        self.number = number
-        self.hash = hash
-    }
+    public init(number: Int, hash: String) { (self.number, self.hash) = (number, hash) }
 }
 
 /// The path of an immutable asset, and the sizes and hash that identify its content.
@@ -96,11 +84,7 @@ public struct CloudAsset: Hashable, Sendable, Codable {
     public let index: CloudAssetIndex?
 
     public init(path: String, byteCount: Int, rawByteCount: Int, sha256: String, index: CloudAssetIndex?) {
-        self.path = path
-        self.byteCount = byteCount
-        self.rawByteCount = rawByteCount
-        self.sha256 = sha256
-        self.index = index
+        (self.path, self.byteCount, self.rawByteCount, self.sha256, self.index) = (path, byteCount, rawByteCount, sha256, index)
     }
 
     enum CodingKeys: String, CodingKey {
@@ -113,10 +97,7 @@ public struct CloudAssetIndex: Hashable, Sendable, Codable {
     public let byteCount: Int
     public let sha256: String
 
-    public init(byteCount: Int, sha256: String) {
-        self.byteCount = byteCount
-        self.sha256 = sha256
-    }
+    public init(byteCount: Int, sha256: String) { (self.byteCount, self.sha256) = (byteCount, sha256) }
 
     enum CodingKeys: String, CodingKey {
         case byteCount = "size", sha256
@@ -151,11 +132,7 @@ public struct CommitDraft: Sendable {
     public var checkpoint: CheckpointReference?
 
     public init(device: String, saving: [CloudRecord], deleting: [String] = [], clock: Instant, approvals: [String] = []) {
-        self.device = device
-        self.saving = saving
-        self.deleting = deleting
-        self.clock = clock
-        self.approvals = approvals
+        (self.device, self.saving, self.deleting, self.clock, self.approvals) = (device, saving, deleting, clock, approvals)
     }
 }
 
@@ -165,10 +142,7 @@ public struct CheckpointReference: Hashable, Sendable, Codable {
     /// In lower-case hexadecimal.
     public let sha256: String
 
-    public init(number: Int, sha256: String) {
-        self.number = number
-        self.sha256 = sha256
-    }
+    public init(number: Int, sha256: String) { (self.number, self.sha256) = (number, sha256) }
 }
 
 /// A commit that is ready to be published: its zone, its token, and its bytes.
@@ -180,11 +154,7 @@ public struct PreparedCommit: Sendable {
     public let bytes: [UInt8]
 
     /// Made by a backend's `prepare`.
-    public init(zone: ZoneID, token: ChangeToken, bytes: [UInt8]) {
-        self.zone = zone
-        self.token = token
-        self.bytes = bytes
-    }
+    public init(zone: ZoneID, token: ChangeToken, bytes: [UInt8]) { (self.zone, self.token, self.bytes) = (zone, token, bytes) }
 }
 
 /// One numbered, immutable change of a zone, as it was read.
@@ -262,9 +232,7 @@ public struct ZoneState: Sendable {
     public let timestamp: Instant?
 
     public init(records: [CloudRecord], token: ChangeToken?, timestamp: Instant?) {
-        self.records = records
-        self.token = token
-        self.timestamp = timestamp
+        (self.records, self.token, self.timestamp) = (records, token, timestamp)
     }
 
     /// The record of that name.
@@ -292,11 +260,7 @@ public struct DeviceReport: Hashable, Sendable, Codable {
     public package(set) var isMember: Bool?
 
     public init(device: String, role: String, token: ChangeToken?, clock: Instant, nonce: String? = nil) {
-        self.device = device
-        self.role = role
-        self.token = token
-        self.clock = clock
-        self.nonce = nonce
+        (self.device, self.role, self.token, self.clock, self.nonce) = (device, role, token, clock, nonce)
     }
 
     /// Only the report's own keys; `keys` and `isMember` are not part of it.

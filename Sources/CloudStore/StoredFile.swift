@@ -32,10 +32,7 @@ public struct StoredFile: Hashable, Sendable {
 
     /// A file that a backend lists.
     public init(kind: Kind, path: String, byteCount: Int, modified: Instant) {
-        self.kind = kind
-        self.path = path
-        self.byteCount = byteCount
-        self.modified = modified
+        (self.kind, self.path, self.byteCount, self.modified) = (kind, path, byteCount, modified)
     }
 
     /// The path of the asset that this file is or belongs to; nil for other kinds.

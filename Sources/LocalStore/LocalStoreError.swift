@@ -42,11 +42,7 @@ public struct LocalStoreError: Error, Sendable, CustomStringConvertible {
     public let isRetryable: Bool
 
     public init(_ code: Code, at place: String, _ reason: String, hint: String? = nil, isRetryable: Bool = false) {
-        self.code = code
-        self.place = place
-        self.reason = reason
-        self.hint = hint
-        self.isRetryable = isRetryable
+        (self.code, self.place, self.reason, self.hint, self.isRetryable) = (code, place, reason, hint, isRetryable)
     }
 
     public var description: String {

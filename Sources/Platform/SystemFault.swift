@@ -12,10 +12,7 @@ package struct SystemFault: Error, Hashable, Sendable {
     package let number: Int32
 
     /// A failure that the system reported.
-    package init(_ call: String, _ number: Int32) {
-        self.call = call
-        self.number = number
-    }
+    package init(_ call: String, _ number: Int32) { (self.call, self.number) = (call, number) }
 
     /// A call that this system, or an emulation of it, does not have.
     package static func missing(_ call: String) -> SystemFault { SystemFault(call, ENOSYS) }

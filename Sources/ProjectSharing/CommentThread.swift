@@ -23,10 +23,7 @@ public actor CommentThread {
     private let observed = ObservedValue(Shown())
 
     /// The comments on a project. Call ``load()`` to load them.
-    public init(on project: String, in sharing: ProjectSharing) {
-        self.project = project
-        self.sharing = sharing
-    }
+    public init(on project: String, in sharing: ProjectSharing) { (self.project, self.sharing) = (project, sharing) }
 
     /// The present values.
     public nonisolated var shown: Shown { observed.current }

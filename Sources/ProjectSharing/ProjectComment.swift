@@ -2,7 +2,7 @@ public import CloudStore
 public import StrictText
 
 /// A comment on a shared project.
-public struct ProjectComment: Hashable, Sendable, Identifiable {
+public struct ProjectComment: Hashable, Sendable, Identifiable, Encodable {
     /// The name of the comment's record.
     public let id: String
     public let text: String

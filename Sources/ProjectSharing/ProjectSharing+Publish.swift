@@ -9,7 +9,6 @@ public struct SharePublication: Sendable {
     public enum Outcome: String, Sendable, Encodable {
         /// The project was not shared before.
         case created
-        /// The project replaced the shared one.
         case replaced
         /// The same project was already shared; no commit was made.
         case unchanged

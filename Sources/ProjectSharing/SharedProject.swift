@@ -1,3 +1,5 @@
+public import CloudStore
+public import RecordZones
 public import SnapshotModel
 public import StrictText
 
@@ -26,4 +28,21 @@ public struct SharedProjectContents: Hashable, Sendable {
     public let project: SharedProject
     /// In the owner's order.
     public let items: [SharedItem]
+}
+
+/// One page of a list of projects, newest first.
+public struct SharedProjectPage: Sendable {
+    public let projects: [SharedProject]
+    /// The names of project records that this version cannot read.
+    public let unreadable: [String]
+    /// Continues with the next page; nil if this is the last one.
+    public let cursor: QueryCursor?
+}
+
+/// Whether a project is shared in the cloud.
+public enum SharedProjectStatus: String, Sendable, Encodable, CaseIterable {
+    /// The cloud is being asked.
+    case checking
+    case exists
+    case absent
 }

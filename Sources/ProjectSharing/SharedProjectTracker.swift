@@ -24,10 +24,7 @@ public actor SharedProjectTracker {
     private let observed = ObservedValue(Shown())
 
     /// Makes a tracker. Call ``check()`` to read the status.
-    public init(of project: String, in sharing: ProjectSharing) {
-        self.project = project
-        self.sharing = sharing
-    }
+    public init(of project: String, in sharing: ProjectSharing) { (self.project, self.sharing) = (project, sharing) }
 
     /// The present values.
     public nonisolated var shown: Shown { observed.current }

@@ -10,10 +10,7 @@ package struct DatasetBoxes: Sendable {
     /// The name of the dataset's record, which is also the name of its asset folder.
     package let dataset: String
 
-    package init(_ keys: BoxKeys, dataset: String) {
-        self.keys = keys
-        self.dataset = dataset
-    }
+    package init(_ keys: BoxKeys, dataset: String) { (self.keys, self.dataset) = (keys, dataset) }
 
     /// A copy for each epoch that seals in that epoch, the newest first. Used to recreate a box that was lost.
     package var allEpochs: [DatasetBoxes] {

@@ -37,7 +37,7 @@ public final class SyncEngine: Sendable {
     /// Counts the requests to buckets that this engine opens.
     package let requests: RequestMeter
     /// Notices about zones that this database moved to, until a run reports them.
-    let moves = ZoneMoveNotices()
+    let moves = Mutex<[String]>([])
     /// Decides before each run whether this database is synced.
     public let gate: SyncGate
 
@@ -278,8 +278,8 @@ public final class SyncEngine: Sendable {
                 if try await device.isOneOfMany() {
                     let report = try await PeerSync(device: device, level: level, allowed: allowed, progress: progress, pause: pause).run()
                     try await device.admitEarlierMembers()
-                    guard let exported = try await fresh(device, report.exported) else { return report }
-                    return SyncReport(role: report.role, exported: try await retaining(exported), imported: report.imported)
+                    guard let exported = report.exported else { return report }
+                    return SyncReport(role: report.role, exported: try await retaining(fresh(device, exported)), imported: report.imported)
                 }
                 let exported = try await ExportRun(device: device, level: level, isFull: false, progress: progress, allowed: allowed).run()
                 try await device.admitEarlierMembers()
@@ -303,11 +303,6 @@ public final class SyncEngine: Sendable {
         return exported.keepingFresh(as: version)
     }
 
-    private func fresh(_ device: SyncContext, _ exported: ExportReport?) async throws -> ExportReport? {
-        guard let exported else { return nil }
-        return try await fresh(device, exported) as ExportReport
-    }
-
     /// Returns the database, its settings and the cloud that they name.
     ///
     /// - Parameter asIfWanted: ignores the user's preference, for a user who looks before deciding on syncing. Nothing can be published then.
@@ -317,7 +312,7 @@ public final class SyncEngine: Sendable {
         return try SyncError.at(.open) {
             let settings = try database.read { try $0.settings.read() }
             let limit = try database.read { try $0.settings.operatorSettings().assetLimit }
-            let (opened, signedZone) = try open(settings)
+            let (opened, signedZone) = try open(settings, savingIn: database)
             let cloud = opened.adding(AssetLimitLayer(limit, datasets: settings.datasets)).adding(GateLayer(gate: gate))
             var device = try device(settings, cloud)
             device.signedZone = signedZone
@@ -325,15 +320,11 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Opens the cloud of the settings. For a signed zone, the cloud gets what this device knows of the zone, and the database keeps what the
-    /// cloud learns.
-    private func open(_ settings: SyncSettings) throws -> (cloud: CloudDatabase, signedZone: SignedZone?) {
-        try open(settings, savingIn: database)
-    }
-
-    /// Opens the cloud of the settings as ``open(_:)`` does, but writes nothing into the database. The contents of a sealed zone can be read.
+    /// Opens the cloud of the settings, but writes nothing into the database. The contents of a sealed zone can be read.
     package func openToLook(_ settings: SyncSettings) throws -> (cloud: CloudDatabase, signedZone: SignedZone?) { try open(settings, savingIn: nil) }
 
+    /// Opens the cloud of the settings. For a signed zone, the cloud gets what this device knows of the zone, and `saving` keeps what the cloud
+    /// learns.
     private func open(_ settings: SyncSettings, savingIn saving: LocalDatabase?) throws -> (cloud: CloudDatabase, signedZone: SignedZone?) {
         let opened = try openCloud(settings)
         let known = try database.read { try $0.state.zoneKnowledge() }
@@ -346,7 +337,11 @@ public final class SyncEngine: Sendable {
     func updatedDevice() async throws -> SyncContext {
         let outcome = try await SchemaUpdate(device: device()).automatic()
         var device = outcome.device
-        device.notices = moves.take() + outcome.notices
+        let moved = moves.withLock { texts in
+            defer { texts = [] }
+            return texts
+        }
+        device.notices = moved + outcome.notices
         return device
     }
 
@@ -397,20 +392,5 @@ public final class SyncEngine: Sendable {
         let lock = try SyncError.at(.open) { try RunLock(database: database.path) }
         defer { withExtendedLifetime(lock) {} }
         return try body()
-    }
-}
-
-/// Notices about zones to which a database was moved, until a run reports them.
-final class ZoneMoveNotices: Sendable {
-    private let texts = Mutex<[String]>([])
-
-    func add(_ text: String) { texts.withLock { $0.append(text) } }
-
-    /// Returns the notices that were not reported yet, and removes them.
-    func take() -> [String] {
-        texts.withLock { texts in
-            defer { texts = [] }
-            return texts
-        }
     }
 }

@@ -1,6 +1,7 @@
 import LocalStore
 public import ObjectCloud
 import SnapshotModel
+public import SnapshotVersions
 import StrictText
 
 /// What `detach` did.
@@ -53,3 +54,114 @@ public struct KeptChanges: Sendable, Encodable {
 }
 
 extension SyncReport: RequestCounting {}
+
+/// The progress of a long step.
+public struct SyncProgress: Sendable {
+    /// The step: `encode` during an export, `apply` during an import.
+    public let step: SyncStep
+    public let dataset: String
+    /// How many entities are done.
+    public let entityCount: Int
+    /// The total number of entities, if known.
+    public let expectedCount: Int?
+
+    public init(step: SyncStep, dataset: String, entityCount: Int, expectedCount: Int?) {
+        (self.step, self.dataset, self.entityCount, self.expectedCount) = (step, dataset, entityCount, expectedCount)
+    }
+
+    /// The completed part, from 0 to 1; nil if the total is not known.
+    public var fraction: Double? { expectedCount.map { $0 > 0 ? min(1, Double(entityCount) / Double($0)) : 1 } }
+}
+
+/// Receives progress, at most once a block. The engine calls it on any thread, one call at a time.
+public typealias ProgressHandler = @Sendable (SyncProgress) -> Void
+
+/// A report that carries the number of requests that its run sent to a bucket.
+package protocol RequestCounting {
+    /// The run's requests and their bytes; nil with a directory or with the application's own backend.
+    var requests: RequestUsage? { get set }
+}
+
+/// The result of an export.
+public struct ExportReport: Sendable, Encodable {
+    /// Whether a version was published; false if nothing was new.
+    public internal(set) var published: Bool
+    /// The number of the zone's newest commit.
+    public internal(set) var version: Int?
+    /// The datasets that were written.
+    public internal(set) var written: [ExportedDataset]
+    /// The datasets that had not changed.
+    public let unchanged: [String]
+    /// Warnings, one sentence each.
+    public internal(set) var warnings: [String]
+    /// The number of readers' edits that stand, wholly or in part.
+    public internal(set) var messagesApplied = 0
+    /// The number of readers' edits of which nothing stands.
+    public internal(set) var messagesRefused = 0
+    /// The number of edits that were written to the conflict journal because they lost to readers' edits or were refused.
+    public internal(set) var conflicts = 0
+    /// The number of those edits by their reasons: `laterEdit`, `laterDeletion`, `sameKey`, `valueTaken`, `parentNeeded` and `refused`.
+    public internal(set) var conflictReasons: [String: Int] = [:]
+    /// What was pruned according to the retention settings; nil if nothing was.
+    public internal(set) var pruned: RetentionOutcome?
+    public package(set) var requests: RequestUsage?
+}
+
+extension ExportReport: RequestCounting {}
+
+extension ExportReport {
+    /// This report of a run that found nothing new, after the run published a version to keep the freshness promise
+    /// (``SyncEngine/setFreshness(_:)``).
+    func keepingFresh(as version: Int) -> ExportReport {
+        var report = self
+        (report.published, report.version, report.written, report.pruned) = (true, version, [], nil)
+        return report
+    }
+}
+
+/// One dataset that an export wrote.
+public struct ExportedDataset: Sendable, Encodable {
+    /// The asset that holds the new version: a snapshot asset, or a change asset alone.
+    public enum Kind: String, Sendable, Encodable {
+        case snapshot, changes
+    }
+
+    public let name: String
+    public let kind: Kind
+    /// The number of entities in the version.
+    public let recordCount: Int
+    /// The asset's path beneath the zone's directory.
+    public let file: String
+    /// The asset's size in bytes.
+    public let size: Int
+    /// The size of its JSON in bytes.
+    public let rawSize: Int
+    /// The number of blocks in the snapshot asset; nil for a change asset.
+    public let blocks: Int?
+    /// The number of unchanged blocks that were copied from the last version; nil for a change asset.
+    public let blocksReused: Int?
+    /// The change asset, if one was written, alone or beside a snapshot asset.
+    public internal(set) var changes: ExportedChanges?
+}
+
+/// A change asset that an export wrote.
+public struct ExportedChanges: Sendable, Encodable {
+    /// The asset's path beneath the zone's directory.
+    public let file: String
+    /// The asset's size in bytes.
+    public let size: Int
+    /// The number of entities that were changed or inserted.
+    public let changed: Int
+    /// The number of entities that were deleted.
+    public let deleted: Int
+}
+
+/// What a publisher removed automatically after publishing.
+public struct RetentionOutcome: Sendable, Encodable {
+    /// The versions that were removed.
+    public let removedVersions: [Int]
+    /// The number of removed files.
+    public let removedFiles: Int
+    /// The size of the removed files, in bytes.
+    public let bytesFreed: Int
+}

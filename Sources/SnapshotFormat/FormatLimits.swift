@@ -4,7 +4,6 @@ internal import SnapshotModel
 ///
 /// Units: bytes unless the name says otherwise. Source: docs/format.md, "Limits".
 package enum FormatLimits {
-    /// The format version.
     package static let formatVersion = 1
     /// The longest key, in bytes of UTF-8 or of its encoded values.
     package static let keyBytes = KeyShape.byteLimit

@@ -18,10 +18,7 @@ public struct ColumnMerging: Hashable, Sendable {
     /// notifications, else none.
     public let quiet: [String]?
 
-    public init(together: Together = .groups([]), quiet: [String]? = nil) {
-        self.together = together
-        self.quiet = quiet
-    }
+    public init(together: Together = .groups([]), quiet: [String]? = nil) { (self.together, self.quiet) = (together, quiet) }
 
     /// The same without columns that are not among these.
     package func limited(to columns: [DatasetColumn]) -> ColumnMerging {

@@ -14,10 +14,7 @@ package struct DatasetDescription: Hashable, Sendable {
     /// The largest size of a description, in bytes.
     package static let byteLimit = 1 << 20
 
-    package init(schema: DatasetSchema, structure: TableStructure) {
-        self.schema = schema
-        self.structure = structure
-    }
+    package init(schema: DatasetSchema, structure: TableStructure) { (self.schema, self.structure) = (schema, structure) }
 
     private struct Version: Decodable {
         let formatVersion: Int
@@ -66,10 +63,7 @@ package struct DescriptionError: Error, Hashable, Sendable, CustomStringConverti
     /// Whether a newer program can read it.
     package let needsUpdate: Bool
 
-    package init(_ reason: String, needsUpdate: Bool = false) {
-        self.reason = reason
-        self.needsUpdate = needsUpdate
-    }
+    package init(_ reason: String, needsUpdate: Bool = false) { (self.reason, self.needsUpdate) = (reason, needsUpdate) }
 
     package var description: String { reason }
 }

@@ -11,7 +11,6 @@ package struct EditMessage: Codable, Hashable, Sendable {
     package let format: Int
     /// The message's id in the mailbox.
     package let id: String
-    /// The device that made the edits.
     package let device: String
     /// In the order of their numbers.
     package let edits: [HandedOverEdit]
@@ -31,10 +30,7 @@ package struct HandedOverEdit: Codable, Hashable, Sendable {
         package let name: String
         package let at: Instant
 
-        package init(name: String, at: Instant) {
-            self.name = name
-            self.at = at
-        }
+        package init(name: String, at: Instant) { (self.name, self.at) = (name, at) }
     }
 
     /// What the device had seen under the key: a row whose columns had changed at these instants, or a deletion.
@@ -71,11 +67,7 @@ package struct HandedOverEdit: Codable, Hashable, Sendable {
     /// Whether the publisher is asked to write every dataset whole.
     package var fullSync: Bool?
 
-    package init(number: Int64, dataset: String, key: EntityKey) {
-        self.number = number
-        self.dataset = dataset
-        self.key = key
-    }
+    package init(number: Int64, dataset: String, key: EntityKey) { (self.number, self.dataset, self.key) = (number, dataset, key) }
 
     /// Asks the publisher to write every dataset whole.
     package init(requestingFullSyncAs number: Int64) {

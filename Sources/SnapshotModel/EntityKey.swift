@@ -31,11 +31,7 @@ extension EntityKey: Comparable {
 
     /// The encoded key with the same value.
     private var encoding: [UInt8] {
-        switch self {
-        case .text(let bytes): EntityKey(encoding: [.text(bytes)]).encoding
-        case .integer(let value): EntityKey(encoding: [.integer(value)]).encoding
-        case .encoded(let bytes): bytes
-        }
+        if case .encoded(let bytes) = self { bytes } else { EntityKey(encoding: values).encoding }
     }
 }
 
@@ -138,17 +134,9 @@ extension EntityKey: Codable {
 
     /// Encodes a text or an integer as such, and an encoded key as an array of its values.
     public func encode(to encoder: any Encoder) throws {
-        switch self {
-        case .text(let bytes):
-            var container = encoder.singleValueContainer()
-            try container.encode(String(decoding: bytes, as: UTF8.self))
-        case .integer(let value):
-            var container = encoder.singleValueContainer()
-            try container.encode(value)
-        case .encoded:
-            var container = encoder.unkeyedContainer()
-            for value in values { try container.encode(value) }
-        }
+        guard case .encoded = self else { return try values[0].encode(to: encoder) }
+        var container = encoder.unkeyedContainer()
+        for value in values { try container.encode(value) }
     }
 }
 

@@ -9,3 +9,21 @@ public enum MergePolicy: String, Codable, Sendable, CaseIterable {
     /// settings.
     case single
 }
+
+/// Whether an application's own triggers run when an import changes their table.
+public enum TriggerPolicy: String, Codable, Sendable, CaseIterable {
+    /// They run for the rows that the import changes. What they write into tables that are not synced is kept; what they write into synced tables
+    /// is ignored.
+    case fire
+    /// They do not run.
+    case off
+}
+
+/// What a device does with its own data after the zone that it syncs with was deleted.
+public enum ZoneDeletionPolicy: String, Sendable, CaseIterable {
+    /// All local data stays.
+    case keep
+    /// The device deletes the data that came from the zone, and keeps data that was changed locally and is not in the zone's last version. If the
+    /// zone was deleted because the account's encrypted data was reset, all data stays, so that it can be uploaded again.
+    case erase
+}

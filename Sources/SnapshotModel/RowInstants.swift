@@ -1,6 +1,5 @@
 package import StrictText
 
-/// What an instant of a row is of.
 package enum InstantPart: Hashable, Sendable {
     /// The columns that have no instant of their own.
     case row
@@ -20,12 +19,9 @@ package struct RowInstants: Hashable, Sendable {
     package var columns: [ExactText: Instant]
 
     package init(row: Instant? = nil, born: Instant? = nil, columns: [ExactText: Instant] = [:]) {
-        self.row = row
-        self.born = born
-        self.columns = columns
+        (self.row, self.born, self.columns) = (row, born, columns)
     }
 
-    /// Sets one instant.
     package mutating func set(_ part: InstantPart, _ instant: Instant?) {
         switch part {
         case .row: row = instant

@@ -17,11 +17,7 @@ package struct SchemaText: Sendable {
         package let name: String
         package let sql: String
 
-        package init(type: Kind, name: String, sql: String) {
-            self.type = type
-            self.name = name
-            self.sql = sql
-        }
+        package init(type: Kind, name: String, sql: String) { (self.type, self.name, self.sql) = (type, name, sql) }
 
         /// Identifies the object: triggers have names of their own, and SQLite ignores the case of ASCII letters alone.
         package var key: [UInt8] { Array((type == .trigger ? "trigger " : "").utf8) + Array(name.folded.text.utf8) }

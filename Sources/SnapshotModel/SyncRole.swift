@@ -10,3 +10,43 @@ public enum SyncRole: String, Sendable, Codable, CaseIterable {
     /// Whether a device of this role makes commits.
     public var publishes: Bool { self != .reader }
 }
+
+/// The user's choice about syncing a database.
+public enum SyncChoice: String, Hashable, Sendable, Codable, CaseIterable {
+    /// No choice yet; nothing is synced until there is one.
+    case undecided
+    case on
+    case off
+
+    /// The choice `on` or `off`.
+    public init(isOn: Bool) { self = isOn ? .on : .off }
+
+    /// Whether syncing is on; nil if there is no choice yet.
+    public var isOn: Bool? {
+        switch self {
+        case .undecided: nil
+        case .on: true
+        case .off: false
+        }
+    }
+}
+
+/// Who besides the owner may use the files of a cloud directory. Source: docs/cloud-directory.md, "Who may read the files".
+public enum CloudSharing: String, Sendable, CaseIterable {
+    /// Nobody.
+    case owner
+    /// The directory's group reads and writes.
+    case group
+    /// The group reads and writes, everybody else reads.
+    case all
+}
+
+/// Registers an application's SQL functions and collations on a connection that the toolkit opens.
+///
+///     let setup: ConnectionSetup = { connection in
+///         sqlite3_create_collation_v2(connection, "unicase", SQLITE_UTF8, nil, compare, nil)
+///     }
+///
+/// The pointer is the `sqlite3 *`. The toolkit calls this once for each connection, before it reads the database, on any thread. Without it, a
+/// table whose UNIQUE index, CHECK or generated column needs such a function or collation cannot be written by imports.
+public typealias ConnectionSetup = @Sendable (_ connection: OpaquePointer) throws -> Void

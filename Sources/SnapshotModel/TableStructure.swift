@@ -13,9 +13,7 @@ package struct TableStructure: Hashable, Sendable, Codable {
     }
 
     /// SQLite's own collations.
-    package enum Collation: String, Hashable, Sendable, Codable, CaseIterable {
-        case binary, nocase, rtrim
-    }
+    package typealias Collation = KeyCollation
 
     /// What happens to a child when its parent is deleted or its key changes.
     package enum Action: String, Hashable, Sendable, Codable, CaseIterable {
@@ -77,17 +75,13 @@ package struct TableStructure: Hashable, Sendable, Codable {
         /// The collation of each column.
         package let collations: [Collation]
 
-        package init(columns: [String], collations: [Collation]) {
-            self.columns = columns
-            self.collations = collations
-        }
+        package init(columns: [String], collations: [Collation]) { (self.columns, self.collations) = (columns, collations) }
     }
 
     package struct Reference: Hashable, Sendable, Codable {
         package let columns: [String]
         /// The name of the parent dataset.
         package let parent: String
-        /// Columns of the parent's table.
         package let parentColumns: [String]
         package let onDelete: Action
         package let onUpdate: Action

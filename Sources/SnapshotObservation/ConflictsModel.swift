@@ -24,10 +24,7 @@ import SnapshotVersions
     /// Creates a model of a database's conflict journal. It is empty until ``refresh()``.
     ///
     /// - Parameter language: the language of ``failure``.
-    public init(_ engine: SyncEngine, language: ErrorLanguage = .preferred) {
-        self.engine = engine
-        self.language = language
-    }
+    public init(_ engine: SyncEngine, language: ErrorLanguage = .preferred) { (self.engine, self.language) = (engine, language) }
 
     /// Reads the journal. A ``SyncModel`` calls this after each of its runs. If the journal cannot be read, the entries stay as they are; the
     /// runs report the reason.

@@ -15,9 +15,7 @@ package struct BlockComparison: Sendable {
     let session: ReadSession
 
     package init(schema: DatasetSchema, index: SnapshotIndex, session: ReadSession) {
-        self.schema = schema
-        self.index = index
-        self.session = session
+        (self.schema, self.index, self.session) = (schema, index, session)
     }
 
     /// Number of blocks that are compared first, to find out whether reading block by block is worthwhile.

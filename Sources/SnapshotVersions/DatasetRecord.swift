@@ -111,3 +111,10 @@ extension LocalTransaction {
         }
     }
 }
+
+extension AppliedVersion {
+    package init(_ token: ChangeToken) { self.init(number: token.number, hash: token.hash) }
+
+    /// The change token of this version: its number and hash.
+    package var token: ChangeToken { ChangeToken(number: number, hash: hash) }
+}

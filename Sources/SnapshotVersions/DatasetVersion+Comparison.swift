@@ -13,7 +13,6 @@ extension DatasetVersion {
         package let run: Int
         /// The version's entities.
         package let version: [EntityKey: EntityState]
-        /// The rows.
         package let rows: [EntityKey: EntityState]
         /// How many rows have NULL or an infinite number in the key.
         package let keylessCount: Int

@@ -225,94 +225,36 @@ extension ReadSession {
 }
 
 extension CloudDatabase {
-    /// The same cloud, whose errors name a step.
+    /// Calls `body` with this cloud; errors name the step.
     ///
-    ///     let state = try await cloud.at(.fetch).records(in: zone)
-    package func at(_ step: SyncStep) -> CloudStep { CloudStep(cloud: self, step: step) }
+    ///     let state = try await cloud.at(.fetch) { try await $0.records(in: zone) }
+    package func at<T>(_ step: SyncStep, _ body: (CloudDatabase) async throws -> T) async throws -> T {
+        do { return try await body(self) } catch { throw SyncError(error, step: step) }
+    }
+
+    /// Begins an asset; errors name the step "store".
+    package func storing(_ record: String, number: Int, kind: AssetKind, in zone: ZoneID) async throws -> sending any AssetWriter {
+        do { return try await newAsset(for: record, number: number, kind: kind, in: zone) } catch { throw SyncError(error, step: .store) }
+    }
+
+    /// The mailbox of this cloud, with errors that name a step.
+    package func at(_ step: SyncStep) -> MailboxStep { MailboxStep(cloud: self, step: step) }
 }
 
-/// The calls of a cloud, with errors that name a step. The three protocols of ``CloudDatabase`` document the calls.
-package struct CloudStep: Sendable {
+/// The calls of a mailbox, with errors that name a step.
+package struct MailboxStep: Sendable {
     fileprivate let cloud: CloudDatabase
     fileprivate let step: SyncStep
 
-    package func identity() async throws -> CloudIdentity {
-        try await SyncError.at(step) { try await cloud.identity() }
-    }
-
-    package func zone(_ zone: ZoneID) async throws -> ZoneInfo {
-        try await SyncError.at(step) { try await cloud.zone(zone) }
-    }
-
-    package func createZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo {
-        try await SyncError.at(step) { try await cloud.createZone(zone, creator: creator, publishers: publishers) }
-    }
-
-    package func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges {
-        try await SyncError.at(step) { try await cloud.changes(since: token, in: zone) }
-    }
-
-    package func records(in zone: ZoneID, at number: Int? = nil, notBefore token: ChangeToken? = nil) async throws -> ZoneState {
-        try await SyncError.at(step) { try await cloud.records(in: zone, at: number, notBefore: token) }
-    }
-
-    package func history(in zone: ZoneID) async throws -> [Commit] {
-        try await SyncError.at(step) { try await cloud.history(in: zone) }
-    }
-
-    package func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit] {
-        try await SyncError.at(step) { try await cloud.commits(upTo: token, count: count, in: zone) }
-    }
-
-    package func conflictCopies(in zone: ZoneID) async throws -> [ConflictCopy] {
-        try await SyncError.at(step) { try await cloud.conflictCopies(in: zone) }
-    }
-
-    package func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
-        try await SyncError.at(step) { try await cloud.prepare(draft, after: token, in: zone) }
-    }
-
-    package func publish(_ commit: PreparedCommit) async throws -> ChangeToken {
-        try await SyncError.at(step) { try await cloud.publish(commit) }
-    }
-
-    package func newAsset(for record: String, number: Int, kind: AssetKind, in zone: ZoneID) async throws -> sending any AssetWriter {
-        do { return try await cloud.newAsset(for: record, number: number, kind: kind, in: zone) } catch { throw SyncError(error, step: step) }
-    }
-
     package func mailbox(of sender: String? = nil, in zone: ZoneID) async throws -> CloudMailbox {
-        try await SyncError.at(step) { try await cloud.mailbox(of: sender, in: zone) }
+        try await cloud.at(step) { try await $0.mailbox(of: sender, in: zone) }
     }
 
     package func isMailboxUnchanged(since mark: MailboxMark, in zone: ZoneID) async throws -> Bool {
-        try await SyncError.at(step) { try await cloud.isMailboxUnchanged(since: mark, in: zone) }
+        try await cloud.at(step) { try await $0.isMailboxUnchanged(since: mark, in: zone) }
     }
 
     package func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws {
-        try await SyncError.at(step) { try await cloud.removeMessage(message, in: zone) }
-    }
-
-    package func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport? {
-        try await SyncError.at(step) { try await cloud.deviceReport(of: device, in: zone) }
-    }
-
-    package func forgetDevice(_ device: String, in zone: ZoneID) async throws {
-        try await SyncError.at(step) { try await cloud.forgetDevice(device, in: zone) }
-    }
-
-    package func placeCheckpoint(at number: Int, in zone: ZoneID) async throws -> CheckpointReference {
-        try await SyncError.at(step) { try await cloud.placeCheckpoint(at: number, in: zone) }
-    }
-
-    package func storedFiles(in zone: ZoneID) async throws -> [StoredFile] {
-        try await SyncError.at(step) { try await cloud.storedFiles(in: zone) }
-    }
-
-    package func storeClock(in zone: ZoneID) async throws -> Instant {
-        try await SyncError.at(step) { try await cloud.storeClock(in: zone) }
-    }
-
-    package func remove(_ files: [StoredFile], by device: String, in zone: ZoneID) async throws {
-        try await SyncError.at(step) { try await cloud.remove(files, by: device, in: zone) }
+        try await cloud.at(step) { try await $0.removeMessage(message, in: zone) }
     }
 }

@@ -4,7 +4,7 @@ import Foundation
 import LocalStore
 public import Logging
 public import SnapshotEngine
-import SnapshotVersions
+package import SnapshotVersions
 public import StrictText
 
 /// Syncs a database whenever it or the cloud changes, and also at a regular poll.
@@ -165,4 +165,43 @@ extension WakeSignal.Wake {
 extension SyncError {
     /// Whether a watch retries soon. This includes an unavailable cloud and disk errors, because these may pass on their own.
     var isWorthRetrying: Bool { isRetryable || code == .cloudUnavailable || code == .inputOutput }
+}
+
+/// Decides which results of a watch's runs become events: each problem once, and its end.
+struct WatchNews: Sendable {
+    /// How long runs may be postponed (by another run, or by a file that has not arrived) before this is reported.
+    static let patience = Duration.seconds(10)
+
+    private var reported: SyncError?
+    private var failingSince: Duration?
+
+    /// A run failed. Returns the event to report; nil if there is nothing new to report.
+    mutating func failed(_ error: SyncError, at now: Duration) -> WatchEvent? {
+        let since = failingSince ?? now
+        failingSince = since
+        if error.code == .tryAgainLater, now - since < Self.patience { return nil }
+        if let reported, reported.code == error.code, reported.place == error.place, reported.reason == error.reason { return nil }
+        reported = error
+        return .failing(error)
+    }
+
+    /// A run succeeded. Returns the event to report; nil if there is nothing new to report.
+    mutating func succeeded() -> WatchEvent? {
+        failingSince = nil
+        return reported.take() == nil ? nil : .recovered
+    }
+}
+
+/// Receives the begin, progress and end of every run of a watch, even without an event. A user interface uses it to show activity.
+package struct WatchObserver: Sendable {
+    /// Called when a run begins.
+    package let began: @Sendable () -> Void
+    /// Called with the run's progress.
+    package let progress: ProgressHandler
+    /// Called when the run has ended, after the events about its result, with the error of a failed run; an error that repeats has no event.
+    package let ended: @Sendable (SyncError?) -> Void
+
+    package init(began: @escaping @Sendable () -> Void, progress: @escaping ProgressHandler, ended: @escaping @Sendable (SyncError?) -> Void) {
+        (self.began, self.progress, self.ended) = (began, progress, ended)
+    }
 }

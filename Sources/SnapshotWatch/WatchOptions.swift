@@ -13,9 +13,7 @@ public struct WatchOptions: Sendable, Hashable {
 
     /// Creates options. The defaults are a poll every 30 s, a debounce of 20 ms, and a delay of at most 1 s.
     public init(poll: Duration = .seconds(30), debounce: Duration = .milliseconds(20), maximumDelay: Duration = .seconds(1)) {
-        self.poll = poll
-        self.debounce = debounce
-        self.maximumDelay = maximumDelay
+        (self.poll, self.debounce, self.maximumDelay) = (poll, debounce, maximumDelay)
     }
 }
 

@@ -65,7 +65,6 @@ struct WatchedDevice: Sendable {
         return backend.events(in: zone, handler)
     }
 
-    /// Whether this device reads messages from the sender.
     func reads(messagesFrom sender: String) -> Bool { publishes && sender != name }
 
     /// Whether the database has changes that no run has seen. Also true if this cannot be determined: the run then reports the reason.

@@ -1,3 +1,5 @@
+import Platform
+
 /// A point in time, in whole microseconds since 1970-01-01T00:00:00Z.
 ///
 ///     let instant = try Instant(parsing: "2026-11-21T08:32:00.250+01:00")
@@ -10,9 +12,7 @@ public struct Instant: Hashable, Sendable, Comparable {
     public let microseconds: Int64
 
     /// Makes an instant from a number of microseconds since the epoch.
-    public init(microseconds: Int64) {
-        self.microseconds = microseconds
-    }
+    public init(microseconds: Int64) { self.microseconds = microseconds }
 
     /// Earlier than every instant that a text can represent.
     package static let distantPast = Instant(microseconds: .min)
@@ -64,9 +64,7 @@ private struct InstantReader {
     let bytes: UnsafeRawBufferPointer
     var position = 0
 
-    init(bytes: UnsafeRawBufferPointer) {
-        self.bytes = bytes
-    }
+    init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
     mutating func read() throws -> Int64 {
         let year = try digits(4), month = try after("-", 2), day = try after("-", 2)
@@ -207,4 +205,9 @@ extension BinaryInteger {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
     }
+}
+
+extension Instant {
+    /// The present time by the machine's real-time clock.
+    public static var now: Instant { Instant(microseconds: System.microsecondsSince1970) }
 }

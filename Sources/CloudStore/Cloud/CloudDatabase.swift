@@ -243,12 +243,9 @@ open class CloudDatabase: @unchecked Sendable {
     /// All live records as of commit `number` (the newest, if nil). The history must contain `token`.
     ///
     /// Throws `unknownItem` if there is no such commit, `rolledBack` if the zone's history does not contain `token`.
-    public final func records(in zone: ZoneID, at number: Int?, notBefore token: ChangeToken?) async throws -> ZoneState {
+    public final func records(in zone: ZoneID, at number: Int? = nil, notBefore token: ChangeToken? = nil) async throws -> ZoneState {
         try await opened(call(.records, in: zone) { try HistoryReader($0).state(at: number, notBefore: token) }, in: zone)
     }
-
-    /// All live records as of the newest commit.
-    public final func records(in zone: ZoneID) async throws -> ZoneState { try await records(in: zone, at: nil, notBefore: nil) }
 
     /// All commits that are kept, oldest first, each checked against its parent.
     public final func history(in zone: ZoneID) async throws -> [Commit] {

@@ -1,5 +1,6 @@
 package import Foundation
 public import StrictText
+import Synchronization
 
 /// A store of named, immutable objects, such as a database of records. ``CloudDatabase`` makes a cloud of it: a backend of your own is a
 /// store.
@@ -174,4 +175,109 @@ extension CloudError {
             .serverResponseLost, at: path, "the server did not say whether it has stored the object: \(reason)", hint: "the next run finds out",
             isRetryable: true)
     }
+}
+
+extension ObjectStore {
+    public var width: Int { 1 }
+
+    /// Runs bodies that each wait for requests, ``width`` at a time, and returns their results in order.
+    ///
+    /// - Throws: the error of the first failed body in the given order: at once if the store sends one request at a time, or else when all
+    ///   have ended.
+    package func results<T: Sendable>(of bodies: [@Sendable () throws -> T]) throws -> [T] {
+        guard bodies.count > 1, width > 1 else { return try bodies.map { try $0() } }
+        let results = Mutex([Result<T, any Error>?](repeating: nil, count: bodies.count))
+        for start in stride(from: 0, to: bodies.count, by: width) {
+            Thread.sideBySide(
+                (start..<min(start + width, bodies.count)).map { number in
+                    {
+                        let result = Result { try bodies[number]() }
+                        results.withLock { $0[number] = result }
+                    }
+                })
+        }
+        return try results.withLock { $0 }.compactMap { try $0?.get() }
+    }
+}
+
+extension Thread {
+    /// Runs bodies in parallel: the last one on the calling thread, each other one on a new thread. Returns when all have ended.
+    package static func sideBySide(_ bodies: [@Sendable () -> Void]) {
+        let others = DispatchGroup()
+        for body in bodies.dropLast() {
+            others.enter()
+            detachNewThread {
+                body()
+                others.leave()
+            }
+        }
+        bodies.last?()
+        others.wait()
+    }
+}
+
+/// Collects one asset in memory, and puts it into a store of objects when it is finished.
+final class WholeAssetWriter: AssetWriter {
+    private let zone: ZoneID
+    private let store: any ObjectStore
+    private var draft: AssetDraft
+    private var bytes: [UInt8] = []
+
+    init(_ path: AssetPath, in zone: ZoneID, of store: any ObjectStore) { (draft, self.zone, self.store) = (AssetDraft(path), zone, store) }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws {
+        try draft.add(bytes)
+        self.bytes.append(contentsOf: bytes)
+    }
+
+    func setIndex(_ index: Data) throws { try draft.setIndex(index) }
+
+    func finish(rawByteCount: Int) throws -> CloudAsset {
+        try draft.verifyOpen()
+        defer { abandon() }
+        // Before the asset: whoever finds an asset finds its index.
+        if let index = draft.index { try place([UInt8](index), draft.path.indexPath) }
+        try place(bytes, draft.path.path)
+        return draft.asset(rawByteCount: rawByteCount)
+    }
+
+    func abandon() {
+        draft.end()
+        bytes = []
+    }
+
+    private func place(_ bytes: [UInt8], _ path: String) throws(CloudError) {
+        let place = "\(zone)/\(path)"
+        guard try store.put(bytes, as: place) != .taken else { throw AssetDraft.isTaken(at: place) }
+    }
+}
+
+/// Reads one asset of a store of objects, which was got whole when it was opened.
+final class WholeAssetReader: AssetReader {
+    private let asset: CloudAsset
+    private let place: String
+    private let indexPlace: String
+    private let store: any ObjectStore
+    private let bytes: [UInt8]
+
+    /// Gets the asset that a commit names, in the size that it says.
+    init(_ asset: CloudAsset, in zone: ZoneID, of store: any ObjectStore) throws(CloudError) {
+        guard let path = AssetPath(asset.path) else { throw .badAssetPath(in: zone) }
+        (self.asset, self.store) = (asset, store)
+        (place, indexPlace) = ("\(zone)/\(path.path)", "\(zone)/\(path.indexPath)")
+        guard let size = try store.size(of: place) else { throw .objectPending(place) }
+        guard size == asset.byteCount else { throw .otherSize(size, insteadOf: asset.byteCount, at: place) }
+        guard let bytes = try store.get(place, limit: size) else { throw .objectPending(place) }
+        guard bytes.count == size else { throw .otherSize(bytes.count, insteadOf: size, at: place) }
+        self.bytes = bytes
+    }
+
+    var byteCount: Int { bytes.count }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws {
+        try verifyRange(of: buffer.count, at: offset, in: place)
+        buffer.copyBytes(from: bytes[offset..<offset + buffer.count])
+    }
+
+    func index() throws -> Data? { try store.index(of: asset, at: indexPlace) }
 }

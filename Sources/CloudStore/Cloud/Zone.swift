@@ -1,4 +1,4 @@
-import StrictText
+public import StrictText
 
 /// One zone of a cloud in an ``ObjectStore``: its commits, its checkpoints, and its files. Each is one object.
 ///
@@ -180,6 +180,82 @@ package struct Zone {
     /// Removes files by their paths beneath the zone, in the given order if the store cannot remove them in one step.
     func removeFiles(_ paths: [String]) throws { if !paths.isEmpty { try store.remove(paths.map { path($0) }) } }
 
-    /// Makes removals in a folder of the zone durable.
     func makeRemovalsDurable(in folder: String) throws { try store.makeDurable(path("\(folder)/"), isOwn: true) }
+}
+
+extension CloudNames {
+    /// The number of a commit whose file a replicating tool has renamed: the 20 digits, then a character that is not a digit, and `.json` at
+    /// the end. nil for a commit's own name and for all others.
+    static func number(ofConflictCopy name: String) -> Int? {
+        let stem = name.utf8.dropLast(5)
+        guard name.exact.hasSuffix(".json"), stem.count > 20, let number = number(ofDigits: stem.prefix(20)),
+            let next = stem.dropFirst(20).first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(next)
+        else { return nil }
+        return number
+    }
+}
+
+extension Zone {
+    /// Returns the conflict copies of commits, sorted by name. A copy with the same bytes as the commit under the plain name is not one, and
+    /// neither is a file without a commit of this zone.
+    ///
+    /// Only stores whose files other programs copy have any.
+    package func conflictCopies() throws -> [ConflictCopy] {
+        guard store.isReplicated else { return [] }
+        var found: [ConflictCopy] = []
+        for name in try names(in: CloudNames.commits) {
+            guard let number = CloudNames.number(ofConflictCopy: name), let copy = try? conflictCopy(name, number) else { continue }
+            if try commitBytes(number).map({ ContentHash.of($0) }) == copy.token.hash { continue }
+            found.append(copy)
+        }
+        return found
+    }
+
+    private func conflictCopy(_ name: String, _ number: Int) throws -> ConflictCopy? {
+        guard let bytes = try store.get(path("\(CloudNames.commits)/\(name)"), limit: CommitDocument.byteLimit) else { return nil }
+        let commit = try VerifiedCommit(bytes, number: number, of: history).commit
+        return ConflictCopy(
+            fileName: name, token: commit.token, parent: commit.parent, device: commit.device, timestamp: commit.timestamp,
+            // If a later commit cannot be read, nothing is known of the author, and the copy is reported.
+            authorHasGoneOn: (try? hasGoneOn(commit.device, from: number)) == true)
+    }
+
+    /// Whether a device has published one of the commits that follow commit `number` under its plain name, each checked against its parent.
+    private func hasGoneOn(_ device: String, from number: Int) throws -> Bool {
+        guard let bytes = try commitBytes(number) else { return false }
+        var last = try VerifiedCommit(bytes, number: number, of: history).commit
+        while let bytes = try commitBytes(last.token.number + 1) {
+            let next = try VerifiedCommit(bytes, number: last.token.number + 1, of: history).commit
+            guard next.parent == last.token.hash else { return false }
+            if next.device == device { return true }
+            last = next
+        }
+        return false
+    }
+}
+
+/// A commit's file under another name than its own. A tool that replicates folders leaves one if two devices published the same number.
+///
+/// Examples: `00000000000000000013.sync-conflict-20260301-080000-ABCDEFG.json`, `00000000000000000013 (Conflicted Copy).json`. The file with
+/// the plain name counts; this one lost the number. Readers never follow it.
+public struct ConflictCopy: Hashable, Sendable {
+    /// The file's name in `commits/`.
+    public let fileName: String
+    /// The commit that the file holds: its number, and the SHA-256 of its bytes.
+    public let token: ChangeToken
+    /// The hash of its parent; nil for the first commit.
+    public let parent: String?
+    public let device: String
+    public let timestamp: Instant
+    /// Whether its author has since published a later commit on top of the commit that counts, and so has already imported that one.
+    public let authorHasGoneOn: Bool
+
+    public init(fileName: String, token: ChangeToken, parent: String?, device: String, timestamp: Instant, authorHasGoneOn: Bool = false) {
+        self.fileName = fileName
+        self.token = token
+        self.parent = parent
+        self.device = device
+        self.timestamp = timestamp
+        self.authorHasGoneOn = authorHasGoneOn
+    }
 }

@@ -128,3 +128,74 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
         "\(place): \(reason)" + (hint.map { "; hint: \($0)" } ?? "")
     }
 }
+
+extension CloudError {
+    package static let damageHint = "bring the file back from a copy, or run snapsync doctor"
+
+    /// The same error at another place.
+    package func moved(to place: String) -> CloudError {
+        var moved = CloudError(
+            code, at: place, reason, hint: hint, isRetryable: isRetryable, retryAfter: retryAfter, partialErrors: partialErrors,
+            conflict: conflict, zoneDeletion: zoneDeletion)
+        moved.isArriving = isArriving
+        moved.successor = successor
+        moved.commonVersion = commonVersion
+        moved.missingParent = missingParent
+        return moved
+    }
+}
+
+extension CloudError {
+    /// The error that explains this one: for a `partialFailure`, the error of the record that made it fail; otherwise the error itself.
+    ///
+    /// Among several errors it takes the most serious one: an error that retrying does not fix before one that it does; cancellation after
+    /// those, and `batchRequestFailed` last. Equally serious errors are ordered by the records' names, so the answer is deterministic.
+    public var cause: CloudError {
+        guard code == .partialFailure else { return self }
+        let causes = partialErrors.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map(\.value.cause)
+        return causes.min { $0.leniency < $1.leniency } ?? self
+    }
+
+    private var leniency: Int {
+        if code == .batchRequestFailed { return 3 }
+        if code == .operationCancelled { return 2 }
+        return isRetryable ? 1 : 0
+    }
+
+    /// Makes the error of a request in which these records failed, by name; nil if none failed.
+    ///
+    /// Its reason and whether a retry helps come from the ``cause``.
+    public static func partial(_ errors: [String: CloudError], at place: String) -> CloudError? {
+        guard !errors.isEmpty else { return nil }
+        let cause = CloudError(.partialFailure, at: place, "", partialErrors: errors).cause
+        let innocent = errors.values.count { $0.code == .batchRequestFailed }
+        let failed = errors.count - innocent
+        var reason = "\(failed) of the records failed, the first because: \(cause)"
+        if failed <= 1 { reason = "a record failed because: \(cause)" }
+        if innocent > 0 { reason += "; nothing was saved" }
+        return CloudError(
+            .partialFailure, at: place, reason, isRetryable: cause.isRetryable,
+            retryAfter: errors.values.compactMap(\.retryAfter).max(), partialErrors: errors)
+    }
+}
+
+/// The three versions of a record in a conflict.
+///
+///     catch let error as CloudError where error.code == .serverRecordChanged {
+///         if let conflict = error.conflict { merged = merge(conflict) }
+///     }
+///
+/// Start the merged record from ``server``, so that it carries the tag that the cloud expects.
+public struct RecordConflict: Hashable, Sendable {
+    /// The record as it is in the cloud.
+    public let server: CloudRecord
+    /// The record that the client tried to save.
+    public let client: CloudRecord
+    /// The record as the client had fetched it; nil if the client never fetched it and tried to create it.
+    public let ancestor: CloudRecord?
+
+    /// Combines the three versions.
+    public init(server: CloudRecord, client: CloudRecord, ancestor: CloudRecord?) {
+        (self.server, self.client, self.ancestor) = (server, client, ancestor)
+    }
+}

@@ -26,10 +26,7 @@ package struct ZoneCopy {
     package init(
         _ zone: ZoneID, from source: CloudDatabase, to target: CloudDatabase, progress: (@Sendable (_ copied: Int, _ wanted: Int) -> Void)? = nil
     ) {
-        self.zone = zone
-        self.progress = progress
-        self.source = source
-        self.target = target
+        (self.zone, self.progress, self.source, self.target) = (zone, progress, source, target)
     }
 
     /// Copies the zone, which must exist in both clouds.

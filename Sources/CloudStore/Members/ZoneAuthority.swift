@@ -11,11 +11,9 @@ package struct ZoneKnowledge: Hashable, Sendable, Codable {
     package var savedBy = 0
     /// The newest commit when the device joined. The device refuses a zone that ends before it.
     package var floor: ChangeToken?
-    /// The device's own public keys.
     package var own: DevicePublicKeys?
     /// How the zone is protected; it is signed at least.
     package var protection = ZoneProtection.signed
-    /// Whether the zone is sealed.
     package var isSealed: Bool { protection.contains(.sealed) }
     /// The newest record of the zone's keys, as JSON. It contains no secret in the clear.
     package var keyRecord: String?

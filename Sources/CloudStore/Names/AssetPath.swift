@@ -11,10 +11,7 @@ public struct AssetPath: Hashable, Sendable {
     public let kind: AssetKind
 
     package init(record: String, number: Int, nonce: String, kind: AssetKind) {
-        self.record = record
-        self.number = number
-        self.nonce = nonce
-        self.kind = kind
+        (self.record, self.number, self.nonce, self.kind) = (record, number, nonce, kind)
     }
 
     /// Parses a path; nil if it is not the path of an asset.

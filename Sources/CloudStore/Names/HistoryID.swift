@@ -10,9 +10,7 @@ package struct HistoryID: Hashable, Sendable {
     package var isSealed: Bool { protection.contains(.sealed) }
 
     package init(cloud: String, zone: ZoneID, protection: ZoneProtection = []) {
-        self.cloud = cloud
-        self.zone = zone
-        self.protection = protection
+        (self.cloud, self.zone, self.protection) = (cloud, zone, protection)
     }
 
     /// The features that each commit names in `requires`, in order.

@@ -2,9 +2,7 @@
 package struct NonceSource: Sendable {
     private let bytes: @Sendable (_ count: Int) -> [UInt8]
 
-    package init(_ bytes: @escaping @Sendable (_ count: Int) -> [UInt8]) {
-        self.bytes = bytes
-    }
+    package init(_ bytes: @escaping @Sendable (_ count: Int) -> [UInt8]) { self.bytes = bytes }
 
     /// The system's random generator.
     package static let system = NonceSource { count in

@@ -25,11 +25,7 @@ public struct CloudRecord: Sendable {
     private(set) var fetched: [String: CloudValue]?
 
     /// A new record that is not in any cloud yet.
-    public init(type: String, name: String, fields: [String: CloudValue]) {
-        self.type = type
-        self.name = name
-        self.fields = fields
-    }
+    public init(type: String, name: String, fields: [String: CloudValue]) { (self.type, self.name, self.fields) = (type, name, fields) }
 
     /// A record as it is in a cloud; for backends.
     ///
@@ -53,10 +49,7 @@ public struct RecordEvent: Hashable, Sendable, Codable {
     public let device: String
 
     /// An event at an instant.
-    public init(at: Instant, device: String) {
-        self.at = at
-        self.device = device
-    }
+    public init(at: Instant, device: String) { (self.at, self.device) = (at, device) }
 
     enum CodingKeys: String, CodingKey {
         case at, device = "by"
@@ -113,5 +106,49 @@ extension CloudRecord {
     /// The references with that action, in all fields.
     package func references(_ action: RecordReference.Action) -> [RecordReference] {
         fields.values.flatMap(\.references).filter { $0.action == action }
+    }
+}
+
+/// A field that refers to a record of the same zone.
+///
+///     comment.fields["project"] = .reference(RecordReference(to: "project-7", action: .deleteSelf))
+public struct RecordReference: Hashable, Sendable {
+    /// What happens to the referring record when the target is deleted.
+    public enum Action: String, Hashable, Sendable, Codable, CaseIterable {
+        /// Nothing: the reference may point at a record that does not exist.
+        case none
+        /// The record is deleted with its target, in the same commit. It cannot be saved unless the target exists (`referenceViolation`).
+        case deleteSelf
+    }
+
+    /// The target's name.
+    public let record: String
+    /// What happens when the target is deleted.
+    public let action: Action
+
+    /// Refers to the record of that name.
+    public init(to record: String, action: Action = .none) { (self.record, self.action) = (record, action) }
+}
+
+extension RecordReference: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case record, action
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        record = try container.decode(String.self, forKey: .record)
+        let name = try container.decodeIfPresent(String.self, forKey: .action)
+        guard let action = name.map(Action.init(rawValue:)) ?? .some(.none) else {
+            throw CloudError(
+                .incompatibleVersion, at: "field", "a reference's action is unknown to this version", hint: "update snapsync on this device")
+        }
+        self.action = action
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(record, forKey: .record)
+        if action != .none { try container.encode(action, forKey: .action) }
     }
 }

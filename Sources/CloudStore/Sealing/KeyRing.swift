@@ -17,7 +17,6 @@ package struct KeyRing: Hashable, Sendable {
     let previous: [Data]
     /// The commit that saved the record; 0 for a record that was made here and not saved yet.
     package private(set) var savedBy = 0
-    /// The kind of all public keys.
     package var kind: SealingKeyKind? { SealingKeyKind(publicKey: recoveryKey) }
 
     package static let recordType = "SnapshotKeys"

@@ -28,3 +28,43 @@ public struct KeyFingerprint: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { words }
 }
+
+/// Converts bytes to words that people compare, read aloud and type, and back: `lusab-babad-gutih`. Each word stands for 16 bits, most
+/// significant first.
+///
+/// A word has the form consonant, vowel, consonant, vowel, consonant. That gives exactly 65,536 words, so no word list is needed.
+/// Source: Wilkerson, "A Proposal for Proquints" (arXiv:0901.4016); docs/sealed.md.
+enum KeyWords {
+    private static let consonants = Array("bdfghjklmnprstvz")
+    private static let vowels = Array("aiou")
+
+    /// Encodes an even number of bytes as words, joined by hyphens.
+    static func text(_ bytes: some Collection<UInt8>) -> String {
+        let bytes = Array(bytes)
+        return stride(from: 0, to: bytes.count - 1, by: 2).map { word(UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1])) }.joined(separator: "-")
+    }
+
+    /// Parses what a person types: upper or lower case, with hyphens, spaces or line ends; nil if a word is invalid.
+    static func bytes(_ text: String) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        for part in text.lowercased().split(whereSeparator: { $0 == "-" || $0.isWhitespace }) {
+            let letters = Array(part)
+            guard letters.count == 5 else { return nil }
+            var bits: UInt16 = 0
+            for (position, letter) in letters.enumerated() {
+                let alphabet = position % 2 == 0 ? consonants : vowels
+                guard let value = alphabet.firstIndex(of: letter) else { return nil }
+                bits = bits << (position % 2 == 0 ? 4 : 2) | UInt16(value)
+            }
+            bytes += [UInt8(bits >> 8), UInt8(bits & 255)]
+        }
+        return bytes
+    }
+
+    private static func word(_ bits: UInt16) -> String {
+        String([
+            consonants[Int(bits >> 12 & 15)], vowels[Int(bits >> 10 & 3)], consonants[Int(bits >> 6 & 15)], vowels[Int(bits >> 4 & 3)],
+            consonants[Int(bits & 15)],
+        ])
+    }
+}

@@ -5,11 +5,7 @@ public struct KeyOwner: Hashable, Sendable {
     public let zone: ZoneID
     public let device: String
 
-    public init(cloud: String, zone: ZoneID, device: String) {
-        self.cloud = cloud
-        self.zone = zone
-        self.device = device
-    }
+    public init(cloud: String, zone: ZoneID, device: String) { (self.cloud, self.zone, self.device) = (cloud, zone, device) }
 }
 
 /// A store for the private keys of devices: files, or what an application has, such as a keychain.

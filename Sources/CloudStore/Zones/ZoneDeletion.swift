@@ -23,10 +23,7 @@ public struct ZoneDeletion: Hashable, Sendable {
 
     /// Makes the description of a deletion.
     public init(reason: Reason, device: String, at: Instant, successor: ZoneSuccessor? = nil) {
-        self.reason = reason
-        self.device = device
-        self.at = at
-        self.successor = successor
+        (self.reason, self.device, self.at, self.successor) = (reason, device, at, successor)
     }
 }
 
@@ -38,4 +35,31 @@ public enum ZoneEvent: Hashable, Sendable {
     case created
     /// Another zone continues this one. No commit may follow.
     case moved(ZoneSuccessor)
+}
+
+/// The zone that continues another one, which was signed or sealed after a time of use without.
+public struct ZoneSuccessor: Hashable, Sendable, Codable {
+    /// The zone's name. It is in the same scope of the same cloud.
+    public let zone: String
+    /// The key fingerprint of the device that creates it, in eight words (``KeyFingerprint``).
+    public let creator: String
+    /// The features that a reader must support to read it (``ZoneInfo/features``): `signed`, or `sealed` and `signed`, perhaps with more.
+    public let features: [String]
+
+    /// If the moved zone is signed: the statements of its list of members. With them its last commit can be verified after everything else
+    /// was removed.
+    package var members: [String]?
+
+    package init(zone: String, creator: String, features: [String], members: [String]? = nil) {
+        (self.zone, self.creator, self.features, self.members) = (zone, creator, features, members)
+    }
+
+    /// Whether the zone is encrypted for its members.
+    public var isSealed: Bool { protection.contains(.sealed) }
+
+    /// How the zone is protected.
+    public var protection: ZoneProtection { ZoneProtection(features: features) ?? [] }
+
+    /// The word for error messages: `signed` or `sealed`.
+    package var kind: String { isSealed ? "sealed" : "signed" }
 }

@@ -13,7 +13,6 @@ public struct ZoneProtection: OptionSet, Hashable, Sendable, Codable {
     /// The zone's keys are encrypted for its members with X-Wing (ML-KEM-768 and X25519) in place of X25519. Such a zone is sealed.
     public static let postQuantum = ZoneProtection(rawValue: 8)
 
-    /// All that there is.
     package static let all: ZoneProtection = [.signed, .sealed, .padded, .postQuantum]
 
     // In the order in which `zone.json` and commits have them.

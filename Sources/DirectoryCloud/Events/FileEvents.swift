@@ -26,7 +26,6 @@ package final class FileEvents: Sendable {
         case writes
     }
 
-    /// One event.
     package struct Change: Sendable, Hashable {
         /// The watch that reported it; nil if the system lost events, so that anything may have happened.
         package let watch: Int32?

@@ -16,9 +16,7 @@ final class FileMaker: Sendable {
     let nonces: NonceSource
     private let known = Mutex(Known())
 
-    init(nonces: NonceSource) {
-        self.nonces = nonces
-    }
+    init(nonces: NonceSource) { self.nonces = nonces }
 
     /// Starts a file in `folder`; error messages call it `place`.
     func newFile(in folder: CloudFolder, at place: String) throws(CloudError) -> DurableFile {

@@ -70,9 +70,7 @@ package struct FileStatus: Sendable {
     package let modified: Instant
 
     package init(isRegular: Bool, byteCount: Int, modified: Instant) {
-        self.isRegular = isRegular
-        self.byteCount = byteCount
-        self.modified = modified
+        (self.isRegular, self.byteCount, self.modified) = (isRegular, byteCount, modified)
     }
 }
 
@@ -105,4 +103,48 @@ extension FileSystemCalls {
 
     /// Does nothing: a simulated file system has no other users.
     package func setMode(_ descriptor: Int32, _ mode: UInt32) throws(SystemFault) {}
+}
+
+/// A descriptor that is closed exactly once: explicitly, with its error reported, or else when the last reference is released.
+///
+/// Closing must not happen while other threads use it; reading through ``number`` from several threads is fine.
+final class OpenDescriptor {
+    /// The descriptor; -1 after ``close()``.
+    private(set) var number: Int32
+    private let calls: any FileSystemCalls
+
+    init(_ number: Int32, _ calls: any FileSystemCalls) { (self.number, self.calls) = (number, calls) }
+
+    deinit {
+        // Only files that were read or abandoned are closed here. An error of close no longer matters for them.
+        try? close()
+    }
+
+    /// Closes the descriptor now.
+    func close() throws(SystemFault) {
+        guard number >= 0 else { return }
+        let closing = number
+        number = -1
+        try calls.close(closing)
+    }
+}
+
+extension SystemFault {
+    /// The error to report at `place`, a path relative to the cloud.
+    package func error(at place: String) -> CloudError {
+        if isOutOfSpace {
+            CloudError(.quotaExceeded, at: place, "\(call): \(words)", hint: "make room, then try again; nothing was published")
+        } else if isForbidden {
+            CloudError(.permissionFailure, at: place, "\(call): \(words)", hint: "give this user the right to read and write the cloud directory")
+        } else if isStale {
+            CloudError(
+                .serverResponseLost, at: place, "\(call): \(words)", hint: "try again; if it stays so, mount the cloud directory anew", isRetryable: true)
+        } else if isWrongKind {
+            CloudError(
+                .damaged, at: place, "something else than a plain file or directory stands there (\(words))",
+                hint: "take it away; snapsync makes no links and follows none")
+        } else {
+            CloudError(.inputOutput, at: place, "\(call): \(words)", hint: "check the disk or the mount, then try again", isRetryable: true)
+        }
+    }
 }

@@ -76,7 +76,6 @@ package struct FileSystemFacts: Sendable, Hashable {
         return (line[5].exact.split(separator: ",") + line[end + 3].exact.split(separator: ","))
     }
 
-    /// Whether the path exists.
     package static func isThere(_ path: String) -> Bool { FileAccess.exists.refusal(path) == nil }
 
     /// `ST_RDONLY`.

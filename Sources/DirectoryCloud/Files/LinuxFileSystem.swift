@@ -16,9 +16,7 @@
         private let hasOpenat2: Bool
 
         /// - Parameter hasOpenat2: false opens a path part by part, as on kernels before 5.6.
-        package init(hasOpenat2: Bool = true) {
-            self.hasOpenat2 = hasOpenat2
-        }
+        package init(hasOpenat2: Bool = true) { self.hasOpenat2 = hasOpenat2 }
 
         package func open(_ path: String, in directory: Int32, _ purpose: OpenPurpose) throws(SystemFault) -> Int32 {
             let descriptor = try openBeneath(path, in: directory, purpose.flags ?? O_RDWR | O_TMPFILE)

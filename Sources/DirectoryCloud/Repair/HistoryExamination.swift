@@ -1,4 +1,4 @@
-import CloudStore
+package import CloudStore
 import Platform
 
 /// Examines every commit and checkpoint of a zone separately, and finds the right bytes of damaged or missing ones.
@@ -156,4 +156,27 @@ private struct Commits {
         }
         return nil
     }
+}
+
+/// A commit or a checkpoint that is missing or has the wrong bytes, and the right bytes if they were found.
+package struct DamagedDocument: Sendable {
+    package enum Kind: String, Sendable { case commit, checkpoint }
+
+    package let kind: Kind
+    package let number: Int
+    package let isMissing: Bool
+    /// What is wrong with it.
+    package let reason: String
+    /// The right bytes; nil if they were not found.
+    package let mended: [UInt8]?
+    /// Where the right bytes come from, as a text.
+    package let source: String?
+
+    /// Relative to the zone.
+    package var path: String { "\(kind == .commit ? CloudNames.commits : CloudNames.checkpoints)/\(CloudNames.digits(number)).json" }
+}
+
+extension [DamagedDocument] {
+    /// The right bytes of the documents, by their paths beneath the zone.
+    package var mended: [String: [UInt8]] { Dictionary(compactMap { one in one.mended.map { (one.path, $0) } }, uniquingKeysWith: { first, _ in first }) }
 }

@@ -1,4 +1,5 @@
 import GRDB
+package import SnapshotModel
 import StrictText
 
 /// A foreign key as the database declares it.
@@ -13,7 +14,6 @@ struct ForeignKey {
     /// The action when the parent's key changes; same values as ``onDelete``.
     let onUpdate: String
 
-    /// All foreign keys of the database.
     static func all(_ db: Database) throws -> [ForeignKey] {
         let rows = try Row.fetchAll(
             db,
@@ -56,4 +56,128 @@ struct ForeignKey {
     var target: String {
         columns.map { "quote(c.\($0.child.sqlIdentifier))" }.joined(separator: " || ',' || ")
     }
+}
+
+/// The foreign keys of all tables, and queries for the rows that refer to existing or missing parents.
+package struct ForeignKeyLookup: TransactionPart {
+    let transaction: LocalTransaction
+
+    /// The foreign keys of all tables, read once in a transaction.
+    func foreignKeys() throws -> [ForeignKey] {
+        if let known = transaction.knownForeignKeys { return known }
+        let found = try ForeignKey.all(db)
+        transaction.knownForeignKeys = found
+        return found
+    }
+
+    /// Whether a row refers to an entity of a dataset that does not exist.
+    package func isDangling(_ key: EntityKey, of schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> Bool {
+        let parents = Set(schemas.map { $0.table.folded })
+        return try isDangling(
+            key, of: schema, foreignKeys().filter { $0.child.folded == schema.table.folded && parents.contains($0.parent.folded) })
+    }
+
+    func isDangling(_ key: EntityKey, of schema: DatasetSchema, _ links: [ForeignKey]) throws -> Bool {
+        try links.contains { link in
+            try KeyedStatement(db, "SELECT 1 FROM \(schema.table.sqlIdentifier) c WHERE \(schema.keySQL.matches("c", "?1")) AND \(link.isDangling)").bind(
+                .key(key)
+            ).integer() != nil
+        }
+    }
+
+    /// The keys of a dataset's rows that refer to a missing row of another table.
+    package func danglingKeys(of schema: DatasetSchema) throws -> Set<EntityKey> {
+        var dangling: Set<EntityKey> = []
+        for key in try ForeignKey.all(db) where key.child.folded == schema.table.folded {
+            guard try db.hasTable(key.parent) else { continue }
+            let rows = try KeyedStatement(db, "SELECT \(schema.keySQL.value(of: "c")) FROM \(key.child.sqlIdentifier) c WHERE \(key.isDangling)")
+            defer { rows.end() }
+            while try rows.step() {
+                if let key = rows.key(0) { dangling.insert(key) }
+            }
+        }
+        return dangling
+    }
+
+    /// The first table of a dataset whose rows refer to an entity; nil if there is none.
+    package func tableReferring(at key: EntityKey, of schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> String? {
+        let tables = Set(schemas.map { $0.table.folded })
+        for foreign in try ForeignKey.all(db)
+        where foreign.parent.folded == schema.table.folded && tables.contains(foreign.child.folded) {
+            let isPointedAt =
+                try KeyedStatement(
+                    db,
+                    """
+                    SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) p JOIN \(foreign.child.sqlIdentifier) c ON \(foreign.isMatch)
+                    WHERE \(schema.keySQL.matches("p", "?1")))
+                    """
+                ).bind(.key(key)).integer() == 1
+            if isPointedAt { return foreign.child }
+        }
+        return nil
+    }
+
+    /// The datasets that have child datasets and from which something was deleted here, or changed if children refer to other columns than the key. An
+    /// import may bring children that need the rows as they were.
+    package func deletedParents(among schemas: [DatasetSchema]) throws -> Set<String> {
+        let changed = try schemas.filter { try transaction.changeLog.hasChanges(of: $0) || transaction.changeLog.hasEntries([$0]) }
+        guard !changed.isEmpty else { return [] }
+        let tables = Set(schemas.map { $0.table.folded })
+        let keys = try foreignKeys().filter { tables.contains($0.child.folded) }
+        let losing = try changed.filter { schema in
+            let references = keys.filter { $0.parent.folded == schema.table.folded }, keyColumns = Set(schema.keyColumns.map(\.column.folded))
+            guard !references.isEmpty, let id = try trackingID(schema) else { return false }
+            if references.contains(where: { !keyColumns.isSuperset(of: $0.columns.map(\.parent.folded)) }) { return true }
+            let table = schema.table.sqlIdentifier, key = schema.keySQL
+            return try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?1 AND state = \(TrackedState.deleted))
+                        OR EXISTS (SELECT 1 FROM snapsync_log l WHERE dataset = ?1 AND NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", key.unlogged("l.key")))))
+                    """, arguments: [id]) ?? false
+        }
+        return Set(losing.map(\.name))
+    }
+
+    /// Finds rows of the synced tables that refer to missing rows. Reads every row of a table with foreign keys.
+    ///
+    /// - Parameter limit: at most this many rows of each foreign key are returned.
+    package func danglingRows(of schemas: [DatasetSchema], limit: Int) throws -> [DanglingRows] {
+        var found: [DanglingRows] = []
+        for link in try foreignKeys() {
+            guard let schema = schemas.first(where: { $0.table.folded == link.child.folded }) else { continue }
+            // SQLite treats a missing parent table as an empty one.
+            let condition = try db.hasTable(link.parent) ? link.isDangling : link.isSet
+            let rows = try KeyedStatement(
+                db, "SELECT \(schema.keySQL.value(of: "c")), \(link.target) FROM main.\(link.child.sqlIdentifier) c WHERE \(condition)"
+            ).bind()
+            var count = 0
+            var named: [DanglingRows.Row] = []
+            while try rows.step() {
+                count += 1
+                let key = rows.key(0)
+                let parentKey = rows.text(1).map { String(decoding: $0, as: UTF8.self) } ?? ""
+                if named.count < limit { named.append(DanglingRows.Row(key: key, parentKey: parentKey)) }
+            }
+            if count > 0 { found.append(DanglingRows(table: link.child, parentTable: link.parent, count: count, rows: named)) }
+        }
+        return found
+    }
+}
+
+/// The rows of a synced table that refer to missing rows by one foreign key.
+package struct DanglingRows: Sendable {
+    /// One such row.
+    package struct Row: Sendable {
+        /// The row's key; nil for a row without one.
+        package let key: EntityKey?
+        /// The values by which the row refers to its parent, as SQL literals separated by commas.
+        package let parentKey: String
+    }
+
+    package let table: String
+    package let parentTable: String
+    package let count: Int
+    /// The first rows in SQLite's order, at most as many as requested.
+    package let rows: [Row]
 }

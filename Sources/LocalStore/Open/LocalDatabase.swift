@@ -3,6 +3,8 @@ package import GRDB
 import GRDBSQLite
 import Platform
 package import SnapshotModel
+import StrictText
+import Synchronization
 
 /// One SQLite file: the user's tables and, beside them, the toolkit's own, whose names begin with `snapsync_`.
 ///
@@ -202,5 +204,132 @@ package final class LocalDatabase: Sendable {
         try? main.close()
         for ending in ["", "-wal", "-shm", "-journal"] { try? FileManager.default.removeItem(atPath: path + ending) }
         try? FileManager.default.removeItem(atPath: lock)
+    }
+}
+
+extension LocalDatabase {
+    /// What SQLite finds wrong with the file: pages, indexes, NOT NULL. Reads the whole file, and compares the indexes with their tables; returns at
+    /// most 10 findings.
+    ///
+    /// Source: `PRAGMA integrity_check` in SQLite's documentation. Its messages name tables, indexes and rows, but no values.
+    ///
+    /// - Throws: ``LocalStoreError`` if the file is too damaged to be checked.
+    package func integrityCheck() throws -> [String] {
+        // A row that breaks a CHECK constraint is no damage (``TableInspector/rowsBreakingChecks(of:keys:)``).
+        let lines = try read { transaction in
+            try transaction.tracking.settingChecks(off: true) {
+                let lines = try String.fetchAll(transaction.db, sql: "PRAGMA integrity_check(10)")
+                let wrong = lines.contains { $0.exact.hasPrefix("NULL value in ") } ? try Self.untrueFindings(transaction.db) : []
+                guard lines.contains(where: wrong.contains) else { return lines }
+                // The ten may be untrue ones alone.
+                let all = try String.fetchCursor(transaction.db, sql: "PRAGMA integrity_check(1000000000)")
+                return try Array(all.filter { !wrong.contains($0) }.prefix(10))
+            }
+        }
+        return lines == ["ok"] ? [] : lines
+    }
+
+    /// The findings about NULL that SQLite may report although the column holds none.
+    ///
+    /// SQLite 3.40 looks for the columns of a WITHOUT ROWID table at the places that they have in the declaration. The table stores the columns of
+    /// the key first. A comparison with `IS NULL` would not do here, because SQLite takes it for false where a column is NOT NULL.
+    private static func untrueFindings(_ db: Database) throws -> Set<String> {
+        let columns = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT t.name, c.name FROM pragma_table_list t, pragma_table_xinfo(t.name) c
+                WHERE t.schema = 'main' AND t.type = 'table' AND t.wr = 1 AND c."notnull" = 1
+                """)
+        return try Set(
+            columns.compactMap { row -> String? in
+                let table: String = row[0], column: String = row[1]
+                let isTrue = try Bool.fetchOne(
+                    db, sql: "SELECT EXISTS (SELECT 1 FROM main.\(table.sqlIdentifier) WHERE typeof(\(column.sqlIdentifier)) = 'null')")
+                return isTrue == false ? "NULL value in \(table).\(column)" : nil
+            })
+    }
+}
+
+extension LocalDatabase {
+    /// Why this user may not write the database, according to modes and mounts; nil if nothing prevents it. Writes nothing.
+    package func writingObstacle() -> LocalStoreError? { DatabaseFile.obstacle(path) }
+}
+
+/// Prepares an application's connection for each of the toolkit's transactions, and restores its settings afterwards.
+///
+/// The toolkit's SQL relies on its functions, on foreign keys and recursive triggers that are off, and on `synchronous = EXTRA` (see ``LocalDatabase``).
+final class LentConnection: Sendable {
+    private let wait: LockWait
+    private let hasFunctions = Mutex(false)
+
+    init(_ wait: LockWait) { self.wait = wait }
+
+    /// Throws if the database has no file, because the toolkit's other connections must read what this one has committed.
+    static func verifyFile(_ path: String) throws(LocalStoreError) {
+        guard !path.isEmpty, !path.exact.hasPrefix(":memory:"), !path.exact.hasPrefix("file:") else {
+            throw LocalStoreError(
+                .notFound, at: path.isEmpty ? "the database" : path, "it is not a file that several connections can open by its path",
+                hint: "open the pool or queue with the path of a file")
+        }
+    }
+
+    /// Runs `body`, which begins and ends a transaction.
+    func borrow<T>(_ db: Database, _ body: () throws -> T) throws -> T {
+        try verifyTemporaryNames(db)
+        try hasFunctions.withLock { isDone in
+            if isDone { return }
+            try db.addInstantFunction()
+            try db.addColumnInstantFunctions()
+            try db.addKeyFunctions()
+            isDone = true
+        }
+        let before = try Self.settings.map { try Int.fetchOne(db, sql: "PRAGMA \($0.name)") ?? $0.value }
+        for (setting, value) in zip(Self.settings, before) where setting.value != value { try db.execute(sql: "PRAGMA \(setting.name) = \(setting.value)") }
+        takeBusyHandler(db)
+        defer {
+            giveBusyHandler(db)
+            for (setting, value) in zip(Self.settings, before) where setting.value != value { try? db.execute(sql: "PRAGMA \(setting.name) = \(value)") }
+        }
+        return try body()
+    }
+
+    /// The settings that the toolkit needs. They are set outside of a transaction, because inside one SQLite ignores a change of `foreign_keys` and
+    /// refuses one of `synchronous`.
+    private static let settings: [(name: String, value: Int)] = [("foreign_keys", 0), ("recursive_triggers", 0), ("main.synchronous", 3)]
+
+    // MARK: - Waiting for other connections' locks
+
+    // Leaves an application's own callback in place, because GRDB does not tell which handler it installed for it, so it could not be restored.
+    private func takeBusyHandler(_ db: Database) {
+        if case .callback = db.configuration.busyMode { return }
+        // SAFETY: `wait` outlives the handler, which is removed before `borrow(_:_:)` returns.
+        sqlite3_busy_handler(
+            db.sqliteConnection,
+            { context, tries in
+                guard let context else { return 0 }
+                return Unmanaged<LockWait>.fromOpaque(context).takeUnretainedValue().goesOn(after: Int(tries)) ? 1 : 0
+            }, Unmanaged.passUnretained(wait).toOpaque())
+    }
+
+    private func giveBusyHandler(_ db: Database) {
+        switch db.configuration.busyMode {
+        case .callback: break
+        case .immediateError: sqlite3_busy_handler(db.sqliteConnection, nil, nil)
+        case .timeout(let seconds): sqlite3_busy_timeout(db.sqliteConnection, Int32(clamping: Int((seconds * 1000).rounded())))
+        }
+    }
+
+    /// Throws if there are temporary tables that hide tables of the file, or temporary triggers, which would run in imports.
+    private func verifyTemporaryNames(_ db: Database) throws {
+        let found = try String.fetchOne(
+            db.keptStatement(
+                sql: """
+                    SELECT type || ' ' || name FROM temp.sqlite_schema
+                    WHERE type = 'trigger' OR type IN ('table', 'view') AND lower(name) IN (SELECT lower(name) FROM main.sqlite_schema) LIMIT 1
+                    """))
+        guard let found else { return }
+        throw LocalStoreError(
+            .schemaMismatch, at: "the application's connection", "the temporary \(found) would come between the toolkit and the tables of the file",
+            hint: "drop it before the engine runs, or give the engine the database's path")
     }
 }

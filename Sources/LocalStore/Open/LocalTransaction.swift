@@ -34,10 +34,7 @@ package final class LocalTransaction {
     private var observed: [DatasetSchema] = []
 
     init(_ db: Database, path: String, silenced: SilencedTables = SilencedTables(), noticeLimit: Int? = nil) {
-        self.db = db
-        self.path = path
-        self.silenced = silenced
-        self.noticeLimit = noticeLimit
+        (self.db, self.path, self.silenced, self.noticeLimit) = (db, path, silenced, noticeLimit)
     }
 
     /// Starts observing which rows of the datasets this transaction changes, if there are listeners. An application's own edits are not observed.

@@ -12,11 +12,7 @@ package struct KeyRange: Sendable {
     /// The first key of the next range; nil for the last range.
     package let next: EntityKey?
 
-    package init(number: Int, first: EntityKey?, next: EntityKey?) {
-        self.number = number
-        self.first = first
-        self.next = next
-    }
+    package init(number: Int, first: EntityKey?, next: EntityKey?) { (self.number, self.first, self.next) = (number, first, next) }
 
     /// Whether a key lies in the range.
     package func contains(_ key: EntityKey) -> Bool {

@@ -151,10 +151,7 @@ package final class RangeReader {
     // One statement for each kind of bounds: most ranges have both.
     private var statements: [ExactText: RowStatement] = [:]
 
-    init(_ transaction: LocalTransaction, _ schema: DatasetSchema) {
-        self.transaction = transaction
-        self.schema = schema
-    }
+    init(_ transaction: LocalTransaction, _ schema: DatasetSchema) { (self.transaction, self.schema) = (transaction, schema) }
 
     /// Prepares reading ranges with the same kinds of bounds. Call it on the thread that uses the reader; afterwards another thread may read.
     package func prepare(for range: KeyRange) throws { _ = try statement(for: range) }

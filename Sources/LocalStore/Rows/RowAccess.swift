@@ -1,5 +1,4 @@
 import GRDB
-import GRDBSQLite
 package import SnapshotModel
 package import StrictText
 
@@ -48,7 +47,6 @@ package struct RowAccess: TransactionPart {
         }
     }
 
-    /// Deletes the row with that key. Returns whether there was one.
     package func deleteEntity(_ key: EntityKey, of schema: DatasetSchema) throws -> Bool {
         try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
             try KeyedStatement(db, "DELETE FROM \(schema.table.sqlIdentifier) WHERE \(schema.keySQL.matches(nil, "?1"))").bind(.key(key)).run()
@@ -59,17 +57,9 @@ package struct RowAccess: TransactionPart {
     /// Deletes the entities whose keys lie in a range.
     package func deleteEntities(of schema: DatasetSchema, in range: KeyRange) throws {
         try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
-            let table = schema.table.sqlIdentifier, key = schema.keySQL
-            let condition = key.condition(range)
-            let statement = try db.keptStatement(sql: "DELETE FROM \(table) \(condition)")
-            let handle = statement.sqliteStatement
-            for (position, key) in [(Int32(1), range.first), (Int32(2), range.next)] {
-                guard let key else { continue }
-                try check(key.bind(to: handle, at: position))
-            }
-            let code = sqlite3_step(handle)
-            defer { sqlite3_reset(handle) }
-            try check(code == SQLITE_DONE ? SQLITE_OK : code)
+            let first = range.first.map { KeyedStatement.Parameter.key($0) }, next = range.next.map { KeyedStatement.Parameter.key($0) }
+            try KeyedStatement(db, "DELETE FROM \(schema.table.sqlIdentifier) \(schema.keySQL.condition(range))")
+                .bind(next.map { [first ?? .null, $0] } ?? [first].compactMap(\.self)).run()
         }
     }
 
@@ -114,14 +104,8 @@ package struct RowAccess: TransactionPart {
         return isOrphan ? index : nil
     }
 
-    private func check(_ code: Int32) throws {
-        guard code != SQLITE_OK else { return }
-        throw DatabaseError(resultCode: ResultCode(rawValue: code & 0xFF), message: String(cString: sqlite3_errmsg(db.sqliteConnection)))
-    }
-
     // MARK: - Queries of the datasets' rows
 
-    /// Whether there is a row with that key.
     package func hasRow(_ key: EntityKey, of schema: DatasetSchema) throws -> Bool {
         try KeyedStatement(db, "SELECT 1 FROM \(schema.table.sqlIdentifier) WHERE \(schema.keySQL.matches(nil, "?1"))").bind(.key(key)).integer() != nil
     }
@@ -178,17 +162,12 @@ package struct RowAccess: TransactionPart {
 
     /// Passes the row with that key to a sink, if it exists.
     package func giveRow(_ key: EntityKey, of schema: DatasetSchema, to sink: any EntitySink) throws {
-        let statement = try RowStatement(db, schema, where: "WHERE \(schema.keySQL.matches(nil, "?1"))", path: path)
-        try statement.bind(from: key, upTo: nil)
-        defer { statement.end() }
-        if try statement.step() { try statement.give(to: sink) }
+        _ = try lookup(of: schema).give(key, to: sink)
     }
 
     /// Passes every row of a dataset to a sink, in key order.
     package func giveRows(of schema: DatasetSchema, to sink: any EntitySink) throws {
-        let statement = try RowStatement(db, schema, where: "", path: path)
-        defer { statement.end() }
-        while try statement.step() { try statement.give(to: sink) }
+        try ranges(of: schema).read(KeyRange(number: 0, first: nil, next: nil), into: sink)
     }
 
     /// Prepares lookups of rows by key.

@@ -8,10 +8,7 @@ package struct DatabaseDescription: Sendable {
         /// The reasons, in words.
         package let reasons: [String]
 
-        package init(table: String, reasons: [String]) {
-            self.table = table
-            self.reasons = reasons
-        }
+        package init(table: String, reasons: [String]) { (self.table, self.reasons) = (table, reasons) }
     }
 
     /// A table or column that was left out on purpose.
@@ -85,8 +82,6 @@ package struct DescriptionRequest: Sendable {
     package var timestamps: [(table: String, column: String?)]
 
     package init(tables: [String]? = nil, skipped: [String] = [], timestamps: [(table: String, column: String?)] = []) {
-        self.tables = tables
-        self.skipped = skipped
-        self.timestamps = timestamps
+        (self.tables, self.skipped, self.timestamps) = (tables, skipped, timestamps)
     }
 }

@@ -20,7 +20,6 @@ struct SQLToken {
 
     private static let quotes: [Unicode.Scalar: Unicode.Scalar] = ["\"": "\"", "'": "'", "`": "`", "[": "]"]
 
-    /// A part of SQL text as a text.
     static func text(_ part: ArraySlice<Unicode.Scalar>) -> String { String(String.UnicodeScalarView(part)) }
     /// Whether it is a number without a sign.
     var isNumber: Bool {

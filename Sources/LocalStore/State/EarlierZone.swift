@@ -20,14 +20,10 @@ package struct EarlierZone: Hashable, Sendable, Codable {
 extension StateTable {
     /// The zones that this database has left, oldest first.
     package func earlierZones() throws -> [EarlierZone] { try value("earlierZones") ?? [] }
-
-    /// Records the zones that this database has left.
     package func setEarlierZones(_ zones: [EarlierZone]) throws { try setValue("earlierZones", zones.isEmpty ? nil : zones) }
 
     /// The successor of the zone, as JSON, while the device waits to be approved there. Meanwhile the device ignores the present zone.
     package func nextZone() throws -> String? { try table.text(of: "nextZone") }
-
-    /// Records or deletes the successor of the zone.
     package func setNextZone(_ text: String?) throws { try table.setText(text, of: "nextZone") }
 
     /// Whether a version belongs to the zone that was left last. Then nothing was imported from the present zone yet.
@@ -63,4 +59,48 @@ extension LocalTransaction {
         for table in [LocalTable.published, .lineage] { try table.drop(in: db) }
         try decidedEdits.carryOver()
     }
+}
+
+/// What `init` records in the database before it creates a zone.
+///
+/// If `init` crashes between creating the zone and writing the settings, the next `init` of this database finds the record and knows that it
+/// created the zone. Without it the zone would look like another device's, and the first-publish guard would refuse its own creator.
+/// The record has a table of its own, `snapsync_beginning`, which the transaction that writes the settings drops again.
+package struct ZoneBeginning: Hashable, Sendable {
+    private let cloudUUID: String
+    private let zone: String
+    private let device: String
+
+    /// The creation of that zone, in that cloud, by that device.
+    package init(of zone: String, inCloud cloudUUID: String, as device: String) {
+        (self.cloudUUID, self.zone, self.device) = (cloudUUID, zone, device)
+    }
+}
+
+extension ZoneBeginning {
+    var arguments: StatementArguments { [cloudUUID, zone, device] }
+}
+
+/// The zone that `init` is about to create: the table `snapsync_beginning`, which exists only until `init` has finished.
+package struct ZoneBeginningTable: TransactionPart {
+    let transaction: LocalTransaction
+
+    static let table = LocalTable.beginning.name
+
+    /// Whether this database was about to create that zone.
+    package func contains(_ beginning: ZoneBeginning) throws -> Bool {
+        guard try db.hasTable("\(Self.table)") else { return false }
+        return try Row.fetchOne(
+            db, sql: "SELECT 1 FROM \(Self.table) WHERE cloud = ? AND zone = ? AND device = ?", arguments: beginning.arguments) != nil
+    }
+
+    /// Records that the zone is about to be created.
+    package func record(_ beginning: ZoneBeginning) throws {
+        try clear()
+        try LocalTable.beginning.create(in: db)
+        try db.execute(sql: "INSERT INTO \(Self.table) VALUES(?, ?, ?)", arguments: beginning.arguments)
+    }
+
+    /// Drops the table, after the zone was created or given up.
+    package func clear() throws { try db.execute(sql: "DROP TABLE IF EXISTS \(Self.table)") }
 }

@@ -13,12 +13,7 @@ package struct RunFailure: Hashable, Sendable, Codable {
     package let hint: String?
 
     package init(at: Instant, code: String, step: String?, place: String, reason: String, hint: String?) {
-        self.at = at
-        self.code = code
-        self.step = step
-        self.place = place
-        self.reason = reason
-        self.hint = hint
+        (self.at, self.code, self.step, self.place, self.reason, self.hint) = (at, code, step, place, reason, hint)
     }
 }
 
@@ -33,10 +28,7 @@ package struct RunRecord: Hashable, Sendable, Codable {
     package let at: Instant
     package let microseconds: Int64
 
-    package init(at: Instant, microseconds: Int64) {
-        self.at = at
-        self.microseconds = microseconds
-    }
+    package init(at: Instant, microseconds: Int64) { (self.at, self.microseconds) = (at, microseconds) }
 }
 
 extension RunKind {

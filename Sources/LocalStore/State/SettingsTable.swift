@@ -1,6 +1,6 @@
 import GRDB
-package import SnapshotModel
-import StrictText
+public import SnapshotModel
+public import StrictText
 
 /// The origin of a database's dataset descriptions.
 package enum DescriptionSource: String, Sendable {
@@ -8,7 +8,6 @@ package enum DescriptionSource: String, Sendable {
     case file
     /// The database's own tables (`init --tables`).
     case database
-    /// The zone.
     case zone
 }
 
@@ -72,8 +71,6 @@ package struct SettingsTable: TransactionPart {
 
     /// The origin of the descriptions; `file` unless `init` stored another.
     package func descriptionSource() throws -> DescriptionSource { try table.text(of: "descriptionSource").flatMap(DescriptionSource.init) ?? .file }
-
-    /// Stores the origin of the descriptions.
     package func setDescriptionSource(_ source: DescriptionSource) throws { try table.setText(source.rawValue, of: "descriptionSource") }
 
     /// Changes the path of the cloud directory.
@@ -184,8 +181,6 @@ package struct SettingsTable: TransactionPart {
         guard let policy = ZoneDeletionPolicy(rawValue: text) else { throw damaged("snapsync_settings", "the setting 'zoneDeletion' is not known") }
         return policy
     }
-
-    /// Sets what to do if the zone was deleted.
     package func setZoneDeletionPolicy(_ policy: ZoneDeletionPolicy) throws {
         try table.setText(policy.rawValue, of: "zoneDeletion")
     }
@@ -213,8 +208,55 @@ package struct RetentionSetting: Hashable, Sendable {
     /// The greatest age of versions to keep, in seconds; nil for no such rule.
     package let keepWithin: Int?
 
-    package init(keepLast: Int?, keepWithin: Int?) {
-        self.keepLast = keepLast
-        self.keepWithin = keepWithin
+    package init(keepLast: Int?, keepWithin: Int?) { (self.keepLast, self.keepWithin) = (keepLast, keepWithin) }
+}
+
+/// Whether the user wants this database to be synced, and since when.
+public struct SyncPreference: Hashable, Sendable {
+    public let choice: SyncChoice
+    /// When it was set; nil if nothing was chosen yet.
+    public let changedAt: Instant?
+
+    public init(_ choice: SyncChoice, changedAt: Instant?) { (self.choice, self.changedAt) = (choice, changedAt) }
+}
+
+/// The file that a database's preference is bound to, and the key in that file.
+package struct PreferenceFileSetting: Hashable, Sendable {
+    package let path: String
+    package let key: String
+
+    package init(path: String, key: String) { (self.path, self.key) = (path, key) }
+}
+
+/// The value on which the preference and its bound store last agreed.
+package struct PreferenceAgreement: Hashable, Sendable, Codable {
+    package let isOn: Bool
+    /// Microseconds since 1970.
+    package let at: Int64
+
+    package init(isOn: Bool, at: Instant) {
+        self.isOn = isOn
+        self.at = at.microseconds
     }
+}
+
+/// The last answer about whether the user may sync, and why the last query failed.
+package struct EntitlementRecord: Hashable, Sendable, Codable {
+    package struct Answer: Hashable, Sendable, Codable {
+        package let isEntitled: Bool
+        /// Until when the answer is valid, in microseconds since 1970; nil if it does not expire.
+        package let validUntil: Int64?
+        /// When it was given, in microseconds since 1970.
+        package let givenAt: Int64
+
+        package init(isEntitled: Bool, validUntil: Int64?, givenAt: Int64) {
+            (self.isEntitled, self.validUntil, self.givenAt) = (isEntitled, validUntil, givenAt)
+        }
+    }
+
+    package let answer: Answer?
+    /// Why the last query had no answer; nil if it had one.
+    package let failure: String?
+
+    package init(answer: Answer?, failure: String?) { (self.answer, self.failure) = (answer, failure) }
 }

@@ -29,32 +29,22 @@ package struct StateTable: TransactionPart {
 
     /// What the database shows instead of the newest version, in words; nil if it follows the zone.
     package func view() throws -> String? { try value("view") }
-
-    /// Stores or ends a view.
     package func setView(_ view: String?) throws { try setValue("view", view) }
 
     /// The cached record of a dataset in the cloud, from ``setKnownRecord(_:of:)``; nil if none is cached.
     package func knownRecord(of schema: DatasetSchema) throws -> KnownRecord? { try value("record:\(schema.name)") }
-
-    /// Caches or deletes the applied version's record of a dataset, so that the next export need not read it.
     package func setKnownRecord(_ record: KnownRecord?, of schema: DatasetSchema) throws { try setValue("record:\(schema.name)", record) }
 
     /// The last comparison of the published descriptions with the tables; nil before the first.
     package func descriptionNote() throws -> DescriptionNote? { try value("descriptions") }
-
-    /// Stores the last comparison of the descriptions.
     package func setDescriptionNote(_ note: DescriptionNote?) throws { try setValue("descriptions", note) }
 
     /// The database's schema version when its tables were last compared with the descriptions; nil before the first comparison.
     package func tablesSeen() throws -> Int64? { try table.text(of: "tablesSeen").flatMap { Int64($0) } }
-
-    /// Records that the present tables were compared with the descriptions.
     package func setTablesSeen() throws { try table.setText(String(transaction.tables.schemaVersion()), of: "tablesSeen") }
 
     /// The columns of a dataset that the applied version has and the rows do not have yet. The next import fills them.
     package func unseenColumns(of schema: DatasetSchema) throws -> Set<ExactText> { try value("unseenColumns:\(schema.name)") ?? [] }
-
-    /// Stores which columns the next import must fill.
     package func setUnseenColumns(_ names: Set<ExactText>, of schema: DatasetSchema) throws {
         try setValue("unseenColumns:\(schema.name)", names.isEmpty ? nil : names.sorted())
     }
@@ -75,24 +65,18 @@ package struct StateTable: TransactionPart {
     package func removedColumns(of schemas: [DatasetSchema]) throws -> [String: Set<ExactText>] {
         try Dictionary(schemas.map { ($0.name, try removedColumns(of: $0)) }, uniquingKeysWith: { first, _ in first })
     }
-
-    /// Stores which columns were removed from a dataset.
     package func setRemovedColumns(_ names: Set<ExactText>, of schema: DatasetSchema) throws {
         try setValue("removedColumns:\(schema.name)", names.isEmpty ? nil : names.sorted())
     }
 
     /// The table's columns that are not synced although they could be, because another device removed them from the dataset.
     package func leftColumns(of schema: DatasetSchema) throws -> Set<ExactText> { try value("leftColumns:\(schema.name)") ?? [] }
-
-    /// Stores which of the table's columns are not synced.
     package func setLeftColumns(_ names: Set<ExactText>, of schema: DatasetSchema) throws {
         try setValue("leftColumns:\(schema.name)", names.isEmpty ? nil : names.sorted())
     }
 
     /// The names of the records that the next commit will delete, of datasets that this device removed from the zone.
     package func removedRecords() throws -> [String] { try value("removedRecords") ?? [] }
-
-    /// Stores which records the next commit will delete.
     package func setRemovedRecords(_ names: [String]) throws { try setValue("removedRecords", names.isEmpty ? nil : names.sorted()) }
 
     func value<T: Decodable>(_ key: String) throws -> T? {
@@ -110,8 +94,6 @@ package struct StateTable: TransactionPart {
 
     /// How the database joined its zone; nil if it has not joined one.
     package func bootstrapNote() throws -> BootstrapNote? { try value("bootstrap") }
-
-    /// Records how the database joined its zone.
     package func setBootstrapNote(_ note: BootstrapNote) throws { try setValue("bootstrap", note) }
 
     /// The nonces of this database's reports; nil before the first.
@@ -122,8 +104,6 @@ package struct StateTable: TransactionPart {
 
     /// Up to this number, commits under the device's name are known to come from another database; 0 if none are known.
     package func ownCommitsKnown() throws -> Int { try value("ownCommitsKnown") ?? 0 }
-
-    /// Records that commits under the device's name, up to that number, come from another database.
     package func setOwnCommitsKnown(_ number: Int) throws { try setValue("ownCommitsKnown", number) }
 
     /// What the device knows about a signed zone, as JSON: the creator that it trusts and the members that it has verified. Nil in a zone that is
@@ -135,14 +115,10 @@ package struct StateTable: TransactionPart {
 
     /// The value on which the preference and its bound store last agreed; nil before the first agreement.
     package func preferenceAgreement() throws -> PreferenceAgreement? { try value("preferenceAgreement") }
-
-    /// Stores or deletes the agreement of the preference and its bound store.
     package func setPreferenceAgreement(_ agreement: PreferenceAgreement?) throws { try setValue("preferenceAgreement", agreement) }
 
     /// The last answer about the entitlement; nil before the first query.
     package func entitlementRecord() throws -> EntitlementRecord? { try value("entitlement") }
-
-    /// Stores the answer about the entitlement.
     package func setEntitlementRecord(_ record: EntitlementRecord?) throws { try setValue("entitlement", record) }
 
     /// What `undo` would restore; nil if no command has replaced the data yet.
@@ -159,8 +135,6 @@ package struct StateTable: TransactionPart {
 
     /// The versions that the next commit will pin.
     package func pendingPins() throws -> [PendingPin] { try value("pendingPins") ?? [] }
-
-    /// Stores the versions that the next commit will pin; an empty list once it has pinned them.
     package func setPendingPins(_ pins: [PendingPin]) throws { try setValue("pendingPins", pins.isEmpty ? nil : pins) }
 
     /// The columns of a dataset that the applied version does not have; empty if it has all, or if there is no version.
@@ -179,14 +153,10 @@ package struct StateTable: TransactionPart {
 
     /// What the last listing of the mailbox found; nil if there was none.
     package func mailboxListing() throws -> MailboxListingCache? { try value("mailboxLook") }
-
-    /// Stores what a listing found; nil if the mailbox must be listed again.
     package func setMailboxListing(_ look: MailboxListingCache?) throws { try setValue("mailboxLook", look) }
 
     /// When the role's regular run last succeeded.
     package func lastSuccess() throws -> Instant? { try value("lastSuccess") }
-
-    /// Records that the role's regular run succeeded, and deletes the last failure.
     package func setLastSuccess(_ instant: Instant) throws {
         try setValue("lastSuccess", instant)
         try setLastFailure(nil)
@@ -194,20 +164,14 @@ package struct StateTable: TransactionPart {
 
     /// Since when this reader's messages cannot be sent; nil if they can be sent.
     package func unsentSince() throws -> Instant? { try value("unsentSince") }
-
-    /// Records since when messages cannot be sent.
     package func setUnsentSince(_ instant: Instant?) throws { try setValue("unsentSince", instant) }
 
     /// Why the last run failed; nil if it succeeded.
     package func lastFailure() throws -> RunFailure? { try value("lastFailure") }
-
-    /// Stores or deletes the failure of the last run.
     package func setLastFailure(_ failure: RunFailure?) throws { try setValue("lastFailure", failure) }
 
     /// The last successful run of a kind; nil before the first.
     package func lastRun(_ kind: RunKind) throws -> RunRecord? { try value(kind.rawValue) }
-
-    /// Records a successful run.
     package func setLastRun(_ kind: RunKind, _ run: RunRecord) throws { try setValue(kind.rawValue, run) }
 
     /// When the role's last regular run that had nothing to do began, by the time of the lock file; nil if the database has a later run.
@@ -218,16 +182,12 @@ package struct StateTable: TransactionPart {
 
     /// When the last automatic removal of versions was attempted; nil before the first.
     package func lastRetention() throws -> Instant? { try value("lastRetention") }
-
-    /// Records when the last automatic removal of versions was attempted.
     package func setLastRetention(_ instant: Instant) throws { try setValue("lastRetention", instant) }
 }
 
 extension StateTable {
     /// The last trial restore; nil before the first.
     package func lastRestoreCheck() throws -> RestoreCheckRecord? { try value("lastRestoreCheck") }
-
-    /// Records a trial restore.
     package func setLastRestoreCheck(_ check: RestoreCheckRecord) throws { try setValue("lastRestoreCheck", check) }
 }
 
@@ -238,10 +198,7 @@ package struct DescriptionNote: Sendable, Hashable, Codable {
     /// The SHA-256 of each dataset's description, by the dataset's name.
     package let hashes: [String: String]
 
-    package init(schemaVersion: Int64, hashes: [String: String]) {
-        self.schemaVersion = schemaVersion
-        self.hashes = hashes
-    }
+    package init(schemaVersion: Int64, hashes: [String: String]) { (self.schemaVersion, self.hashes) = (schemaVersion, hashes) }
 }
 
 /// A trial restore: of which version, and how many problems it found.
@@ -250,11 +207,7 @@ package struct RestoreCheckRecord: Hashable, Sendable, Codable {
     package let version: Int
     package let problemCount: Int
 
-    package init(at: Instant, version: Int, problemCount: Int) {
-        self.at = at
-        self.version = version
-        self.problemCount = problemCount
-    }
+    package init(at: Instant, version: Int, problemCount: Int) { (self.at, self.version, self.problemCount) = (at, version, problemCount) }
 }
 
 /// What a publisher's last listing of the mailbox found. While the mailbox's mark is unchanged, the publisher need not list again.
@@ -264,8 +217,30 @@ package struct MailboxListingCache: Hashable, Sendable, Codable {
     /// When this device first saw that mark, by its own clock.
     package let since: Instant
 
-    package init(mark: String, since: Instant) {
-        self.mark = mark
-        self.since = since
+    package init(mark: String, since: Instant) { (self.mark, self.since) = (mark, since) }
+}
+
+/// A table of keys and texts: `snapsync_settings` or `snapsync_state`.
+struct KeyValueTable: TransactionPart {
+    let transaction: LocalTransaction
+    let name: String
+
+    /// The text stored under a key; nil if there is none.
+    ///
+    /// Every run reads a dozen keys within a few milliseconds, so the connection caches the statement.
+    ///
+    /// - Throws: ``LocalStoreError`` with `.damaged` if the value is not UTF-8 text.
+    func text(of key: String) throws -> String? {
+        let statement = try KeyedStatement(db, "SELECT value FROM \(name) WHERE key = ?").bind(.text(key))
+        guard try statement.step() else { return nil }
+        defer { statement.end() }
+        guard let text = statement.text(0), UTF8Check.firstFault(in: text) == nil else {
+            throw damaged(name, name == SettingsTable.name ? "the setting '\(key)' is not text" : "the value of '\(key)' cannot be read")
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+    func setText(_ text: String?, of key: String) throws {
+        guard let text else { return try KeyedStatement(db, "DELETE FROM \(name) WHERE key = ?").bind(.text(key)).run() }
+        try KeyedStatement(db, "INSERT OR REPLACE INTO \(name) VALUES(?, ?)").bind(.text(key), .text(text)).run()
     }
 }

@@ -488,7 +488,6 @@ package struct ChangeLog: TransactionPart {
         ).bind(.integer(id)).integer() == 1
     }
 
-    /// A summary of a dataset's changes, in the log and in the tracked changes.
     package func summary(of schema: DatasetSchema) throws -> TrackedChanges {
         guard try transaction.tracking.hasTables(), let id = try trackingID(schema) else { return TrackedChanges(isComplete: false, count: 0, lastSequence: 0) }
         let isComplete = try isComplete(of: schema)

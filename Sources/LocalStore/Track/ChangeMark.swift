@@ -9,10 +9,7 @@ package struct ChangeMark: Hashable, Sendable {
     /// What else a sync depends on: the schema's version and the settings.
     package let frame: String
 
-    package init(sequence: Int64, frame: String) {
-        self.sequence = sequence
-        self.frame = frame
-    }
+    package init(sequence: Int64, frame: String) { (self.sequence, self.frame) = (sequence, frame) }
 }
 
 extension LocalDatabase {

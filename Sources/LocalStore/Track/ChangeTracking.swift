@@ -280,3 +280,104 @@ package struct ChangeTracking: TransactionPart {
     /// SQLite empties a table without triggers at once instead of row by row.
     package func withoutTriggers<T>(_ body: () throws -> T) throws -> T { try TriggerSwitch(db: db).off(body) }
 }
+
+/// Preserves the values of columns that the dataset does not describe. They belong to this database, and an import must not change them.
+///
+///     let own = try OwnColumns(transaction, schema, number: 0)   // before a row changes
+///     …                                                          // rows are deleted and inserted
+///     try own?.restore()
+///
+/// A temporary trigger copies the values of each deleted row while the application's triggers are off. The cost is a row of a temporary table for
+/// each deleted row that has such a value; nothing if the dataset describes all columns.
+struct OwnColumns {
+    private let db: Database
+    private let schema: DatasetSchema
+    private let columns: [String]
+    private let kept: String
+
+    /// Starts copying values; nil if the dataset describes all columns of its table.
+    ///
+    /// - Parameter number: distinguishes the temporary tables of one import.
+    init?(_ transaction: LocalTransaction, _ schema: DatasetSchema, number: Int) throws {
+        db = transaction.db
+        self.schema = schema
+        kept = "snapsync_own_\(number)"
+        let described = Set(schema.columns.map { $0.column.folded })
+        let info = try Row.fetchAll(
+            db.keptStatement(sql: "SELECT name, dflt_value FROM pragma_table_xinfo(?) WHERE hidden = 0"), arguments: [schema.table]
+        ).filter { !described.contains(($0[0] as String).folded) }
+        guard !info.isEmpty else { return nil }
+        columns = info.map { ($0[0] as String).sqlIdentifier }
+        let table = schema.table.sqlIdentifier, key = schema.keySQL
+        // A value that equals the column's default need not be copied.
+        let isSet = info.map { row in "OLD.\((row[0] as String).sqlIdentifier) IS NOT (\((row[1] as String?) ?? "NULL"))" }.joined(separator: " OR ")
+        let isKept = "EXISTS (SELECT 1 FROM temp.\(kept) k WHERE \(key.isSame("k", "OLD")))"
+        try db.execute(
+            sql: """
+                CREATE TEMP TABLE \(kept) AS SELECT \(([key.list()] + columns).joined(separator: ", ")) FROM main.\(table) WHERE 0;
+                CREATE UNIQUE INDEX temp.\(kept)_key ON \(kept)(\(key.indexed));
+                CREATE TEMP TRIGGER \(kept)_delete BEFORE DELETE ON main.\(table) WHEN \(key.isNotNull("OLD")) AND (\(isSet)) AND NOT \(isKept) BEGIN
+                    INSERT INTO \(kept) VALUES(\(([key.list("OLD")] + columns.map { "OLD.\($0)" }).joined(separator: ", "))); END;
+                """)
+    }
+
+    /// Writes the values back into the rows that exist again, and drops the trigger and the temporary table.
+    func restore() throws {
+        let table = schema.table.sqlIdentifier, key = schema.keySQL, list = columns.joined(separator: ", ")
+        try db.execute(
+            sql: """
+                DROP TRIGGER temp.\(kept)_delete;
+                UPDATE main.\(table) AS t SET (\(list)) = (SELECT \(list) FROM temp.\(kept) k WHERE \(key.isSame("k", "t")))
+                WHERE \(key.isIn("t", table: "temp.\(kept)"));
+                DROP TABLE temp.\(kept);
+                """)
+    }
+}
+
+/// Detects that VACUUM has renumbered the rows of tables whose key is a rowid without a column: the table `snapsync_rowids`.
+///
+/// VACUUM numbers the rows of a table without indexes from 1. One row of this table has rowid 2. If that row has another rowid, or is gone, the
+/// rows of the datasets' tables may have been renumbered too. The table exists only if a dataset's key is a rowid that is not a column.
+package struct RowidWatch: TransactionPart {
+    let transaction: LocalTransaction
+
+    /// Whether no rows were renumbered; true if no dataset has such a key.
+    func isQuiet(_ schemas: [DatasetSchema]) throws -> Bool {
+        guard try schemas.contains(where: { try TableInspector.hiddenKey(of: $0, db) != nil }) else { return true }
+        guard try db.hasTable(LocalTable.rowids.name) else { return false }
+        return try Int64.fetchAll(db, sql: "SELECT rowid FROM snapsync_rowids WHERE dataset IS NULL") == [2]
+    }
+
+    /// Starts watching, or starts again after VACUUM. After VACUUM, it records that the tracking of the affected datasets is incomplete.
+    ///
+    /// - Returns: the names of the datasets whose rows may have other rowids.
+    func install(_ schemas: [DatasetSchema]) throws -> [String] {
+        guard try !isQuiet(schemas) else { return [] }
+        let hidden = try schemas.filter { try TableInspector.hiddenKey(of: $0, db) != nil }.map(\.name)
+        let isNew = try !db.hasTable(LocalTable.rowids.name)
+        try LocalTable.rowids.create(in: db)
+        try db.execute(sql: "DELETE FROM snapsync_rowids; INSERT INTO snapsync_rowids(rowid, dataset) VALUES(2, NULL)")
+        if isNew { return [] }
+        for name in hidden {
+            try db.execute(sql: "INSERT INTO snapsync_rowids(dataset) VALUES(?)", arguments: [name])
+            try db.execute(
+                sql: "UPDATE snapsync_tracking SET isComplete = \(Completeness.untracked) WHERE dataset = ? AND isComplete = \(Completeness.complete)",
+                arguments: [name])
+        }
+        return hidden
+    }
+
+    /// Whether the rowids of a dataset may differ from those in the applied version, and no run has compared the rows since.
+    package func mayBeRenumbered(_ schema: DatasetSchema) throws -> Bool {
+        guard try db.hasTable(LocalTable.rowids.name) else { return false }
+        return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_rowids WHERE dataset = ?)").bind(.text(schema.name)).integer() == 1
+    }
+
+    /// Records that a run has compared a dataset's rows with the applied version.
+    package func setCompared(_ schema: DatasetSchema) throws {
+        guard try db.hasTable(LocalTable.rowids.name) else { return }
+        try KeyedStatement(db, "DELETE FROM snapsync_rowids WHERE dataset = ?").bind(.text(schema.name)).run()
+    }
+
+    func remove() throws { try LocalTable.rowids.drop(in: db) }
+}

@@ -146,7 +146,6 @@ struct KeyedStatement {
         }
     }
 
-    /// A column's value.
     func value(_ column: Int32) -> OwnedValue { OwnedValue(RowStatement.value(handle, column, isJSON: false)) }
 
     /// A column's text as a string; nil if the value is not a text.

@@ -217,3 +217,43 @@ struct ProfileFile {
 
     func section(_ name: String) -> [String: String]? { sections[name.exact] }
 }
+
+extension StringProtocol {
+    /// The text without these ASCII characters at both ends.
+    ///
+    /// Foundation's `trimmingCharacters(in:)` goes through UTF-16. Its first call costs a run as much as a request to a near server.
+    func trimming(_ characters: String) -> String {
+        let text = String(self).utf8, isInner = { (byte: UInt8) in !characters.utf8.contains(byte) }
+        guard let first = text.firstIndex(where: isInner), let last = text.lastIndex(where: isInner) else { return "" }
+        return String(Substring(text[first...last]))
+    }
+}
+
+/// The keys of an object store's account. They must never be logged, stored or shown, so the description contains none of them.
+package struct ObjectCredentials: Sendable, CustomStringConvertible, CustomReflectable {
+    package let accessKey: String
+    package let secretKey: String
+    /// The token of temporary credentials.
+    package let sessionToken: String?
+    /// When temporary credentials expire.
+    package let expires: Instant?
+
+    package init(accessKey: String, secretKey: String, sessionToken: String? = nil, expires: Instant? = nil) {
+        (self.accessKey, self.secretKey, self.sessionToken, self.expires) = (accessKey, secretKey, sessionToken, expires)
+    }
+
+    package var description: String { "credentials" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// A source of ``ObjectCredentials``. The client asks again when they have expired.
+package protocol CredentialsProvider: Sendable {
+    /// The credentials; nil if this source has none.
+    func credentials() throws -> ObjectCredentials?
+    /// Drops credentials that the server no longer accepts. A source with fixed credentials can use the default.
+    func forget()
+}
+
+extension CredentialsProvider {
+    package func forget() {}
+}

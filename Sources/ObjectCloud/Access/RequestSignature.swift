@@ -12,9 +12,7 @@ package struct RequestSignature {
     package var service = "s3"
 
     package init(_ credentials: ObjectCredentials, region: String, service: String = "s3") {
-        self.credentials = credentials
-        self.region = region
-        self.service = service
+        (self.credentials, self.region, self.service) = (credentials, region, service)
     }
 
     /// Returns the headers that sign a request, without `host`.

@@ -20,9 +20,7 @@ package final class CurlTransport: ObjectTransport {
     ///   - connectSeconds: how long opening a connection may take.
     ///   - limitSeconds: how long a whole request may take; nil sets no limit as long as bytes arrive.
     package init(certificates: String? = nil, connectSeconds: Int = 10, limitSeconds: Int? = nil) {
-        self.limitSeconds = limitSeconds
-        self.connectSeconds = connectSeconds
-        self.certificates = certificates
+        (self.limitSeconds, self.connectSeconds, self.certificates) = (limitSeconds, connectSeconds, certificates)
     }
 
     package func send(_ request: ObjectRequest) throws(TransportFault) -> ObjectResponse {

@@ -12,11 +12,7 @@ package struct ObjectRequest: Sendable {
     package var responseLimit: Int
 
     package init(method: String, url: String, headers: [(name: String, value: String)] = [], body: [UInt8] = [], responseLimit: Int) {
-        self.method = method
-        self.url = url
-        self.headers = headers
-        self.body = body
-        self.responseLimit = responseLimit
+        (self.method, self.url, self.headers, self.body, self.responseLimit) = (method, url, headers, body, responseLimit)
     }
 }
 
@@ -27,12 +23,6 @@ package struct ObjectResponse: Sendable {
     /// The headers; names in lower case.
     package let headers: [String: String]
     package let body: [UInt8]
-
-    package init(status: Int, headers: [String: String], body: [UInt8]) {
-        self.status = status
-        self.headers = headers
-        self.body = body
-    }
 }
 
 /// Why there is no complete answer.
@@ -52,10 +42,7 @@ package struct TransportFault: Error, Sendable {
     /// The reason, as a text.
     package let reason: String
 
-    package init(_ kind: Kind, _ reason: String) {
-        self.kind = kind
-        self.reason = reason
-    }
+    package init(_ kind: Kind, _ reason: String) { (self.kind, self.reason) = (kind, reason) }
 }
 
 /// Sends requests to an object store and returns the answers. Calls are synchronous and may come from several threads at once.

@@ -1,5 +1,6 @@
 public import CloudStore
 import StrictText
+import Synchronization
 
 extension CloudDatabase {
     /// The same cloud with limits. A request that exceeds one is refused before anything is written.
@@ -96,4 +97,34 @@ extension CloudRecord {
 
     /// The size of the record's assets and their indexes, in bytes.
     fileprivate var assetByteCount: Int { assets.reduce(0) { $0 + $1.byteCount + ($1.index?.byteCount ?? 0) } }
+}
+
+/// Counts requests in a sliding window. If there were too many, says how long to wait.
+final class RequestWindow: Sendable {
+    private let rate: CloudLimits.Rate
+    private let elapsed: @Sendable () -> Duration
+    private let times = Mutex<[Duration]>([])
+
+    /// - Parameter elapsed: a monotonic clock, counted from any start.
+    init(_ rate: CloudLimits.Rate, elapsed: @escaping @Sendable () -> Duration) { (self.rate, self.elapsed) = (rate, elapsed) }
+
+    /// Counts one request.
+    ///
+    /// - Throws: ``CloudError`` with `.requestRateLimited`. Its `retryAfter` is the time until the next request is allowed. The refused
+    ///   request is not counted.
+    func admit(at place: String) throws(CloudError) {
+        let now = elapsed()
+        let wait: Duration? = times.withLock { times in
+            times.removeAll { $0 + rate.window <= now }
+            guard times.count >= rate.requests, let first = times.first else {
+                times.append(now)
+                return nil
+            }
+            return first + rate.window - now
+        }
+        guard let wait else { return }
+        throw CloudError(
+            .requestRateLimited, at: place, "more than \(rate.requests) requests in \(rate.window)", hint: "wait, then send the same request again",
+            isRetryable: true, retryAfter: wait)
+    }
 }

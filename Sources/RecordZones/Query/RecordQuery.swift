@@ -13,9 +13,7 @@ public struct RecordQuery: Hashable, Sendable {
 
     /// A search for all records of a type, or for those that meet a predicate.
     public init(_ type: String, where predicate: RecordPredicate = .all, sortedBy sort: [RecordSort] = []) {
-        self.type = type
-        self.predicate = predicate
-        self.sort = sort
+        (self.type, self.predicate, self.sort) = (type, predicate, sort)
     }
 
     /// Whether the query selects this record.
@@ -105,4 +103,23 @@ extension RecordQuery {
             if case .field(let name) = sort.key { fields.insert(name) }
         }
     }
+}
+
+/// The point at which a query continues after a page. It is valid only for the cloud, zone and query that it came from.
+public struct QueryCursor: Hashable, Sendable {
+    /// The cloud's UUID.
+    let cloud: String
+    let zone: ZoneID
+    let query: RecordQuery
+    let desiredKeys: [String]?
+    /// The last record that was returned.
+    let after: RecordQuery.Position
+}
+
+/// One page of a query's records.
+public struct QueryPage: Sendable {
+    /// The records, in the query's order.
+    public let records: [CloudRecord]
+    /// Continues with the next page; nil if this is the last one.
+    public let cursor: QueryCursor?
 }

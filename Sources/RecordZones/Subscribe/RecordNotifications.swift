@@ -29,10 +29,7 @@ public struct RecordNotifications: AsyncSequence, Sendable {
         private var pending: ArraySlice<RecordNotification> = []
         private var isOver = false
 
-        init(source: RecordNotifications, view: ZoneView) {
-            self.source = source
-            self.view = view
-        }
+        init(source: RecordNotifications, view: ZoneView) { (self.source, self.view) = (source, view) }
 
         /// Returns the next hint; nil after the last one.
         public mutating func next() async -> RecordNotification? {
@@ -95,4 +92,27 @@ public struct RecordNotifications: AsyncSequence, Sendable {
                 RecordNotification(subscription: source.subscription.id, kind: kind, recordType: record?.type, recordName: record?.name))
         }
     }
+}
+
+/// A hint that something has happened. It carries no data: fetch the changes.
+public struct RecordNotification: Hashable, Sendable {
+    /// What happened.
+    public enum Kind: Hashable, Sendable {
+        case recordCreated, recordUpdated, recordDeleted
+        /// More changed than can be followed record by record: the whole zone was read again.
+        case zoneChanged
+        /// The zone itself was deleted.
+        case zoneDeleted(ZoneDeletion.Reason)
+        /// The zone was signed or sealed, and continues in another zone; nil if it does not say in which. The notifications end.
+        case zoneMoved(to: ZoneSuccessor?)
+    }
+
+    /// The id of the subscription that matched.
+    public let subscription: String
+    /// What happened.
+    public let kind: Kind
+    /// The record's type; nil if the hint is about the zone.
+    public let recordType: String?
+    /// The record's name; nil if the hint is about the zone.
+    public let recordName: String?
 }

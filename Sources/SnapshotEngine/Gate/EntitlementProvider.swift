@@ -1,4 +1,8 @@
+import CloudStore
+import Foundation
+import SnapshotVersions
 public import StrictText
+import Synchronization
 
 /// Says whether the user may sync. Examples are a shop's receipt, a licence server and an administrator's file.
 ///
@@ -35,8 +39,85 @@ public struct Entitlement: Hashable, Sendable {
     public let reason: String?
 
     public init(isEntitled: Bool, validUntil: Instant? = nil, reason: String? = nil) {
-        self.isEntitled = isEntitled
-        self.validUntil = validUntil
-        self.reason = reason
+        (self.isEntitled, self.validUntil, self.reason) = (isEntitled, validUntil, reason)
+    }
+}
+
+/// An entitlement that the application sets whenever its shop reports a change. The gate reacts at once.
+///
+///     let shop = PushedEntitlement()
+///     let engine = try SyncEngine(database: path, gate: GateOptions(entitlement: shop))
+///     for await receipt in receipts { shop.set(Entitlement(isEntitled: receipt.isPaid, validUntil: receipt.end)) }
+///
+/// Until the process sets an answer, the last answer in the database counts, until its end.
+public final class PushedEntitlement: EntitlementProvider {
+    private let answer: Mutex<Entitlement?>
+    private let broadcast = Broadcast<Void>()
+
+    public init(_ entitlement: Entitlement? = nil) { answer = Mutex(entitlement) }
+
+    /// Sets the answer, and notifies the gate if it has changed.
+    public func set(_ entitlement: Entitlement) {
+        let hasChanged = answer.withLock { answer in
+            defer { answer = entitlement }
+            return answer != entitlement
+        }
+        if hasChanged { broadcast.send(()) }
+    }
+
+    public func entitlement() async throws -> Entitlement {
+        guard let answer = answer.withLock({ $0 }) else {
+            throw SyncError(
+                .tryAgainLater, step: .open, at: "entitlement", "the application has not said anything yet", hint: "wait until it has asked its shop")
+        }
+        return answer
+    }
+
+    public var changes: AsyncStream<Void>? { broadcast.listen() }
+}
+
+/// An entitlement that is stated in a JSON file: `{"validUntil":"2027-01-01T00:00:00Z"}`.
+///
+/// The file may also have `isEntitled` (default: true) and keys of other programs. The vendor or administrator writes the file. A file that is
+/// missing or cannot be read is no answer: the last answer then counts until its end.
+public struct FileEntitlement: EntitlementProvider {
+    /// The file's path.
+    public let path: String
+
+    public init(path: String) { self.path = path }
+
+    /// Reads the file.
+    ///
+    /// - Throws: ``SyncError`` with `.nothingThere` or `.dataRefused`.
+    public func entitlement() async throws -> Entitlement { try read() }
+
+    func read() throws -> Entitlement {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw SyncError(.nothingThere, step: .open, at: path, "the entitlement file cannot be read", hint: "put it there, or check its path and mode")
+        }
+        do {
+            let document = try StrictJSON.decode(Document.self, from: data)
+            return Entitlement(isEntitled: document.isEntitled ?? true, validUntil: try document.validUntil.map { try Instant(parsing: $0) })
+        } catch {
+            throw SyncError(
+                .dataRefused, step: .open, at: path, "the entitlement file is not understood",
+                hint: "write a JSON object with \"validUntil\", an RFC 3339 time, or \"isEntitled\"")
+        }
+    }
+
+    private struct Document: Decodable {
+        let isEntitled: Bool?
+        let validUntil: String?
+
+        private enum CodingKeys: String, CodingKey { case isEntitled, validUntil }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            isEntitled = try container.decodeIfPresent(Bool.self, forKey: .isEntitled)
+            validUntil = try container.decodeIfPresent(String.self, forKey: .validUntil)
+            guard isEntitled != nil || validUntil != nil else {
+                throw DecodingError.dataCorrupted(DecodingError.Context(codingPath: [], debugDescription: "neither key is there"))
+            }
+        }
     }
 }

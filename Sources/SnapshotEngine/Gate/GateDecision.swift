@@ -1,3 +1,4 @@
+public import CloudStore
 import SnapshotVersions
 
 /// Whether this database is synced now. The gate decides it before every run.
@@ -54,11 +55,7 @@ public struct GateReason: Hashable, Sendable, CustomStringConvertible {
     /// What to do.
     public let hint: String
 
-    public init(_ code: Code, _ reason: String, hint: String) {
-        self.code = code
-        self.reason = reason
-        self.hint = hint
-    }
+    public init(_ code: Code, _ reason: String, hint: String) { (self.code, self.reason, self.hint) = (code, reason, hint) }
 
     public var description: String { "\(reason); hint: \(hint)" }
 }
@@ -68,5 +65,23 @@ extension SyncError {
     init(_ reason: GateReason, at database: String) {
         self.init(.refused, step: .open, at: database, reason.reason, hint: reason.hint)
         identifier = "gate.\(reason.code.name)"
+    }
+}
+
+/// The sources of a gate's decision outside the database.
+public struct GateOptions: Sendable {
+    /// Says whether the user may sync. If nil, the file that the database's settings name does; without such a file every user may.
+    public var entitlement: (any EntitlementProvider)?
+    /// A second store of the preference. If nil, the file that the database's settings name, or none.
+    public var preference: (any PreferenceBinding)?
+    /// The user's account, which must be available for syncing; nil if the cloud needs none.
+    public var account: CloudAccount?
+    /// Whether the application never uses a cloud. The gate is then always closed, and this is no error.
+    public var isLocalOnly: Bool
+
+    public init(
+        entitlement: (any EntitlementProvider)? = nil, preference: (any PreferenceBinding)? = nil, account: CloudAccount? = nil, isLocalOnly: Bool = false
+    ) {
+        (self.entitlement, self.preference, self.account, self.isLocalOnly) = (entitlement, preference, account, isLocalOnly)
     }
 }

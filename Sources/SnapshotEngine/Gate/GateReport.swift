@@ -1,4 +1,5 @@
-import LocalStore
+package import CloudStore
+package import LocalStore
 import SnapshotModel
 import SnapshotVersions
 import StrictText
@@ -55,4 +56,77 @@ extension SyncGate {
             }
         }
     }
+}
+
+extension SyncEngine {
+    /// Returns the database and its settings for reading. If the cloud is missing or must not be used, every request to the context's cloud
+    /// throws the reason.
+    package func deviceToLookAt(_ gate: GateReport) throws -> SyncContext {
+        let settings = try database.read(at: .open) { try $0.settings.read() }
+        guard gate.isOpen else {
+            return try device(
+                settings, .absent(SyncError(.refused, step: .open, at: database.path, gate.reason ?? "sync is off", hint: gate.hint)))
+        }
+        do {
+            let (cloud, signedZone) = try openToLook(settings)
+            var device = try device(settings, cloud)
+            device.signedZone = signedZone
+            return device
+        } catch {
+            return try device(settings, .absent(SyncError(error, step: .open)))
+        }
+    }
+
+    /// Returns the database and its settings for work that needs no cloud.
+    package func localDevice() throws -> SyncContext {
+        let settings = try database.read(at: .open) { try $0.settings.read() }
+        return try device(settings, .absent(SyncError(.refused, step: .open, at: database.path, "this work does without the cloud")))
+    }
+
+    package func device(_ settings: SyncSettings, _ cloud: CloudDatabase) throws -> SyncContext {
+        let assetLimit = try database.read { try $0.settings.operatorSettings().assetLimit }
+        let zone = settings.zoneID
+        return SyncContext(
+            database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: assetRule, assetLimit: assetLimit,
+            nonces: nonces, elapsed: stopwatch())
+    }
+}
+
+/// Refuses commits and messages once the gate is closed. If the user turns sync off during a run, nothing is published after that.
+struct GateLayer: CloudLayer {
+    let gate: SyncGate
+
+    func willCall(_ call: CloudCall, in zone: ZoneID?) async throws {
+        switch call {
+        case .publish, .send: try gate.verify()
+        default: break
+        }
+    }
+}
+
+/// Refuses assets larger than the database's limit, while they are written and before anything is published.
+struct AssetLimitLayer: CloudLayer {
+    let limit: Int
+    /// Dataset names by record name.
+    private let names: [String: String]
+
+    init(_ limit: Int, datasets: [DatasetSchema]) {
+        self.limit = limit
+        names = Dictionary(datasets.map { ($0.recordName, $0.name) }) { first, _ in first }
+    }
+
+    func writer(_ writer: any AssetWriter, for record: String, in zone: ZoneID) throws -> any AssetWriter {
+        LimitedAssetWriter(writer, limit: limit, exceeded: AssetLimits.exceeded(names[record] ?? record, limit: limit))
+    }
+}
+
+extension CloudDatabase {
+    /// Replaces a cloud that could not be opened or must not be used: every request throws the reason.
+    static func absent(_ reason: SyncError) -> CloudDatabase { MemoryCloudDatabase().adding(AbsenceLayer(reason: reason)) }
+}
+
+private struct AbsenceLayer: CloudLayer {
+    let reason: SyncError
+
+    func willCall(_ call: CloudCall, in zone: ZoneID?) async throws { throw reason }
 }

@@ -1,7 +1,9 @@
 import CloudStore
-import LocalStore
-import SnapshotModel
+package import LocalStore
+import Logging
+package import SnapshotModel
 import SnapshotVersions
+import StrictText
 
 /// A check that can refuse a run before it changes anything.
 ///
@@ -72,5 +74,107 @@ struct RunGuard: Sendable {
     static let shrink = RunGuard { facts in
         guard let upstream = facts.upstream else { return }
         try await ShrinkCheck(device: facts.device, allowed: facts.allowed).verify(upstream.changes, after: upstream.common?.token)
+    }
+}
+
+/// Refuses to publish while the device's clock is not set: the wrong time would become the timestamp of every entity that is changed.
+///
+/// The cloud compares the clock with its own time when the commit is put in place (`clockUnusable`).
+enum ClockGuard {
+    /// The years 2000 to 2100.
+    private static let plausible = Instant(microseconds: 946_684_800_000_000)...Instant(microseconds: 4_102_444_800_000_000)
+
+    /// Whether a clock is between the years 2000 and 2100.
+    static func isPlausible(_ clock: Instant) -> Bool { plausible.contains(clock) }
+
+    /// Refuses a clock outside 2000 to 2100, before anything is read or written.
+    ///
+    /// - Throws: ``SyncError`` with `.refused`.
+    static func verify(_ clock: Instant) throws {
+        guard !isPlausible(clock) else { return }
+        throw SyncError(
+            .refused, step: .open, at: "clock", "this device's clock says \(clock); nothing was published",
+            hint: "set the clock, then try again; what was changed meanwhile is not lost")
+    }
+}
+
+extension SyncContext {
+    /// Corrects changes that were tracked while the clock ran ahead: their instants are no longer in the future, now that the clock is right.
+    ///
+    /// Call this after the run knows what this device's last commit contains, and before it sends, merges or publishes anything. If the clock is
+    /// not set, or a day off the cloud's clock, nothing changes. If no instant is in the future, this costs two reads of small tables.
+    package func correctFutureInstants() async throws {
+        let now = now()
+        guard ClockGuard.isPlausible(now), try database.read(at: .read, { try $0.futureInstants.exist(of: settings.datasets, now: now) })
+        else { return }
+        // Not every cloud has a clock. Without one, trust the device's clock.
+        if let there = try? await cloud.storeClock(in: zone), (try? CommitClock.verify(now, against: there)) == nil { return }
+        try database.write(at: .apply) { try $0.futureInstants.correct(of: settings.datasets, now: now) }
+        logger.info("changes had instants in the future of this device's clock; they count as changed now")
+    }
+
+    /// Refuses a clock that prevents publishing, before anything changes in the database.
+    ///
+    /// - Throws: ``SyncError`` with `.refused`: the clock is outside 2000 to 2100, or a day or more off the cloud's own.
+    package func verifyClock() async throws {
+        let now = now()
+        try ClockGuard.verify(now)
+        guard let there = try? await cloud.storeClock(in: zone) else { return }
+        try SyncError.at(.announce) { try CommitClock.verify(now, against: there) }
+    }
+}
+
+/// Refuses a database's first publication before its first import, unless the database made the zone.
+///
+/// If a database is created again under its old name, its zone exists already. The zone may look empty because a sync tool is still delivering
+/// the files. A first version published then would fork the zone or replace data that the database does not know.
+enum FirstPublishGuard {
+    /// Refuses to publish from a database that has neither imported a version nor made the zone.
+    ///
+    /// - Throws: ``SyncError`` with `.refused`.
+    static func verify(_ device: SyncContext, token: ChangeToken?) throws {
+        guard token == nil, let note = try device.database.read(at: .read, { try $0.state.bootstrapNote() }), !note.madeZone else { return }
+        throw SyncError(
+            .refused, step: .announce, at: "zone \(device.zone)",
+            "the zone has no version yet, and this database did not make it: versions of other devices may still be on their way",
+            hint:
+                "if a sync tool delivers the files, wait and run snapsync import; if this database is the first: snapsync init --take-over --db \(device.database.path.shellWord)"
+        )
+    }
+}
+
+/// Checks that refuse before anything is changed.
+package enum SyncGuards {
+    /// Refuses a table with a column that must have a value and that the dataset does not describe: an import cannot insert rows.
+    package static func refuseUnfillableColumns(_ shape: TableShape, _ schema: DatasetSchema, at database: String) throws {
+        guard let column = shape.unfillableColumns.first else { return }
+        throw SyncError(
+            .refused, step: .open, at: "\(database), table \(schema.table)",
+            "dataset \(schema.name) does not describe the column \(column), which is NOT NULL and has no default, so an import cannot insert rows",
+            hint:
+                "if nobody needs the column any more: sqlite3 \(database.shellWord) \("ALTER TABLE \(schema.table.sqlIdentifier) DROP COLUMN \(column.sqlIdentifier)".shellWord); else give it a default, or let it be NULL; or describe it"
+        )
+    }
+
+    /// Refuses to publish if the device's dataset file lacks fields of the zone's data: the publication would lose them.
+    package static func refuseUnknownFields(_ states: [DatasetState]) throws {
+        guard let state = states.first(where: { !$0.unknownFields.isEmpty }) else { return }
+        throw SyncError(
+            .refused, step: .read, at: "dataset \(state.name)",
+            "the entities that were imported have fields that this device does not know (\(state.unknownFields.joined(separator: ", "))); publishing would lose them",
+            hint: "snapsync describe --update --create takes them over; or update snapsync on this device")
+    }
+
+    /// Refuses a view if there are unpublished changes: the view replaces the rows, and the changes would be lost.
+    static func refuseViewOverChanges(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], at database: String) throws {
+        for schema in schemas {
+            let count = try transaction.changeLog.summary(of: schema).count
+            guard count > 0 else { continue }
+            throw SyncError(
+                .refused, step: .apply, at: "\(database), table \(schema.table)",
+                "\(Format.count(count, "entity was", "entities were")) changed here and \(Format.word(count, "is", "are")) in no version yet; showing something else would lose \(Format.word(count, "it", "them"))",
+                hint: "import it into another database, or look at it: snapsync cat"
+            ).asSlip
+        }
     }
 }

@@ -1,5 +1,9 @@
 import CloudStore
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
 import SnapshotVersions
+import StrictText
 
 /// Follows the number of entities of each record from commit to commit, and finds the records that lost more than half.
 ///
@@ -87,5 +91,206 @@ struct ShrinkGuard: Sendable, Hashable {
             shrunk[record] = shrinkage
         }
         counts[record, default: []].append(Count(number: number, value: count))
+    }
+}
+
+/// The datasets that may become much smaller: what a person, or an application's own "clear all", has approved beforehand.
+///
+///     let report = try await engine.export(allowing: .datasets("notifications"))
+public struct ShrinkApproval: Sendable, Hashable {
+    private enum Extent: Sendable, Hashable {
+        case named(Set<String>)
+        case all
+    }
+
+    private let extent: Extent
+
+    /// Approves no dataset; for unattended runs.
+    public static let none = ShrinkApproval(extent: .named([]))
+    /// Approves every dataset.
+    public static let all = ShrinkApproval(extent: .all)
+
+    /// Approves the datasets with these names.
+    public static func datasets(_ names: String...) -> ShrinkApproval { datasets(names) }
+
+    /// Approves the datasets with these names.
+    public static func datasets(_ names: some Sequence<String>) -> ShrinkApproval { ShrinkApproval(extent: .named(Set(names))) }
+
+    /// Whether the dataset with this name may shrink.
+    public func covers(_ dataset: String) -> Bool {
+        switch extent {
+        case .all: true
+        case .named(let names): names.contains(dataset)
+        }
+    }
+
+    /// Returns the approved names that are not in `known`. They are probably misspelt.
+    func unknownNames(among known: [String]) -> [String] {
+        switch extent {
+        case .all: []
+        case .named(let names): names.subtracting(known).sorted()
+        }
+    }
+
+    /// Returns the approval as a commit carries it: `shrink:notifications_data`.
+    static func text(ofRecord name: String) -> String { "shrink:\(name)" }
+}
+
+/// Applies the ``ShrinkGuard``: for a publisher before its commit, for a reader before its import.
+struct ShrinkCheck: Sendable {
+    let device: SyncContext
+    let allowed: ShrinkApproval
+
+    /// Returns the approvals that a commit after `token` must carry for the entity counts that it is about to save.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` for a dataset that shrinks without approval.
+    func approvals(for counts: [(schema: DatasetSchema, count: Int)], after token: ChangeToken?) async throws -> [String] {
+        try refuseUnknownNames()
+        let before = try countsHere()
+        // A dataset that lost nothing is no smaller than a version that the guard let pass, so older commits need not be read.
+        guard let token, allowed != .none || counts.contains(where: { $0.count < before[$0.schema.recordName] ?? 0 }) else { return [] }
+        let known = try await guardian(upTo: token)
+        let shrunk = counts.compactMap { schema, count in
+            known.judge(count, of: schema.recordName, number: token.number + 1).map { (schema: schema, shrinkage: $0) }
+        }
+        let refused = shrunk.filter { !allowed.covers($0.schema.name) }
+        if let (first, shrinkage) = refused.first {
+            let names = refused.map(\.schema.name).joined(separator: ",")
+            let error = SyncError(
+                .refused, step: .announce, at: "\(device.database.path), table \(first.table)",
+                "it has \(shrinkage.count) of the \(shrinkage.largest) entities that dataset \(first.name) had; nothing was published",
+                hint:
+                    "if they were meant to go: snapsync sync --allow-shrink \(names); else bring them back first (snapsync cat \(first.name) shows the last version)"
+            )
+            throw error.with(
+                details: refused.dropFirst().map { schema, shrinkage in
+                    "table \(schema.table): it has \(shrinkage.count) of the \(shrinkage.largest) entities that dataset \(schema.name) had"
+                })
+        }
+        return shrunk.map { ShrinkApproval.text(ofRecord: $0.schema.recordName) }
+    }
+
+    /// Refuses commits that shrink a dataset of this device without approval. An approval in a later commit counts as well.
+    ///
+    /// - Throws: ``SyncError`` with `.refused`.
+    func verify(_ changes: ZoneChanges, after token: ChangeToken?) async throws {
+        try refuseUnknownNames()
+        // On a first visit the device has no applied version to lose. The first import decides about its own rows.
+        guard let token, try hasLosses(changes) else { return }
+        var known = changes.base.isEmpty ? try await guardian(upTo: token) : ShrinkGuard()
+        known.accept()
+        known.begin(at: changes.base)
+        for commit in changes.commits { known.take(commit) }
+        let refused = known.unapproved.compactMap { shrinkage in
+            device.settings.datasets.first { $0.recordName == shrinkage.record && !allowed.covers($0.name) }.map { (name: $0.name, shrinkage: shrinkage) }
+        }
+        guard let (name, shrinkage) = refused.first else { return }
+        let names = refused.map(\.name).joined(separator: ",")
+        let error = SyncError(
+            .refused, step: .verify, at: "\(name)@\(shrinkage.number)",
+            "it has \(shrinkage.count) of the \(shrinkage.largest) entities that the dataset had, without approval; nothing was changed here",
+            hint:
+                "if that is meant, on the device that publishes: snapsync sync --allow-shrink \(names); or take it here alone: snapsync import --allow-shrink \(names)"
+        )
+        throw error.with(
+            details: refused.dropFirst().map { name, shrinkage in
+                "\(name)@\(shrinkage.number): it has \(shrinkage.count) of the \(shrinkage.largest) entities that the dataset had"
+            })
+    }
+
+    /// Whether a dataset has fewer entities after one of the commits than before it.
+    private func hasLosses(_ changes: ZoneChanges) throws -> Bool {
+        guard changes.base.isEmpty else { return true }
+        var counts = try countsHere()
+        for commit in changes.commits {
+            if !commit.deleted.isEmpty || commit.zoneDeletion != nil { return true }
+            for record in commit.saved {
+                guard let count = ShrinkGuard.count(record) else { continue }
+                if count < counts[record.name] ?? 0 { return true }
+                counts[record.name] = count
+            }
+        }
+        return false
+    }
+
+    /// Returns the number of entities in the applied version, by record name.
+    private func countsHere() throws -> [String: Int] {
+        let states = try device.database.read(at: .read) { try $0.datasetStates.all() }
+        return Dictionary(
+            uniqueKeysWithValues: device.settings.datasets.compactMap { schema in
+                states.first { $0.name == schema.name }.map { (schema.recordName, $0.recordCount) }
+            })
+    }
+
+    private func guardian(upTo token: ChangeToken) async throws -> ShrinkGuard {
+        var known = ShrinkGuard()
+        for commit in try await device.cloud.at(.fetch, { try await $0.commits(upTo: token, count: ShrinkGuard.window, in: device.zone) }) {
+            known.take(commit)
+        }
+        return known
+    }
+
+    private func refuseUnknownNames() throws {
+        let unknown = allowed.unknownNames(among: device.settings.datasets.map(\.name))
+        guard !unknown.isEmpty else { return }
+        throw SyncError(
+            .refused, step: .open, at: "--allow-shrink", "this database has no dataset \(unknown.joined(separator: ", "))",
+            hint: "its datasets are \(device.settings.datasets.map(\.name).joined(separator: ", ")); all stands for every one"
+        ).asSlip
+    }
+}
+
+/// Finds entities of the applied version that are missing in the tables without a tracked deletion.
+///
+/// If an application rebuilt a table, its triggers were gone for a while and tracking is incomplete. Or its connection had triggers off. An entity
+/// that is missing then counts as damaged, not as deleted.
+struct MissingRows: Sendable {
+    let device: SyncContext
+    let allowed: ShrinkApproval
+
+    /// Whether the dataset's tracking names every deletion, as far as tracking can tell.
+    func isTracked(_ schema: DatasetSchema, _ session: ReadSession) throws -> Bool {
+        try session.withReader(0, at: .read) { reader in
+            // In a table without a key, rowids identify the rows. VACUUM may assign new rowids, so that rows seem to be missing.
+            let isComplete = try reader.transaction.changeLog.isComplete(of: schema)
+            return try isComplete || reader.transaction.rowids.mayBeRenumbered(schema)
+        }
+    }
+
+    /// The least number of entities that a table has after the version `last` if every deletion was tracked; nil if that is not known, or if the
+    /// dataset may shrink.
+    func leastCount(_ schema: DatasetSchema, _ last: DatasetRecord?, _ session: ReadSession) throws -> Int? {
+        guard let last, session.rewritten[schema.name] == nil, !allowed.covers(schema.name) else { return nil }
+        return try session.withReader(0, at: .read) { reader in
+            guard try reader.transaction.changeLog.isComplete(of: schema) else { return nil }
+            return try last.recordCount + reader.transaction.changeLog.growth(of: schema).lowerBound
+        }
+    }
+
+    /// Refuses to publish a dataset whose rows are missing without a tracked deletion.
+    ///
+    /// - Throws: ``SyncError`` with `.refused`.
+    func refuse(_ schema: DatasetSchema, _ last: DatasetRecord?, _ session: ReadSession) async throws {
+        guard let last, !allowed.covers(schema.name) else { return }
+        // An asset that cannot be read is handled by a later step, which writes it again.
+        let record = last.record(of: schema)
+        guard let version = try? await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone) else { return }
+        let count = try Self.countMissing(of: version, session)
+        guard count > 0 else { return }
+        // From now on, an import and an export compare all rows.
+        session.end()
+        try device.database.write(at: .read) { try $0.tracking.setIncomplete(of: schema) }
+        throw SyncError(
+            .refused, step: .read, at: "\(device.database.path), table \(schema.table)",
+            "\(Format.count(count, "entity", "entities")) of the last version of \(schema.name) \(Format.word(count, "is", "are")) missing, and no deletion was tracked (the rows may have been deleted while the table's triggers were gone or off, or an index is damaged: snapsync doctor); nothing was published",
+            hint: "snapsync import brings them back; if they were meant to go: snapsync sync --allow-shrink \(schema.name)")
+    }
+
+    private static func countMissing(of version: DatasetVersion, _ session: ReadSession) throws -> Int {
+        // Columns that only one side has tell nothing of missing rows.
+        guard let shared = try version.snapshot.index.sharedSchema(with: version.schema) else { return 0 }
+        var missing = 0
+        try version.giving(shared).forEachUntrackedDifference(in: session) { found, keys in missing += keys.count { found.rows[$0] == nil } }
+        return missing
     }
 }

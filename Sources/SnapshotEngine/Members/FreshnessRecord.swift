@@ -51,7 +51,7 @@ extension SyncContext {
         guard signedZone != nil, let note = try database.read(at: .read, { try $0.state.freshness() }), note.isDue(at: now()) else { return nil }
         // Versions that this device has published since are not recorded in the note, so read the newest commit.
         let applied = try database.read(at: .read) { try $0.state.appliedHere() }
-        guard let applied, let newest = try await cloud.at(.fetch).commits(upTo: applied.token, count: 1, in: zone).last else { return nil }
+        guard let applied, let newest = try await cloud.at(.fetch, { try await $0.commits(upTo: applied.token, count: 1, in: zone) }).last else { return nil }
         var current = FreshnessNote(interval: note.interval, newest: newest.clock)
         var version: Int?
         if current.isDue(at: now()) {

@@ -236,19 +236,26 @@ extension SyncContext {
     /// Repeats this device's changes of the list of members that lost their number to another device's commit in a fork.
     func repeatLostStatements() async throws {
         guard let zone = signedZone, case let lost = zone.authority.knowledge.lost, !lost.isEmpty else { return }
+        try await publishMembers(of: zone) { list, token in
+            try list.repeatStatements(lost, floor: token, by: zone.owner.device, zone.authority.signer(), at: now(), of: zone.history)
+        }
+        zone.authority.forgetLost()
+        try database.write(at: .announce) { try $0.state.setZoneKnowledge(SignedZone.text(zone.authority.knowledge)) }
+    }
+
+    /// Publishes a changed list of members, and the keys that go with it; nothing if `change` leaves the list as it is.
+    func publishMembers(of zone: SignedZone, _ change: (inout MemberList, _ floor: ChangeToken) throws -> Void) async throws {
         _ = try await MetadataPublisher(device: self).publish { state in
             guard let record = state.record(MemberList.recordName), let token = state.token else { return MetadataPublisher.Changes() }
             return try SyncError.at(.announce) {
                 let list = try MemberList(record, savedBy: token.number, of: zone.history, at: "zone \(zone.owner.zone)")
-                var repeated = list
-                try repeated.repeatStatements(lost, floor: token, by: zone.owner.device, zone.authority.signer(), at: now(), of: zone.history)
-                guard repeated != list else { return MetadataPublisher.Changes() }
-                let ring = try zone.keys?.ring(for: repeated, after: list)
-                return MetadataPublisher.Changes(saving: [repeated.record] + [ring?.record].compactMap(\.self))
+                var changed = list
+                try change(&changed, token)
+                guard changed != list else { return MetadataPublisher.Changes() }
+                let ring = try zone.keys?.ring(for: changed, after: list)
+                return MetadataPublisher.Changes(saving: [changed.record] + [ring?.record].compactMap(\.self))
             }
         }
-        zone.authority.forgetLost()
-        try database.write(at: .announce) { try $0.state.setZoneKnowledge(SignedZone.text(zone.authority.knowledge)) }
     }
 }
 

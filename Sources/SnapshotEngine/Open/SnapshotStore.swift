@@ -29,9 +29,7 @@ public final class SnapshotStore: Sendable {
     public var isInMemory: Bool { report.level == .inMemory }
 
     init(report: OpeningReport, engine: SyncEngine, folder: MemoryFolder?) {
-        self.report = report
-        self.engine = engine
-        self.folder = folder
+        (self.report, self.engine, self.folder) = (report, engine, folder)
     }
 
     /// Opens a store at the highest possible level.

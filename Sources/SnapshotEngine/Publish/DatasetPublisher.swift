@@ -84,7 +84,7 @@ struct DatasetPublisher: Sendable {
             try $0.transaction.changeLog.isComplete(of: schema) && !$0.transaction.held.hasWaiting(of: schema)
         }
         guard isWhole else { return nil }
-        let writer = try await device.cloud.at(.store).newAsset(for: schema.recordName, number: number, kind: .changes, in: device.zone)
+        let writer = try await device.cloud.storing(schema.recordName, number: number, kind: .changes, in: device.zone)
         let exporter = ChangeExporter(schema: schema, syncTimestamp: syncTimestamp, after: last.end, level: level, rule: device.assetRule)
         do {
             return try session.withReader(0, at: .read) { reader in
@@ -141,7 +141,7 @@ struct DatasetPublisher: Sendable {
             try horizon.flatMap { try reader.transaction.tombstonesAndInstants.hasTombstones(of: schema, before: $0) ? $0 : nil }
         }
         let least = try isChecked ? nil : missing.leastCount(schema, last, session)
-        let writer = try await device.cloud.at(.store).newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone)
+        let writer = try await device.cloud.storing(schema.recordName, number: number, kind: .snapshot, in: device.zone)
         let exporter = DatasetExporter(
             schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level,
             progress: progress, horizon: dropping, rule: device.assetRule, trackedCount: changes?.recordCount,
@@ -154,12 +154,13 @@ struct DatasetPublisher: Sendable {
             throw SyncError(error, step: .store)
         }
         switch outcome {
-        case .stored(let asset, let report):
+        case .stored(let asset, var report):
+            report.changes = changes?.report
             return .written(
                 Written(
                     schema: schema,
                     fields: DatasetRecord(dataFile: asset, changeFile: changes?.asset, syncTimestamp: syncTimestamp, recordCount: report.recordCount),
-                    assets: [asset] + (changes.map { [$0.asset] } ?? []), report: report.with(changes?.report), horizon: dropping))
+                    assets: [asset] + (changes.map { [$0.asset] } ?? []), report: report, horizon: dropping))
         case .unchanged:
             await device.cloud.discard(changes.map { [$0.asset] } ?? [], in: device.zone)
             return .unchanged
@@ -194,6 +195,59 @@ struct DatasetPublisher: Sendable {
         } catch {
             device.logger.warning("the last asset of \(schema.name) cannot be read; writing all blocks anew", metadata: ["error": "\(error)"])
             return nil
+        }
+    }
+}
+
+/// Writes the changes of one dataset since the applied version as a change asset. It reads the tracked changes and does not scan the table.
+///
+/// Memory: the changes, at most ``AssetRule/changeRawBytes`` of JSON.
+struct ChangeExporter: Sendable {
+    let schema: DatasetSchema
+    let syncTimestamp: Instant
+    /// The asset that the last version ends with.
+    let after: CloudAsset
+    let level: Int
+    let rule: AssetRule
+
+    /// The encoded changes.
+    struct Encoded {
+        let text: ByteBuffer
+        /// The number of entities that were changed or inserted, and the number that were deleted.
+        let changed: Int
+        let deleted: Int
+    }
+
+    /// Reads and encodes the tracked changes of one state of the database; nil if there are too many for a change asset.
+    func encode(_ reader: DatasetReader) throws -> Encoded? {
+        let transaction = reader.transaction
+        guard try transaction.changeLog.count(of: schema, upTo: rule.changeCount + 1) <= rule.changeCount else { return nil }
+        let changes = try transaction.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil))
+        let rows = try transaction.rows.lookup(of: schema)
+        let encoder = ChangeEncoder(schema: schema, syncTimestamp: syncTimestamp, after: AssetPath(after.path)?.stem ?? "")
+        var tail = SnapshotTailBuilder(), undated: Set<EntityKey> = []
+        for change in changes where !change.isDeletion {
+            encoder.changed = change.partialColumns(of: schema)
+            if let changed = encoder.changed, let timestamp = schema.timestampIndex, !changed.contains(timestamp) { undated.insert(change.key) }
+            guard try rows.give(change.key, to: encoder) else {
+                throw SyncError(
+                    .tryAgainLater, step: .read, at: "\(schema.name), key \(change.key)", "the row is not as its tracked change says",
+                    hint: "run snapsync verify --local")
+            }
+            guard encoder.rawByteCount <= rule.changeRawBytes else { return nil }
+        }
+        for change in changes where change.isDeletion { tail.addDeletion(of: change.key, at: change.instant) }
+        try tail.addChangedInstants(of: schema, except: undated, in: transaction)
+        return Encoded(text: try encoder.end(tail), changed: encoder.count, deleted: changes.count { $0.isDeletion })
+    }
+
+    /// Compresses and stores the asset.
+    func store(_ encoded: Encoded, into asset: any AssetWriter) throws -> CloudAsset {
+        let compressor = try SyncError.at(.compress) { try MemberCompressor(level: level, boxes: asset.boxes) }
+        let member = try SyncError.at(.compress) { try encoded.text.withBytes { try compressor.compress($0) } }
+        return try SyncError.at(.store) {
+            try asset.write(member.bytes)
+            return try asset.finish(rawByteCount: encoded.text.count)
         }
     }
 }

@@ -185,7 +185,7 @@ package struct ExportRun: Sendable {
                 saving: stored.datasets.map { $0.fields.record(of: $0.schema) } + pending.pins.map(\.record) + base.descriptions.records + carried,
                 deleting: base.descriptions.removed, clock: device.now(), approvals: shrunk + (horizon.map { [TombstoneHorizon.text($0)] } ?? []))
             draft.answered = stored.decided
-            let commit = try await device.cloud.at(.announce).prepare(draft, after: base.token, in: device.zone)
+            let commit = try await device.cloud.at(.announce) { try await $0.prepare(draft, after: base.token, in: device.zone) }
             let sequences = Dictionary(
                 uniqueKeysWithValues: stored.read.filter { stored.isWritten($0.schema) }.map { ($0.schema.name, $0.sequence) })
             // If this run ends between publishing and recording the commit, the next one recovers from this record.
@@ -193,7 +193,7 @@ package struct ExportRun: Sendable {
                 guard try transaction.state.applied()?.token == base.token else { throw device.anotherRun(.announce) }
                 try transaction.state.setIntended(IntendedVersion(version: AppliedVersion(commit.token), sequences: sequences))
             }
-            let token = try await device.cloud.at(.announce).publish(commit)
+            let token = try await device.cloud.at(.announce) { try await $0.publish(commit) }
             return AnnouncedVersion(token: token, stored: stored, pending: pending)
         } catch let error as SyncError where error.isOutcomeUnknown {
             // The commit may still arrive, and then it needs its assets. If it does not arrive, a prune removes them.

@@ -17,11 +17,7 @@ package struct RetentionPlan: Sendable {
         var unsettled: Int?
 
         package init(commits: [Commit], files: [StoredFile], pins: PinnedVersions, clocks: [Instant], unsettled: Int? = nil) {
-            self.commits = commits
-            self.files = files
-            self.pins = pins
-            self.clocks = clocks
-            self.unsettled = unsettled
+            (self.commits, self.files, self.pins, self.clocks, self.unsettled) = (commits, files, pins, clocks, unsettled)
         }
     }
 
@@ -202,10 +198,7 @@ public struct RetentionPolicy: Sendable, Hashable {
     public var grace: Duration
 
     public init(keepLast: Int?, keepWithin: Duration?, minimumAge: Duration = .seconds(86_400), grace: Duration = .seconds(86_400)) {
-        self.keepLast = keepLast
-        self.keepWithin = keepWithin
-        self.minimumAge = minimumAge
-        self.grace = grace
+        (self.keepLast, self.keepWithin, self.minimumAge, self.grace) = (keepLast, keepWithin, minimumAge, grace)
     }
 }
 
@@ -215,4 +208,19 @@ extension Duration {
         let (seconds, fraction) = components
         return seconds * 1_000_000 + fraction / 1_000_000_000_000
     }
+}
+
+/// The record of the last prune. The commit that saves it names the checkpoint below which older versions can be removed.
+package struct RetentionRecord: Sendable {
+    /// The oldest version that was kept, apart from pinned ones.
+    let oldestKept: Int
+    let at: Instant
+
+    /// The record as it is stored in the zone.
+    package var record: CloudRecord {
+        CloudRecord(type: Self.recordType, name: Self.recordName, fields: ["oldestKept": .integer(Int64(oldestKept)), "at": .date(at)])
+    }
+
+    static let recordType = "SnapshotRetention"
+    static let recordName = "snapshot_retention"
 }

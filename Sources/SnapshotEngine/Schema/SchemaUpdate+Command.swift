@@ -18,11 +18,7 @@ public struct DescriptionUpdateRequest: Sendable {
     public var sharesKeys: Bool
 
     public init(tables: TableChoice? = nil, removed: [String] = [], creates: Bool = false, readerEdits: ReaderEdits? = nil, sharesKeys: Bool = false) {
-        self.tables = tables
-        self.removed = removed
-        self.creates = creates
-        self.readerEdits = readerEdits
-        self.sharesKeys = sharesKeys
+        (self.tables, self.removed, self.creates, self.readerEdits, self.sharesKeys) = (tables, removed, creates, readerEdits, sharesKeys)
     }
 }
 
@@ -72,7 +68,6 @@ extension SyncEngine {
 }
 
 extension SchemaUpdate {
-    /// Updates the descriptions as requested.
     func take(_ request: DescriptionUpdateRequest) async throws -> DescriptionUpdateReport {
         let settings = device.settings
         let unknown = request.removed.filter { name in !settings.datasets.contains { $0.name == name } }

@@ -18,9 +18,9 @@ struct KeyRangeClaim {
     /// - Parameter isKnown: whether this database has used a range before, under the same name.
     /// - Throws: ``SyncError`` with `.nothingThere` before the zone's first version, which its creator publishes.
     func run(isKnown: (DeviceKeyRange) throws -> Bool) async throws -> DeviceKeyRange {
-        let info = try await cloud.at(.open).zone(zone)
+        let info = try await cloud.at(.open) { try await $0.zone(zone) }
         for attempt in 1... {
-            let state = try await cloud.at(.open).records(in: zone)
+            let state = try await cloud.at(.open) { try await $0.records(in: zone) }
             var record = try KeyRangeRecord(state)
             if let range = record.range(of: device, creator: info.creator), try state.token == nil || isKnown(range) { return range }
             guard let token = state.token else {
@@ -57,11 +57,125 @@ struct KeyRangeClaim {
             _ = try record.add(name, in: device.zone)
             return MetadataPublisher.Changes(saving: [record.record])
         }
-        let state = try await device.cloud.at(.fetch).records(in: device.zone)
+        let state = try await device.cloud.at(.fetch) { try await $0.records(in: device.zone) }
         guard let range = try KeyRangeRecord(state).range(of: name, creator: creator) else { return }
         try device.database.write(at: .apply) {
             try $0.keyRanges.set(range, of: name)
             try $0.keyRanges.advance(device.settings.datasets)
         }
     }
+}
+
+/// The record of the zone that says which devices have a range of new keys, so that no two devices share a range.
+///
+/// The zone's creator has range 0 and is not listed. Every other device has the number of its last position in the list, from 1. Entries are
+/// never removed, so no range is given twice.
+struct KeyRangeRecord {
+    private var devices: [String]
+
+    static let recordType = "SnapshotKeyRanges"
+    static let recordName = "snapshot_key_ranges"
+
+    /// Reads the zone's record; it is empty if the zone has none.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if this program does not know the record's form.
+    init(_ state: ZoneState) throws {
+        guard let record = state.record(Self.recordName) else {
+            devices = []
+            return
+        }
+        guard record.type == Self.recordType, case .list(let values) = record.fields["devices"] else { throw Self.unknown }
+        devices = try values.map {
+            guard case .string(let name) = $0 else { throw Self.unknown }
+            return name
+        }
+    }
+
+    /// The record as it is stored in the zone.
+    var record: CloudRecord {
+        CloudRecord(type: Self.recordType, name: Self.recordName, fields: ["devices": .list(devices.map { .string($0) })])
+    }
+
+    /// Returns a device's range; nil if it has none.
+    func range(of device: String, creator: String) -> DeviceKeyRange? {
+        if let place = devices.lastIndex(of: device) { return DeviceKeyRange(index: place + 1) }
+        return device == creator ? DeviceKeyRange(index: 0) : nil
+    }
+
+    /// Gives a device the next unused range.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if no range is left.
+    mutating func add(_ device: String, in zone: ZoneID) throws -> DeviceKeyRange {
+        guard let range = DeviceKeyRange(index: devices.count + 1) else {
+            throw SyncError(
+                .refused, step: .open, at: "zone \(zone)", "all of its \(DeviceKeyRange.count) ranges of keys are given to devices",
+                hint: "use a text key that is unique everywhere, or --shared-keys")
+        }
+        devices.append(device)
+        return range
+    }
+
+    private static var unknown: SyncError {
+        SyncError(.refused, step: .open, at: "record \(recordName)", "it has a form that this program does not know", hint: "update snapsync")
+    }
+}
+
+/// The tables in which SQLite assigns the keys of new rows, in a zone in which several devices insert.
+struct SharedKeys {
+    /// The tables with AUTOINCREMENT, in which each device can have its own range of keys.
+    let autoincrement: [DatasetSchema]
+    /// The tables without it, in which a new row always gets the highest key plus one.
+    let highest: [DatasetSchema]
+
+    init(_ datasets: [DatasetSchema], in transaction: LocalTransaction) throws {
+        let made = try datasets.filter { try transaction.tables.hasRowidKey($0) }
+        let numbered = try made.filter { try transaction.tables.hasAutoincrement($0) }
+        autoincrement = numbered
+        highest = made.filter { !numbered.contains($0) }
+    }
+
+    /// Refuses tables in which two devices could assign the same key, unless the request allows this.
+    func refuse(_ request: SetupRequest) throws {
+        let open = (request.takesKeyRange ? [] : autoincrement) + highest
+        guard !open.isEmpty, !request.sharesKeys else { return }
+        let names = open.map { $0.name + (autoincrement.contains($0) ? " (AUTOINCREMENT)" : "") }.joined(separator: ", ")
+        var ways: [String] = []
+        if !request.takesKeyRange, !autoincrement.isEmpty {
+            ways.append("--key-range gives each device keys of its own\(highest.isEmpty ? "" : " in tables with AUTOINCREMENT")")
+        }
+        if !highest.isEmpty {
+            ways.append(
+                "without AUTOINCREMENT SQLite takes the highest key plus one, whichever device's row has it: rebuild \(Self.list(highest)) with INTEGER PRIMARY KEY AUTOINCREMENT and use --key-range"
+            )
+        }
+        ways.append(
+            "give the rows a text key that is unique everywhere; let one device insert; or accept it with --shared-keys: the later row keeps the key, and snapsync conflicts keeps the other"
+        )
+        throw SyncError(
+            .refused, step: .open, at: request.database,
+            "SQLite gives new rows the next free integer as their key, so two peers that insert at the same time give one key to two rows: \(names)",
+            hint: ways.joined(separator: "; "))
+    }
+
+    /// Refuses newly synced tables in which two devices could assign the same key.
+    ///
+    /// - Parameter hasRange: whether this device has a range of keys, which tables with AUTOINCREMENT use.
+    func refuse(_ fresh: [DatasetSchema], hasRange: Bool, at path: String) throws {
+        let names = Set(fresh.map(\.name)), open = ((hasRange ? [] : autoincrement) + highest).filter { names.contains($0.name) }
+        guard !open.isEmpty else { return }
+        throw SyncError(
+            .refused, step: .open, at: path,
+            "SQLite gives new rows the next free integer as their key, so two peers that insert at the same time give one key to two rows: \(open.map(\.name).joined(separator: ", "))",
+            hint: "give the rows a text key that is unique everywhere; or snapsync detach, and snapsync init with --key-range or --shared-keys")
+    }
+
+    /// Returns warnings for a device whose user has accepted shared keys.
+    func warnings(_ request: SetupRequest) -> [String] {
+        ((request.takesKeyRange ? [] : autoincrement) + highest).map { schema in
+            "\(schema.name): SQLite gives new rows the next free integer as their key\(autoincrement.contains(schema) ? " (AUTOINCREMENT)" : ""), so two peers that insert at the same time give one key to two rows. "
+                + "The later row keeps the key; the other one is kept in the conflict journal, and snapsync conflicts take inserts it under a new key"
+        }
+    }
+
+    private static func list(_ schemas: [DatasetSchema]) -> String { schemas.map(\.table).joined(separator: ", ") }
 }

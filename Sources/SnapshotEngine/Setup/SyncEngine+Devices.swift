@@ -1,6 +1,7 @@
 import CloudStore
 import Foundation
 import LocalStore
+import SnapshotModel
 import SnapshotVersions
 import StrictText
 
@@ -46,12 +47,12 @@ extension SyncEngine {
                     .refused, step: .open, at: "zone \(device.zone)", "\(previous) is its one publisher, and the zone keeps that name",
                     hint: "readers and peers can take another name")
             }
-            if let report = try await device.cloud.at(.open).deviceReport(of: name, in: device.zone) {
+            if let report = try await device.cloud.at(.open, { try await $0.deviceReport(of: name, in: device.zone) }) {
                 throw SyncError(
                     .refused, step: .open, at: "zone \(device.zone)", "a \(report.role) has synced as \(name) before, at \(report.clock)",
                     hint: "choose another name; if that device is gone for good, run first: snapsync device forget \(name) --db \(database.path.shellWord)")
             }
-            let newest = try await device.cloud.at(.open).records(in: device.zone).token?.number ?? 0
+            let newest = try await device.cloud.at(.open) { try await $0.records(in: device.zone) }.token?.number ?? 0
             try device.database.write(at: .open) { transaction in
                 try transaction.settings.setDevice(name)
                 try transaction.state.setReportNonces(nil)
@@ -88,12 +89,68 @@ extension SyncEngine {
                     .refused, step: .open, at: "zone \(device.zone)", "\(name) is its one publisher",
                     hint: "if its database is lost, another one takes its place: snapsync init --take-over")
             }
-            guard let report = try await device.cloud.at(.open).deviceReport(of: name, in: device.zone) else {
+            guard let report = try await device.cloud.at(.open, { try await $0.deviceReport(of: name, in: device.zone) }) else {
                 throw SyncError(
                     .nothingThere, step: .open, at: "zone \(device.zone)", "no device has reported as \(name)", hint: "snapsync status --all lists them")
             }
-            try await device.cloud.at(.announce).forgetDevice(name, in: device.zone)
+            try await device.cloud.at(.announce) { try await $0.forgetDevice(name, in: device.zone) }
             return DeviceForgetReport(zone: device.settings.zone, device: name, version: report.token?.number)
         }
+    }
+}
+
+/// The result of `relocate`.
+public struct RelocationReport: Sendable, Encodable {
+    public let database: String
+    public let zone: String
+    /// The path of the cloud directory until now.
+    public let previousCloud: String
+    /// The new path.
+    public let cloud: String
+    public let cloudUUID: String
+}
+
+extension SyncEngine {
+    /// Stores another path of the cloud directory for all later runs, after the directory was moved or mounted elsewhere.
+    ///
+    /// Nothing is imported or published.
+    ///
+    /// - Parameter path: a directory or a bucket (`s3://BUCKET/PREFIX`) with the same cloud, whose zone has the applied version.
+    /// - Throws: ``SyncError``; with `.refused` for another cloud, or, at a peer, for a replicated folder or a store without conditional writes;
+    ///   with `.dataRefused` for an older copy of the zone.
+    public func relocate(to path: String) async throws -> RelocationReport {
+        try await locked {
+            guard backend == nil else {
+                throw SyncError(
+                    .refused, step: .open, at: path,
+                    "only a directory or a bucket has a path; this database was opened with a backend of the application's own",
+                    hint: "open the database without a backend")
+            }
+            try gate.verify()
+            let settings = try database.read(at: .open) { try $0.settings.read() }
+            let place = try await Self.verifyPlace(path, for: settings, database, keyStore)
+            try database.write(at: .open) { try $0.settings.setCloud(place) }
+            return RelocationReport(
+                database: database.path, zone: settings.zone, previousCloud: settings.cloud, cloud: place, cloudUUID: settings.cloudUUID)
+        }
+    }
+
+    /// Checks that a directory or bucket has the cloud and the history of a database. Returns the text for the settings.
+    static func verifyPlace(_ path: String, for settings: SyncSettings, _ database: LocalDatabase, _ keyStore: any KeyStore) async throws -> String {
+        let (applied, isReplicated) = try database.read(at: .read) { (try $0.state.applied(), try $0.settings.operatorSettings().isReplicated) }
+        let cloud = try SyncError.at(.open) { try CloudLocation.open(path, expecting: settings.cloudUUID, container: settings.container) }
+        let known = try database.read(at: .read) { try $0.state.zoneKnowledge() }
+        _ = try SyncError.at(.open) { try SignedZone(of: settings, knowing: known, keyStore, in: cloud) }
+        let place = CloudLocation.canonical(path, cloud)
+        if settings.role == .peer, !CloudLocation.isBucket(place) { try ReplicatedFolder.refuse(place, isSaid: isReplicated) }
+        do {
+            _ = try await cloud.changes(since: applied?.token, in: settings.zoneID)
+        } catch let error as CloudError where error.code == .changeTokenExpired {
+            // The applied version was pruned; the zone continues from it.
+        } catch {
+            throw SyncError(error, step: .open)
+        }
+        if settings.role == .peer { _ = try await BucketTrial.run(in: cloud, for: settings.role, at: place) }
+        return place
     }
 }

@@ -43,7 +43,7 @@ package enum SyncSetup {
             if request.role == .peer { try refuseHiddenKeys(datasets, database, request) }
             let (cloud, cloudMade, found) = try SyncError.at(.open) { try backend.map { ($0, false, nil) } ?? openCloud(request) }
             let probeWarnings = if let found { found } else { try await BucketTrial.run(in: cloud, for: request.role, at: request.cloud) }
-            let identity = try await cloud.at(.open).identity()
+            let identity = try await cloud.at(.open) { try await $0.identity() }
             if let container = request.container { try SyncError.at(.open) { try ContainerIdentifier.verify(container, isThatOf: identity) } }
             let zone = ZoneID(request.zone)
             let name: DeviceName

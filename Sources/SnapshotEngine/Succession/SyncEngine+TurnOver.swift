@@ -19,10 +19,7 @@ public struct TurnOverRequest: Sendable {
     /// Whether to report only what would happen.
     public var isDryRun = false
 
-    public init(isSealed: Bool, zone: String? = nil) {
-        self.isSealed = isSealed
-        self.zone = zone
-    }
+    public init(isSealed: Bool, zone: String? = nil) { (self.isSealed, self.zone) = (isSealed, zone) }
 
     /// The protection of the next zone.
     var protection: ZoneProtection {
@@ -111,7 +108,50 @@ extension SyncContext {
         let (last, note) = try database.read(at: .read) { (try $0.state.earlierZones().last, try $0.state.freshness()) }
         let promise = signedZone == nil ? [] : [note.map { FreshnessRecord(interval: $0.interval).record }].compactMap(\.self)
         guard let earlier = last, earlier.madeNext, let version = earlier.version else { return promise }
-        let state = try await cloud.at(.announce).records(in: ZoneID(earlier.zone, scope: zone.scope), at: version.number)
+        let state = try await cloud.at(.announce) { try await $0.records(in: ZoneID(earlier.zone, scope: zone.scope), at: version.number) }
         return promise + (state.record(KeyRangeRecord.recordName) == nil ? [] : [try KeyRangeRecord(state).record])
     }
+}
+
+/// What `sign` or `seal` did, or with a dry run would do.
+public struct TurnOverReport: Sendable, Encodable {
+    public struct Dataset: Sendable, Encodable {
+        public let name: String
+        /// The number of entities in the next zone's first version, as far as it is known; nil before the first version.
+        public let recordCount: Int?
+    }
+
+    public let isDryRun: Bool
+    /// The zone that is left behind.
+    public let earlierZone: String
+    /// Its last version.
+    public let earlierVersion: Int?
+    /// The zone that continues it.
+    public let zone: String
+    /// Whether that zone is sealed; if not, it is signed.
+    public let isSealed: Bool
+    /// The eight words of this device, which creates the zone; nil in a dry run if the device has no keys there yet.
+    public let creator: String?
+    /// The zone's newest version; nil in a dry run.
+    public internal(set) var version: Int?
+    /// The datasets that are published whole.
+    public let datasets: [Dataset]
+    /// The devices that stay members, if the earlier zone was signed.
+    public internal(set) var admitted: [String]
+    /// The devices that have reported in the earlier zone and must be approved in the next one.
+    public let toApprove: [String]
+    /// The versions that were pinned in the earlier zone. The pins stay there.
+    public let pinnedVersions: [Int]
+    /// The number and total size in bytes of the earlier zone's files that hold data.
+    public let earlierFiles: Int
+    public let earlierBytes: Int
+    /// Whether those files were removed, or in a dry run would be. If not, anybody who can read the store can read them.
+    public internal(set) var isEarlierRemoved: Bool
+    /// The recovery code of a sealed zone. It is a secret and stored nowhere. nil if this call made none.
+    public internal(set) var recoveryCode: String?
+    /// Warnings, one sentence each.
+    public internal(set) var warnings: [String]
+
+    /// The word `signed` or `sealed`.
+    public var kind: String { isSealed ? "sealed" : "signed" }
 }

@@ -39,12 +39,12 @@ struct ZoneTurner {
 
     private func report(of earlier: ZoneID, _ next: ZoneID, _ own: DevicePublicKeys?) async throws -> TurnOverReport {
         let states = try context.database.read(at: .read) { try $0.datasetStates.all() }
-        let files = try await context.cloud.at(.fetch).storedFiles(in: earlier)
+        let files = try await context.cloud.at(.fetch) { try await $0.storedFiles(in: earlier) }
         let reports = try await SyncError.at(.fetch) { try await context.cloud.deviceReports(in: earlier) }
         let newest = files.compactMap { file in if case .commit(let number) = file.kind { number } else { nil } }.max()
         let isLeft = earlier != context.zone
         let version = isLeft ? newest.map { $0 - 1 } : newest
-        let state = try? await context.cloud.at(.fetch).records(in: earlier, at: version)
+        let state = try? await context.cloud.at(.fetch) { try await $0.records(in: earlier, at: version) }
         // If the versions of the zone are gone, its members are unknown.
         let members = try? await cloud.members(in: earlier)
         // A member with a key of another kind has to ask again.
@@ -122,9 +122,9 @@ struct ZoneTurner {
         var draft = CommitDraft(device: context.settings.device, saving: [], clock: context.now())
         draft.zoneEvent = .moved(successor)
         // The checkpoint tells a reader of an older version that it was pruned, even after everything else is removed.
-        draft.checkpoint = try await context.cloud.at(.store).placeCheckpoint(at: token.number, in: context.zone)
-        let commit = try await context.cloud.at(.announce).prepare(draft, after: token, in: context.zone)
-        _ = try await context.cloud.at(.announce).publish(commit)
+        draft.checkpoint = try await context.cloud.at(.store) { try await $0.placeCheckpoint(at: token.number, in: context.zone) }
+        let commit = try await context.cloud.at(.announce) { try await $0.prepare(draft, after: token, in: context.zone) }
+        _ = try await context.cloud.at(.announce) { try await $0.publish(commit) }
         var knowledge = ZoneKnowledge(creator: keys.fingerprint, own: keys)
         knowledge.protection = request.protection
         knowledge.recoveryKey = code?.publicKey(request.protection.sealingKeyKind)
@@ -180,11 +180,11 @@ struct ZoneTurner {
             // Remove the messages first: once the rest of the zone is gone, their senders are unknown.
             let messages = (try? await cloud.mailbox(in: id).messages) ?? []
             for message in messages {
-                try await cloud.at(.store).removeMessage(CloudMessageName(sender: message.sender, id: message.id), in: id)
+                try await cloud.at(.store) { try await $0.removeMessage(CloudMessageName(sender: message.sender, id: message.id), in: id) }
             }
-            let files = try await cloud.at(.store).storedFiles(in: id)
+            let files = try await cloud.at(.store) { try await $0.storedFiles(in: id) }
             let last = files.compactMap { file in if case .commit(let number) = file.kind { number } else { nil } }.max() ?? 0
-            try await cloud.at(.store).remove(files.filter { $0.kind != .commit(last) }, by: context.settings.device, in: id)
+            try await cloud.at(.store) { try await $0.remove(files.filter { $0.kind != .commit(last) }, by: context.settings.device, in: id) }
         }
         try context.database.write(at: .store) { transaction in
             try transaction.state.setEarlierZones(
@@ -205,18 +205,10 @@ extension SyncContext {
         let members =
             before?.members.filter { $0.device != settings.device && $0.keys.sealingKind == zone.history.protection.sealingKeyKind } ?? []
         if !members.isEmpty {
-            _ = try await MetadataPublisher(device: self).publish { state in
-                guard let record = state.record(MemberList.recordName), let token = state.token else { return MetadataPublisher.Changes() }
-                return try SyncError.at(.announce) {
-                    let list = try MemberList(record, savedBy: token.number, of: zone.history, at: "zone \(zone.owner.zone)")
-                    var admitted = list
-                    for member in members where list.member(member.device) == nil {
-                        try admitted.add(
-                            member.device, member.role, member.keys, floor: token, by: settings.device, zone.authority.signer(), at: now(), of: zone.history)
-                    }
-                    guard admitted != list else { return MetadataPublisher.Changes() }
-                    let ring = try zone.keys?.ring(for: admitted, after: list)
-                    return MetadataPublisher.Changes(saving: [admitted.record] + [ring?.record].compactMap(\.self))
+            try await publishMembers(of: zone) { list, token in
+                for member in members where list.member(member.device) == nil {
+                    try list.add(
+                        member.device, member.role, member.keys, floor: token, by: settings.device, zone.authority.signer(), at: now(), of: zone.history)
                 }
             }
         }

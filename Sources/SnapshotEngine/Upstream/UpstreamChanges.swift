@@ -53,7 +53,7 @@ extension SyncContext {
         do {
             changes = try await cloud.changes(since: isOfEarlierZone ? nil : applied?.token, in: zone)
         } catch let error as CloudError where error.code == .changeTokenExpired {
-            changes = try await cloud.at(.fetch).changes(since: nil, in: zone)
+            changes = try await cloud.at(.fetch) { try await $0.changes(since: nil, in: zone) }
             isExpired = true
         } catch let error as CloudError where error.code == .rolledBack || error.code == .damaged {
             return try await ForkFinder(device: self).news(after: error, applied: applied)
@@ -67,5 +67,96 @@ extension SyncContext {
     /// Returns the error for another run that has changed the database's state since it was read.
     func anotherRun(_ step: SyncStep) -> SyncError {
         SyncError(.tryAgainLater, step: step, at: database.path, "another run changed the database meanwhile", hint: "run the same command again")
+    }
+}
+
+/// Distinguishes a fork from a rollback. In a fork, the applied version lost its number to another device's commit.
+///
+/// Forks happen if a tool replicates the folder of a zone with several publishers: two devices each saw their own copy and published the same
+/// number. The commit under the plain name counts. A device follows it once the fork is certain, and publishes its own lost changes again.
+struct ForkFinder: Sendable {
+    let device: SyncContext
+
+    /// Returns the zone's commits after the last version that it has in common with this device.
+    ///
+    /// - Parameter error: the error of reading the commits after `applied`.
+    /// - Throws: `error`, with what was found, if this is no fork or not certainly one.
+    func news(after error: CloudError, applied: AppliedVersion?) async throws -> UpstreamChanges {
+        guard let applied, try await device.zoneInfo(at: .fetch).publishers == .many else {
+            throw SyncError(error, step: .fetch)
+        }
+        let copies = try await device.cloud.at(.fetch) { try await $0.conflictCopies(in: device.zone) }
+        guard error.code == .rolledBack, let (common, changes) = try await lastInCommon(before: applied) else { throw Self.explained(error, copies) }
+        guard let newest = changes.token, newest.number > common.number else { throw SyncError(error, step: .fetch) }
+        // The fork is certain once the tool has set our own commit aside as a conflict copy, or once a device has published after the other
+        // commit.
+        let isDecided = newest.number > applied.number || newest.number == applied.number && copies.contains { $0.token == applied.token }
+        guard isDecided else {
+            throw SyncError(
+                .dataRefused, step: .fetch, at: error.place,
+                "\(error.reason); two devices may have published this version; that cannot be resolved until one of them syncs again",
+                hint: "if a tool replicates the folder, sync on the other device; otherwise an older copy of the folder was restored")
+        }
+        if let signed = device.signedZone, signed.keys != nil {
+            // The known keys may come from a commit that no longer counts.
+            let record = try await signed.cloud.at(.fetch) { try await $0.records(in: device.zone) }.record(KeyRing.recordName)
+            try SyncError.at(.verify) { try signed.authority.replaceKeys(by: record, of: signed.history) }
+        }
+        return UpstreamChanges(
+            applied: applied, changes: changes, fork: common,
+            warnings: [
+                "a fork: version \(common.number + 1) was published by two devices, and another device's stands; what only this device had published is published again"
+            ])
+    }
+
+    /// Returns the newest version that was applied here and is still in the zone's history; nil if there is none.
+    private func lastInCommon(before applied: AppliedVersion) async throws -> (AppliedVersion, ZoneChanges)? {
+        let lineage = try device.database.read(at: .read) { try $0.lineage.versions() }
+        for version in lineage where version.number < applied.number {
+            do {
+                return (version, try await device.cloud.changes(since: version.token, in: device.zone))
+            } catch let error as CloudError where error.code == .rolledBack {
+                continue
+            } catch let error as CloudError where error.code == .changeTokenExpired || error.code == .damaged {
+                return nil
+            } catch var error as CloudError where error.code == .zoneMoved {
+                error.commonVersion = version.number
+                throw SyncError(error, step: .fetch)
+            } catch {
+                throw SyncError(error, step: .fetch)
+            }
+        }
+        return nil
+    }
+
+    /// Returns the error. If a conflict copy is the missing parent of a later commit, the error names the copy.
+    static func explained(_ error: CloudError, _ copies: [ConflictCopy]) -> SyncError {
+        guard let parent = error.missingParent, !copies.isEmpty else { return SyncError(error, step: .fetch) }
+        let what = "two devices published one number, and the commits under the plain names do not follow one another"
+        guard let copy = copies.first(where: { $0.token == parent }) else {
+            return SyncError(
+                .dataRefused, step: .fetch, at: error.place, "\(error.reason); that commit \(parent.number) lies nowhere in commits/",
+                hint: "\(what); if a sync tool is bringing files, wait for it; else run: snapsync doctor")
+        }
+        return SyncError(
+            .dataRefused, step: .fetch, at: error.place,
+            "\(error.reason); commits/\(copy.fileName) is another commit \(copy.token.number), by \(copy.device), and the one that it was made after",
+            hint: "\(what); run: snapsync repair, which does what can be done by hand, too: give it its plain name and keep the other one aside")
+    }
+}
+
+extension SyncContext {
+    /// Returns all live records as of a commit, from a zone that has at least reached `version`.
+    ///
+    /// - Throws: ``SyncError``. If a fork has left commits that do not follow one another, the error names them.
+    func records(at number: Int?, notBefore version: AppliedVersion?) async throws -> ZoneState {
+        do {
+            return try await cloud.records(in: zone, at: number, notBefore: version?.token)
+        } catch let error as CloudError where error.code == .damaged {
+            let copies = try await cloud.at(.fetch) { try await $0.conflictCopies(in: zone) }
+            throw ForkFinder.explained(error, copies)
+        } catch {
+            throw SyncError(error, step: .fetch)
+        }
     }
 }

@@ -77,3 +77,121 @@ struct ByteCursor {
         at += length
     }
 }
+
+extension ByteCursor {
+    /// Appends a JSON string with the fewest escapes. Returns whether it has bytes beyond ASCII, which are not checked here.
+    ///
+    /// Copies and checks eight bytes at a time: a byte of `x` is zero if `(x - 0x01…) & ~x & 0x80…` has its high bit set.
+    @inline(__always)
+    mutating func appendString(_ text: UnsafeRawBufferPointer) -> Bool {
+        reserve(text.count + 2)
+        at.pointee = UInt8(ascii: "\"")
+        at += 1
+        var high: UInt64 = 0
+        if var position = text.baseAddress {
+            let end = position + text.count
+            while true {
+                let ones: UInt64 = 0x0101_0101_0101_0101, highs: UInt64 = 0x8080_8080_8080_8080
+                while position + 8 <= end {
+                    // SAFETY: eight bytes are left to read, and at least as many to write, because room for the rest was reserved.
+                    let word = position.loadUnaligned(as: UInt64.self)
+                    UnsafeMutableRawPointer(at).storeBytes(of: word, as: UInt64.self)
+                    high |= word
+                    let quote = word ^ (ones &* 0x22), slash = word ^ (ones &* 0x5C)
+                    let hit = (((quote &- ones) & ~quote) | ((slash &- ones) & ~slash) | ((word &- ones &* 0x20) & ~word)) & highs
+                    let plain = hit == 0 ? 8 : UInt64(littleEndian: hit).trailingZeroBitCount / 8
+                    position += plain
+                    at += plain
+                    if plain < 8 { break }
+                }
+                while position < end {
+                    let byte = position.load(as: UInt8.self)
+                    if byte == 0x22 || byte == 0x5C || byte < 0x20 { break }
+                    high |= UInt64(byte)
+                    at.pointee = byte
+                    at += 1
+                    position += 1
+                }
+                guard position < end else { break }
+                appendEscape(position.load(as: UInt8.self), left: end - position)
+                position += 1
+            }
+        }
+        at.pointee = UInt8(ascii: "\"")
+        at += 1
+        return high & 0x8080_8080_8080_8080 != 0
+    }
+
+    /// Appends the escape of one byte, and makes room for the rest of the string with its closing quote.
+    @inline(never)
+    private mutating func appendEscape(_ byte: UInt8, left: Int) {
+        reserve(6 + left)
+        at[0] = UInt8(ascii: "\\")
+        switch byte {
+        case 0x08: at[1] = UInt8(ascii: "b")
+        case 0x09: at[1] = UInt8(ascii: "t")
+        case 0x0A: at[1] = UInt8(ascii: "n")
+        case 0x0C: at[1] = UInt8(ascii: "f")
+        case 0x0D: at[1] = UInt8(ascii: "r")
+        case 0x22, 0x5C: at[1] = byte
+        default:
+            at[1] = UInt8(ascii: "u")
+            at[2] = UInt8(ascii: "0")
+            at[3] = UInt8(ascii: "0")
+            at[4] = UInt8(ascii: "0") + byte >> 4
+            at[5] = byte & 15 < 10 ? UInt8(ascii: "0") + byte & 15 : UInt8(ascii: "a") + byte & 15 - 10
+            at += 4
+        }
+        at += 2
+    }
+
+    /// Appends an integer in decimal.
+    mutating func append(decimal value: Int64) {
+        reserve(20)
+        var rest = value.magnitude
+        var length = value < 0 ? 2 : 1
+        var bound: UInt64 = 10
+        while rest >= bound {
+            length += 1
+            let (next, overflow) = bound.multipliedReportingOverflow(by: 10)
+            if overflow { break }
+            bound = next
+        }
+        if value < 0 { at.pointee = UInt8(ascii: "-") }
+        var position = at + length
+        repeat {
+            position -= 1
+            position.pointee = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        } while rest > 0
+        at += length
+    }
+
+    /// Appends a finite real number as the shortest text that reads back as the same number; it always contains a `.` or an `e`.
+    mutating func append(real value: Double) { append(value.description) }
+
+    /// Appends bytes as a JSON string in base64 with padding.
+    mutating func appendBase64(_ bytes: UnsafeRawBufferPointer) {
+        reserve((bytes.count + 2) / 3 * 4 + 2)
+        at.pointee = UInt8(ascii: "\"")
+        at += 1
+        var position = 0
+        while position + 3 <= bytes.count {
+            let group = UInt32(bytes[position]) << 16 | UInt32(bytes[position + 1]) << 8 | UInt32(bytes[position + 2])
+            for shift in 0..<4 { at[shift] = Base64.digit(group >> (18 - 6 * UInt32(shift))) }
+            at += 4
+            position += 3
+        }
+        let left = bytes.count - position
+        if left > 0 {
+            let group = UInt32(bytes[position]) << 16 | (left == 2 ? UInt32(bytes[position + 1]) << 8 : 0)
+            at[0] = Base64.digit(group >> 18)
+            at[1] = Base64.digit(group >> 12)
+            at[2] = left == 2 ? Base64.digit(group >> 6) : UInt8(ascii: "=")
+            at[3] = UInt8(ascii: "=")
+            at += 4
+        }
+        at.pointee = UInt8(ascii: "\"")
+        at += 1
+    }
+}

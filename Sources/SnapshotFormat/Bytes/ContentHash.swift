@@ -4,7 +4,6 @@ internal import Crypto
 package struct ContentHash: Hashable, Sendable, CustomStringConvertible {
     private let words: SIMD4<UInt64>
 
-    /// The hash of bytes.
     package init(of bytes: UnsafeRawBufferPointer) {
         var hash = SHA256()
         hash.update(bufferPointer: bytes)

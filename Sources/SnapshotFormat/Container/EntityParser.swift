@@ -6,10 +6,7 @@ struct EntityFault: Error {
     let reason: String
     let column: Int?
 
-    init(_ reason: String, column: Int? = nil) {
-        self.reason = reason
-        self.column = column
-    }
+    init(_ reason: String, column: Int? = nil) { (self.reason, self.column) = (reason, column) }
 }
 
 /// Parses entities from JSON into the slots of a block.

@@ -15,7 +15,6 @@ package struct EntityState: Sendable, Hashable {
 ///
 /// Memory: the states that are kept, and one entity.
 package final class EntityStates: EntitySink {
-    /// The states, by key.
     package private(set) var states: [EntityKey: EntityState] = [:]
     /// How many rows have NULL or an infinite number in the key. No version can contain them.
     package private(set) var keylessCount = 0
@@ -59,4 +58,19 @@ package final class EntityStates: EntitySink {
 extension ContentHash: Comparable {
     /// The order of the hashes' bytes, which equals the order of their hexadecimal digits.
     package static func < (left: ContentHash, right: ContentHash) -> Bool { left.description < right.description }
+}
+
+/// A sink that keeps the entities' keys, in order.
+package final class EntityKeys: EntitySink {
+    package private(set) var keys: [EntityKey] = []
+    private let keyShape: KeyShape
+
+    package init(_ schema: DatasetSchema) { keyShape = schema.keyShape }
+
+    /// Forgets the keys.
+    package func clear() { keys.removeAll(keepingCapacity: true) }
+
+    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        if let key = keyShape.key(of: values) { keys.append(key) }
+    }
 }

@@ -3,18 +3,13 @@ package import StrictText
 
 /// A run of consecutive entities of a snapshot asset with the same instant, such as those that one statement changed in a whole table.
 package struct InstantRun: Hashable, Sendable {
-    /// The key of the first entity.
     package let first: EntityKey
     /// The key of the last entity, which differs from the first.
     package let last: EntityKey
     /// The instant; nil if each entity's own timestamp is.
     package let at: Instant?
 
-    package init(first: EntityKey, last: EntityKey, at: Instant?) {
-        self.first = first
-        self.last = last
-        self.at = at
-    }
+    package init(first: EntityKey, last: EntityKey, at: Instant?) { (self.first, self.last, self.at) = (first, last, at) }
 }
 
 /// Joins consecutive entities with equal instants into runs.

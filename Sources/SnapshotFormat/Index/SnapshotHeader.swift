@@ -11,9 +11,7 @@ package struct SnapshotHeader: Hashable, Sendable {
 
     /// Describes a head.
     package init(syncTimestamp: Instant, dataset: String, after: String? = nil) {
-        self.syncTimestamp = syncTimestamp
-        self.dataset = dataset
-        self.after = after
+        (self.syncTimestamp, self.dataset, self.after) = (syncTimestamp, dataset, after)
     }
 
     /// The head's text.

@@ -1,4 +1,5 @@
 package import SnapshotModel
+import StrictText
 
 /// The block index of a snapshot asset: its schema, the positions of its members, and their hashes.
 ///
@@ -111,5 +112,86 @@ extension SnapshotIndex {
 
     static func fault(_ place: String, _ reason: String) -> FormatError {
         FormatError(.damaged, at: "block index, \(place)", reason, hint: "fetch the index again; else have the writer run: snapsync export --full")
+    }
+}
+
+extension SnapshotIndex {
+    /// Whether the asset was written with this schema: the same dataset, key, timestamp and columns, in the same order and form.
+    package func describes(_ schema: DatasetSchema) -> Bool {
+        dataset.exact == schema.name.exact && key.map(\.exact) == schema.keyColumns.map(\.name.exact) && timestamp?.exact == schema.timestamp?.exact
+            && columns.elementsEqual(schema.columns) {
+                $0.name.exact == $1.name.exact && $0.shape == $1.shape && $0.isOptional == $1.isOptional && $0.collation == $1.collation
+            }
+    }
+
+    /// The schema reduced to the columns that the asset also has; nil if a column of the key is not among them.
+    package func sharedSchema(with schema: DatasetSchema) throws -> DatasetSchema? {
+        if describes(schema) { return schema }
+        let names = Set(columns.map(\.name.exact)), shared = schema.columns.filter { names.contains($0.name.exact) }
+        guard dataset.exact == schema.name.exact, key.map(\.exact) == schema.keyColumns.map(\.name.exact), schema.keyColumns.allSatisfy(shared.contains) else {
+            return nil
+        }
+        return try schema.with(columns: shared)
+    }
+
+    /// The positions of a schema's columns that the asset does not have.
+    package func missingColumns(of schema: DatasetSchema) -> [Int] {
+        let described = Set(columns.map(\.name.exact))
+        return schema.columns.indices.filter { !described.contains(schema.columns[$0].name.exact) }
+    }
+
+    /// Why a schema cannot read the asset; nil if it can.
+    package func contradiction(of schema: DatasetSchema) -> String? {
+        guard key.map(\.exact) == schema.keyColumns.map(\.name.exact) else {
+            return "its key is \(key.joined(separator: ", ")), and this device's is \(schema.keyNames)"
+        }
+        guard keyShape.isComparable(with: schema.keyShape) else { return "the columns of its key have other collations than this device's" }
+        func form(_ shape: ColumnShape?) -> String { shape.map { "declared as \($0.rawValue)" } ?? "not declared" }
+        for column in schema.columns {
+            guard let written = columns.first(where: { $0.name.exact == column.name.exact }), written.shape != column.shape else { continue }
+            return "the column \(column.name) is \(form(written.shape)) in the writer's dataset file, and \(form(column.shape)) in this device's"
+        }
+        return nil
+    }
+}
+
+/// The index entry of one gzip member: its position and length in the file, and the hashes of its bytes.
+package struct MemberEntry: Hashable, Sendable {
+    /// The member's offset in the file, in bytes.
+    package let offset: Int
+    /// The member's length in the file, in bytes.
+    package let length: Int
+    /// The length of the decompressed member, in bytes.
+    package let rawLength: Int
+    /// The hash of the member's bytes in the file.
+    package let sha256: ContentHash
+    /// The hash of the decompressed member; for a block, without the separator before its first entity.
+    package let rawSHA256: ContentHash
+
+    /// Describes a member.
+    package init(offset: Int, length: Int, rawLength: Int, sha256: ContentHash, rawSHA256: ContentHash) {
+        (self.offset, self.length, self.rawLength, self.sha256, self.rawSHA256) = (offset, length, rawLength, sha256, rawSHA256)
+    }
+
+    /// The offset of the first byte after the member.
+    package var end: Int { offset + length }
+
+    /// The same member at another offset.
+    func moved(to offset: Int) -> MemberEntry {
+        MemberEntry(offset: offset, length: length, rawLength: rawLength, sha256: sha256, rawSHA256: rawSHA256)
+    }
+}
+
+package struct BlockEntry: Hashable, Sendable {
+    /// The key of the block's first entity.
+    package let firstKey: EntityKey
+    /// The number of entities, at least 1.
+    package let count: Int
+    /// The member that holds the block.
+    package let member: MemberEntry
+
+    /// Describes a block.
+    package init(firstKey: EntityKey, count: Int, member: MemberEntry) {
+        (self.firstKey, self.count, self.member) = (firstKey, count, member)
     }
 }

@@ -77,3 +77,92 @@ extension SeededGenerator {
         return copy.next()
     }
 }
+
+/// Collects the columns of one generated entity and passes them to a sink.
+struct SampleWriter {
+    private enum Column {
+        case null
+        case integer(Int64)
+        case text(Range<Int>)
+        case json(Range<Int>)
+    }
+
+    private var text: SampleText
+    private var columns: [Column] = []
+
+    var random: SeededGenerator {
+        get { text.random }
+        set { text.random = newValue }
+    }
+
+    init(random: SeededGenerator, vocabulary: SampleVocabulary) {
+        text = SampleText(random: random, vocabulary: vocabulary)
+    }
+
+    mutating func begin() {
+        text.bytes.removeAll(keepingCapacity: true)
+        columns.removeAll(keepingCapacity: true)
+    }
+
+    mutating func null() { columns.append(.null) }
+
+    mutating func text(percent: Int = 100, _ build: (inout SampleText) -> Void) {
+        columns.append(built(percent, build).map { .text($0) } ?? .null)
+    }
+
+    mutating func json(percent: Int = 100, _ build: (inout SampleText) -> Void) {
+        columns.append(built(percent, build).map { .json($0) } ?? .null)
+    }
+
+    /// A boolean that has a value in `percent` of all entities and is true in `chance` percent of those.
+    mutating func boolean(percent: Int, true chance: Int) {
+        columns.append(text.random.happens(percent: percent) ? .integer(text.random.happens(percent: chance) ? 1 : 0) : .null)
+    }
+
+    private mutating func built(_ percent: Int, _ build: (inout SampleText) -> Void) -> Range<Int>? {
+        guard percent == 100 || text.random.happens(percent: percent) else { return nil }
+        let start = text.bytes.count
+        build(&text)
+        return start..<text.bytes.count
+    }
+
+    func end(_ sink: any EntitySink) throws {
+        try text.bytes.withUnsafeBytes { bytes in
+            // SAFETY: the slices point into `bytes`, which is valid until the sink returns.
+            let values = columns.map { column -> ColumnValue in
+                switch column {
+                case .null: .null
+                case .integer(let value): .integer(value)
+                case .text(let range): .text(UnsafeRawBufferPointer(rebasing: bytes[range]))
+                case .json(let range): .json(UnsafeRawBufferPointer(rebasing: bytes[range]))
+                }
+            }
+            try values.withUnsafeBufferPointer { try sink.take($0) }
+        }
+    }
+}
+
+/// Random numbers that are the same for the same seed on every machine.
+///
+/// Source: SplitMix64, by Guy Steele, Doug Lea and Christine Flood (2014), with the constants of its reference version.
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    package init(seed: UInt64) { state = seed }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// A number from 0 up to `bound`, which must be positive.
+    package mutating func below(_ bound: Int) -> Int {
+        Int(next().multipliedFullWidth(by: UInt64(bound)).high)
+    }
+
+    /// True with that probability.
+    package mutating func happens(percent: Int) -> Bool { below(100) < percent }
+}

@@ -22,11 +22,7 @@ public struct ProjectDraft: Hashable, Sendable, Identifiable {
 
     /// A project with its items.
     public init(id: String, title: String, detail: String = "", isClosed: Bool = false, items: [SharedItem] = []) {
-        self.id = id
-        self.title = title
-        self.detail = detail
-        self.isClosed = isClosed
-        self.items = items
+        (self.id, self.title, self.detail, self.isClosed, self.items) = (id, title, detail, isClosed, items)
     }
 }
 
@@ -42,10 +38,7 @@ public struct SharedItem: Hashable, Sendable, Identifiable {
 
     /// An item.
     public init(id: String, title: String, detail: String = "", isCompleted: Bool = false) {
-        self.id = id
-        self.title = title
-        self.detail = detail
-        self.isCompleted = isCompleted
+        (self.id, self.title, self.detail, self.isCompleted) = (id, title, detail, isCompleted)
     }
 }
 

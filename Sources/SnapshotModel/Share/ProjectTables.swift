@@ -34,8 +34,6 @@ public struct ProjectTables: Hashable, Sendable {
 
     /// Makes a description of tables.
     public init(projects: String = "projects", items: String = "items", columns: [Field: String] = [:]) {
-        self.projects = projects
-        self.items = items
-        self.columns = columns
+        (self.projects, self.items, self.columns) = (projects, items, columns)
     }
 }

@@ -14,18 +14,8 @@ struct ConflictTaker {
     let now: Instant
     let path: String
 
-    /// The key under which the losing edit is restored.
-    enum Place: Sendable {
-        /// Its own key. If two devices inserted rows under the same integer key, the restored row gets a new key.
-        case usual
-        /// Its own key; the edit replaces the row that has it.
-        case sameKey
-        /// A key that the table has not used.
-        case newKey
-    }
-
     /// Makes the edit. Returns the key under which it is stored.
-    func take(_ entry: ConflictEntry, to place: Place) throws -> EntityKey {
+    func take(_ entry: ConflictEntry, to place: SyncEngine.ConflictPlace) throws -> EntityKey {
         let conflict = entry.conflict
         guard let schema = settings.datasets.first(where: { $0.name == conflict.dataset }) else {
             throw refusal(
@@ -36,21 +26,21 @@ struct ConflictTaker {
         guard let entity = conflict.loser.entity else { return try delete(entry, schema, place) }
         let isAlias = try transaction.tables.hasRowidKey(schema)
         let isTaken = try transaction.rows.hasRow(conflict.key, of: schema)
-        if let columns = conflict.columns, isTaken, case .usual = place { return try set(columns, of: entity, entry, schema) }
-        let isNew: Bool
-        switch place {
-        case .sameKey: isNew = false
-        case .newKey: isNew = true
-        case .usual: isNew = conflict.reason == .sameKey && isAlias && isTaken
-        }
-        guard !isNew || isAlias else {
-            throw refusal(
-                entry, "the keys of \(schema.name) are made by the application, not by SQLite",
-                hint: "without --as-new the edit takes the place of the row that has its key")
-        }
         let key: EntityKey
         do {
-            key = try insert(entity, conflict.key, schema, asNew: isNew)
+            if let columns = conflict.columns, isTaken, place == .usual {
+                try set(columns, of: conflict.key, to: entity, schema)
+                key = conflict.key
+            } else {
+                let isNew = place == .newKey || place == .usual && conflict.reason == .sameKey && isAlias && isTaken
+                guard !isNew || isAlias else {
+                    throw refusal(
+                        entry, "the keys of \(schema.name) are made by the application, not by SQLite",
+                        hint: "without --as-new the edit takes the place of the row that has its key")
+                }
+                key = isNew ? try transaction.tables.unusedKey(in: schema) : conflict.key
+                try insert(entity, key, schema, asNew: isNew)
+            }
         } catch let error as LocalStoreError where [.badRow, .schemaMismatch].contains(error.code) {
             throw refusal(
                 entry, error.reason,
@@ -63,39 +53,29 @@ struct ConflictTaker {
     }
 
     /// Sets the columns that lost in the row that is there.
-    private func set(_ names: [String], of entity: String, _ entry: ConflictEntry, _ schema: DatasetSchema) throws -> EntityKey {
-        let key = entry.conflict.key
+    private func set(_ names: [String], of key: EntityKey, to entity: String, _ schema: DatasetSchema) throws {
         var values = try EntityCodec.json.values(schema, entity)
         let names = Set(names.map(\.exact))
         var columns = schema.columns.indices.filter { names.contains(schema.columns[$0].name.exact) }
         if let stamp = RowInstant(schema) {
-            values[stamp.index] = stamp.unit.map { OwnedValue($0.value(of: now, replacing: values[stamp.index])) } ?? OwnedValue(now.description)
+            stamp.set(now, in: &values)
             columns.append(stamp.index)
         }
-        do {
-            try transaction.rows.setValues(Dictionary(columns.map { ($0, values[$0]) }) { $1 }, of: key, in: schema)
-        } catch let error as LocalStoreError where [.badRow, .schemaMismatch].contains(error.code) {
-            throw refusal(
-                entry, error.reason,
-                hint: "change the row that is in the way, then run the same command again; snapsync conflicts show \(entry.id) prints the edit")
-        }
-        guard try !transaction.references.isDangling(key, of: schema, among: settings.datasets) else {
-            throw refusal(entry, "it refers to a row that is not there", hint: "bring that row back first; snapsync conflicts lists it if it lost, too")
-        }
-        return key
+        try transaction.rows.setValues(Dictionary(columns.map { ($0, values[$0]) }) { $1 }, of: key, in: schema)
     }
 
-    private func insert(_ entity: String, _ key: EntityKey, _ schema: DatasetSchema, asNew: Bool) throws -> EntityKey {
-        let key = asNew ? try transaction.tables.unusedKey(in: schema) : key
+    /// Writes the row, with the present time: with its old time it would lose again to what it replaces.
+    private func insert(_ entity: String, _ key: EntityKey, _ schema: DatasetSchema, asNew: Bool) throws {
+        var values = try EntityCodec.json.values(schema, entity)
+        if asNew, case .integer(let integer) = key { values[schema.keyIndices[0]] = .integer(integer) }
+        RowInstant(schema)?.set(now, in: &values)
         let applier = try transaction.rows.updating(schema)
-        // The edit gets the present time: with its old time it would lose again to what it replaces.
-        try EntityDocument.give(entity, of: schema.withoutShapes, to: ReplacingSink(applier, key: asNew ? key : nil, schema, now: now))
-        return key
+        try values.lending { try applier.take($0) }
     }
 
-    private func delete(_ entry: ConflictEntry, _ schema: DatasetSchema, _ place: Place) throws -> EntityKey {
+    private func delete(_ entry: ConflictEntry, _ schema: DatasetSchema, _ place: SyncEngine.ConflictPlace) throws -> EntityKey {
         let key = entry.conflict.key
-        if case .newKey = place { throw refusal(entry, "the edit that lost is a deletion", hint: "leave out --as-new") }
+        if place == .newKey { throw refusal(entry, "the edit that lost is a deletion", hint: "leave out --as-new") }
         guard try transaction.rows.hasRow(key, of: schema) else {
             throw refusal(entry, "the row is not there any longer", hint: "snapsync conflicts clear \(entry.id) takes it off the list")
         }
@@ -111,36 +91,9 @@ struct ConflictTaker {
     }
 }
 
-/// Passes an entity on with another key and another timestamp.
-private final class ReplacingSink: EntitySink {
-    private let sink: any EntitySink
-    /// The new key, an integer; nil keeps the entity's key.
-    private let key: EntityKey?
-    private let keyIndex: Int
-    private let timestamp: RowInstant?
-    private let now: Instant
-
-    init(_ sink: any EntitySink, key: EntityKey?, _ schema: DatasetSchema, now: Instant) {
-        self.sink = sink
-        self.key = key
-        keyIndex = schema.keyIndices[0]
-        timestamp = RowInstant(schema)
-        self.now = now
+extension RowInstant {
+    /// Sets the timestamp of a row, later than the one that it has.
+    func set(_ now: Instant, in values: inout [OwnedValue]) {
+        values[index] = unit.map { OwnedValue($0.value(of: now, replacing: values[index])) } ?? OwnedValue(now.description)
     }
-
-    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-        var replaced = Array(values)
-        if case .integer(let integer)? = key { replaced[keyIndex] = .integer(integer) }
-        guard let timestamp else { return try give(replaced) }
-        if let unit = timestamp.unit {
-            replaced[timestamp.index] = unit.value(of: now, replacing: OwnedValue(values[timestamp.index]))
-            return try give(replaced)
-        }
-        try Array(now.description.utf8).withUnsafeBytes { bytes in
-            replaced[timestamp.index] = .text(bytes)
-            try give(replaced)
-        }
-    }
-
-    private func give(_ values: [ColumnValue]) throws { try values.withUnsafeBufferPointer { try sink.take($0) } }
 }

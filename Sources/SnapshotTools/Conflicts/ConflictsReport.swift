@@ -1,4 +1,5 @@
 import LocalStore
+public import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
 public import SnapshotVersions
@@ -95,5 +96,117 @@ extension ConflictsReport.Entry {
         let sink = OwnedEntities(schema: schema)
         try EntityDocument.give(entity, of: schema.withoutShapes, to: sink)
         return sink.all.first?.values
+    }
+}
+
+/// Result of `conflicts take`.
+public struct ConflictTakeReport: Sendable, Encodable {
+    public let id: Int64
+    public let dataset: String
+    /// The key under which the edit is stored now.
+    public let key: ReportedKey
+    /// Whether the edit became a row under a new key.
+    public let hasNewKey: Bool
+    /// Whether the edit is a deletion.
+    public let isDeletion: Bool
+}
+
+/// Result of `conflicts clear`.
+public struct ConflictClearReport: Sendable, Encodable {
+    /// How many open entries were closed.
+    public let cleared: Int
+}
+
+extension SyncEngine {
+    /// The key under which a losing edit is restored.
+    public enum ConflictPlace: Sendable {
+        /// Its own key. If two devices inserted rows under the same integer key, the restored row gets a new key.
+        case usual
+        /// Its own key; the edit replaces the row that has it.
+        case sameKey
+        case newKey
+    }
+
+    /// The edits that lost conflicts and are stored in this database, and the rows that are held.
+    ///
+    /// - Parameter all: whether to include the edits that were taken or cleared.
+    public func conflicts(all: Bool = false) throws -> ConflictsReport {
+        try database.read(at: .read) { transaction in
+            let datasets = try transaction.settings.read().datasets
+            let entries = try transaction.conflictJournal.entries(in: all ? nil : .open)
+            return ConflictsReport(
+                database: database.path,
+                conflicts: try entries.map { entry in try .init(entry, datasets.first { $0.name == entry.conflict.dataset }, isWhole: false) },
+                held: try heldRows(datasets, transaction), open: try transaction.conflictJournal.openCount(),
+                removed: try transaction.conflictJournal.removedCount())
+        }
+    }
+
+    private func heldRows(_ datasets: [DatasetSchema], _ transaction: LocalTransaction) throws -> [ConflictsReport.HeldRow] {
+        try TableVersion(transaction, datasets, .json, own: nil).heldRows().sorted { $0.place < $1.place }.compactMap { place, row in
+            let schema = datasets[place.dataset]
+            // What this device has inserted or deleted under the key is an edit of the held row.
+            guard try transaction.changeLog.change(of: place.key, in: schema) == nil else { return nil }
+            return .init(
+                dataset: schema.name, key: ReportedKey(place.key), entity: try EntityCodec.json.text(schema, row.values),
+                obstacles: try transaction.held.obstacles(of: row.values, in: schema))
+        }
+    }
+
+    /// One edit that lost, with all columns of both sides.
+    ///
+    /// - Throws: ``SyncError`` with `.nothingThere` if the journal has no entry with this id.
+    public func conflict(_ id: Int64) throws -> ConflictsReport.Entry {
+        try database.read(at: .read) { transaction in
+            let datasets = try transaction.settings.read().datasets, entry = try entry(id, in: transaction)
+            return try .init(entry, datasets.first { $0.name == entry.conflict.dataset }, isWhole: true)
+        }
+    }
+
+    /// Restores an edit that lost, as a new edit that the next sync publishes or sends.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if the table's constraints forbid the edit or it was already taken. Nothing is changed then.
+    public func takeConflict(_ id: Int64, to place: ConflictPlace = .usual) throws -> ConflictTakeReport {
+        try lockedHere {
+            try database.write(at: .apply) { transaction in
+                let settings = try transaction.settings.read(), entry = try entry(id, in: transaction)
+                guard entry.state != .taken else {
+                    throw SyncError(
+                        .refused, step: .apply, at: "\(database.path), conflict \(id)", "it was taken already",
+                        hint: "look at the row; snapsync conflicts lists what is open")
+                }
+                if let view = try transaction.state.view() {
+                    throw SyncError(
+                        .refused, step: .apply, at: database.path, "it shows \(view), and an edit of that would be lost", hint: "run snapsync import first")
+                }
+                let taker = ConflictTaker(transaction: transaction, settings: settings, now: now(), path: database.path)
+                let key = try taker.take(entry, to: place)
+                _ = try transaction.conflictJournal.set(id, to: .taken)
+                return ConflictTakeReport(
+                    id: id, dataset: entry.conflict.dataset, key: ReportedKey(key), hasNewKey: key != entry.conflict.key,
+                    isDeletion: entry.conflict.loser.entity == nil)
+            }
+        }
+    }
+
+    /// Closes one entry, or all open entries. They stay in the journal until they are too old.
+    public func clearConflicts(_ id: Int64? = nil) throws -> ConflictClearReport {
+        try lockedHere {
+            try database.write(at: .apply) { transaction in
+                _ = try transaction.settings.read()
+                guard let id else { return ConflictClearReport(cleared: try transaction.conflictJournal.clear()) }
+                guard try entry(id, in: transaction).state == .open else { return ConflictClearReport(cleared: 0) }
+                return ConflictClearReport(cleared: try transaction.conflictJournal.set(id, to: .cleared) ? 1 : 0)
+            }
+        }
+    }
+
+    private func entry(_ id: Int64, in transaction: LocalTransaction) throws -> ConflictEntry {
+        guard let entry = try transaction.conflictJournal.entry(id) else {
+            throw SyncError(
+                .nothingThere, step: .read, at: "\(database.path), conflict \(id)", "there is no such entry in the conflict journal",
+                hint: "snapsync conflicts --all lists them")
+        }
+        return entry
     }
 }

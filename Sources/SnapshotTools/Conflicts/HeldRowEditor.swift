@@ -80,7 +80,7 @@ private struct HeldRowEditor {
             values[index] = try transaction.tables.value(text, in: schema.columns[index], replacing: values[index], of: schema)
         }
         if let stamp = RowInstant(schema), columns[schema.columns[stamp.index].name.exact] == nil {
-            values[stamp.index] = stamp.unit.map { OwnedValue($0.value(of: now, replacing: values[stamp.index])) } ?? OwnedValue(now.description)
+            stamp.set(now, in: &values)
         }
         return values
     }

@@ -3,7 +3,7 @@ import LocalStore
 import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
-import SnapshotVersions
+public import SnapshotVersions
 import StrictText
 
 /// Compares two versions, or a version with this database's rows, entity by entity.
@@ -156,5 +156,106 @@ extension SnapshotInspector {
         _ left: DiffSide, _ right: DiffSide, dataset: String? = nil, hasValues: Bool = false, take: @escaping (EntityDifference) throws -> Void
     ) async throws -> DiffReport {
         try await WorkerThreads.host { try await VersionDiff(inspector: self, dataset: dataset, hasValues: hasValues).run(left, right, take) }
+    }
+}
+
+/// One side of a comparison.
+public enum DiffSide: Sendable, Hashable, CustomStringConvertible {
+    /// A kept or pinned version of the zone.
+    case version(Int)
+    /// The rows of this database.
+    case local
+
+    public var description: String {
+        switch self {
+        case .version(let number): "version \(number)"
+        case .local: "the local tables"
+        }
+    }
+}
+
+/// One entity that differs between two versions.
+public struct EntityDifference: Sendable, Encodable {
+    /// How the entity changed from the first side to the second.
+    public enum Kind: String, Sendable, Encodable {
+        case added, changed, removed
+    }
+
+    /// One column that differs, with its values formatted for people.
+    public struct Column: Sendable {
+        public let name: String
+        public let before: String
+        public let after: String
+    }
+
+    public let dataset: String
+    public let change: Kind
+    /// The entity's key.
+    public let key: ReportedKey
+    /// The names of the columns that differ; empty if one side lacks the entity.
+    public let columns: [String]
+    /// The values of these columns on both sides; nil unless values were requested.
+    public let values: [Column]?
+    let before: [String: OwnedValue]?
+    let after: [String: OwnedValue]?
+
+    enum CodingKeys: String, CodingKey {
+        case dataset, change, key, columns, before, after
+    }
+}
+
+/// The number of differences between two versions.
+public struct DiffReport: Sendable, Encodable {
+    public struct Dataset: Sendable, Encodable {
+        public let dataset: String
+        public let added: Int
+        public let changed: Int
+        public let removed: Int
+        public let unchanged: Int
+    }
+
+    public let datasets: [Dataset]
+
+    /// Whether the two sides are equal.
+    public var isSame: Bool { datasets.allSatisfy { $0.added + $0.changed + $0.removed == 0 } }
+}
+
+/// Counts the differences of one dataset and reports each as an ``EntityDifference``.
+final class DifferenceCounter {
+    private let schema: DatasetSchema
+    private let isFlipped: Bool
+    private let hasValues: Bool
+    private let give: (EntityDifference) throws -> Void
+    private var counts: [EntityDifference.Kind: Int] = [:]
+
+    /// - Parameter isFlipped: whether the left side here is the second side for the user.
+    init(_ schema: DatasetSchema, isFlipped: Bool, hasValues: Bool, _ give: @escaping (EntityDifference) throws -> Void) {
+        (self.schema, self.isFlipped, self.hasValues, self.give) = (schema, isFlipped, hasValues, give)
+    }
+
+    /// Counts and reports one difference.
+    func take(_ key: EntityKey, _ left: [OwnedValue]?, _ right: [OwnedValue]?) throws {
+        let (before, after) = isFlipped ? (right, left) : (left, right)
+        let kind: EntityDifference.Kind = before == nil ? .added : after == nil ? .removed : .changed
+        counts[kind, default: 0] += 1
+        let differing = schema.columns.indices.filter { before?[$0] ?? .null != after?[$0] ?? .null }
+        let shown = hasValues ? differing : []
+        func values(_ all: [OwnedValue]?) -> [String: OwnedValue]? {
+            guard hasValues, let all else { return nil }
+            // JSON's encoder has one member for names that are canonically equal.
+            return Dictionary(shown.map { (schema.columns[$0].name, all[$0]) }, uniquingKeysWith: { first, _ in first })
+        }
+        try give(
+            EntityDifference(
+                dataset: schema.name, change: kind, key: ReportedKey(key), columns: kind == .changed ? differing.map { schema.columns[$0].name } : [],
+                values: hasValues
+                    ? shown.map { .init(name: schema.columns[$0].name, before: (before?[$0] ?? .null).description, after: (after?[$0] ?? .null).description) }
+                    : nil,
+                before: values(before), after: values(after)))
+    }
+
+    func count(unchanged: Int) -> DiffReport.Dataset {
+        DiffReport.Dataset(
+            dataset: schema.name, added: counts[.added] ?? 0, changed: counts[.changed] ?? 0, removed: counts[.removed] ?? 0, unchanged: unchanged)
     }
 }

@@ -61,7 +61,7 @@ extension SnapshotInspector {
     public func messages() async throws -> MessagesReport {
         try await WorkerThreads.host {
             let datasets = device?.settings.datasets
-            let mailbox = try await cloud.at(.fetch).mailbox(in: zone)
+            let mailbox = try await cloud.at(.fetch) { try await $0.mailbox(in: zone) }
             let (sent, file, removed) = try SyncError.at(.read) {
                 try device?.database.read { (try $0.sentEdits.all(), try $0.sentEdits.file(), try $0.state.removedColumns(of: datasets ?? [])) } ?? (
                     [], nil, [:]

@@ -16,10 +16,7 @@ public struct SnapshotInspector: Sendable {
     let device: SyncContext?
 
     init(cloud: CloudDatabase, zone: ZoneID, applied: AppliedVersion?, device: SyncContext?) {
-        self.cloud = cloud
-        self.zone = zone
-        self.applied = applied
-        self.device = device
+        (self.cloud, self.zone, self.applied, self.device) = (cloud, zone, applied, device)
     }
 
     /// Opens a cloud without a database.
@@ -31,9 +28,9 @@ public struct SnapshotInspector: Sendable {
     ///
     /// - Parameter limit: how many versions at most; nil for all.
     public func history(limit: Int? = nil) async throws -> HistoryReport {
-        let commits = try await cloud.at(.fetch).history(in: zone)
+        let commits = try await cloud.at(.fetch) { try await $0.history(in: zone) }
         let newestFirst = commits.reversed().prefix(max(0, limit ?? .max))
-        let pins = commits.isEmpty ? [] : try await cloud.at(.fetch).records(in: zone, at: nil, notBefore: nil).pins
+        let pins = commits.isEmpty ? [] : try await cloud.at(.fetch) { try await $0.records(in: zone, at: nil, notBefore: nil) }.pins
         return HistoryReport(
             zone: zone.name, newestVersion: commits.last?.token.number, versions: newestFirst.map(HistoryReport.Version.init),
             pins: pins.reversed().map { pin in HistoryReport.Pin(pin, isPruned: !commits.contains { $0.token.number == pin.version }) },
@@ -239,5 +236,27 @@ extension SnapshotInspector {
                 devices: reports.map { StatusReport.OtherDevice($0, versions, now: .now) },
                 signature: try await SignatureReport(cloud, zone, own: nil))
         }
+    }
+}
+
+/// All records of all versions that a zone keeps, one for each time a record was saved.
+enum RetainedRecords {
+    /// The records, each with a version that has it; the number of kept versions; and the pinned versions.
+    ///
+    /// - Parameter state: reads the zone at a kept or pinned version.
+    static func all(
+        _ newest: ZoneState, in cloud: CloudDatabase, _ zone: ZoneID, state: (Int) async throws -> ZoneState
+    ) async throws -> (records: [(CloudRecord, Int)], versionCount: Int, pins: PinnedVersions) {
+        let commits = try await cloud.at(.fetch) { try await $0.history(in: zone) }
+        var records = commits.flatMap { commit in commit.saved.map { ($0, commit.token.number) } }
+        // A record that a pruned commit saved may still be part of kept versions: the oldest kept version and the pinned ones contain it.
+        let pins = try await PinnedVersions(newest.pins, in: cloud, zone)
+        var inherited = pins.records
+        if let oldest = commits.first?.token.number { inherited += try await state(oldest).records.map { ($0, oldest) } }
+        for (record, version) in inherited.sorted(by: { $0.version < $1.version }) where !records.contains(where: { $0.0 == record }) {
+            records.append((record, version))
+        }
+        records += newest.records.filter { record in !records.contains { $0.0 == record } }.map { ($0, newest.token?.number ?? 0) }
+        return (records, commits.count, pins)
     }
 }

@@ -3,7 +3,7 @@ import LocalStore
 public import ObjectCloud
 public import SnapshotEngine
 import SnapshotModel
-import SnapshotVersions
+public import SnapshotVersions
 import StrictText
 
 /// The state of a database and of its zone, and how far the database is behind.
@@ -219,7 +219,7 @@ struct StatusReporter: Sendable {
 }
 
 extension StatusReport {
-    init(_ database: String, _ local: LocalStatus, _ zone: ZoneFacts?, _ gate: GateReport, _ problem: CloudProblem?, copies: [LocalBackups.Copy]) {
+    init(_ database: String, _ local: LocalStatus, _ zone: ZoneFacts?, _ gate: GateReport, _ problem: CloudProblem?, copies: [LocalBackupReport]) {
         self.database = database
         cloud = local.settings.cloud
         self.zone = local.settings.zone
@@ -264,7 +264,7 @@ extension StatusReport {
         earlierZones = local.earlierZones.map { LeftZone(zone: $0.zone, version: $0.version?.number, isRemoved: $0.isPruned) }
         nextZone = local.nextZone
         undo = local.undo.map { "the state before the \($0.act), of \($0.at)" }
-        self.copies = copies.map(LocalBackupReport.init)
+        self.copies = copies
         conflicts = local.conflicts
     }
 }
@@ -278,5 +278,69 @@ extension StatusReport.Failure {
 extension StatusReport.Run {
     init(_ run: RunRecord) {
         self.init(at: run.at.description, milliseconds: Int(run.microseconds / 1000))
+    }
+}
+
+/// Why the cloud could not be read, in a report whose local part is known.
+public struct CloudProblem: Sendable, Encodable {
+    /// The error's code.
+    public let code: String
+    public let place: String
+    public let reason: String
+    public let hint: String?
+    /// The error itself.
+    public var error: SyncError { cause }
+    private let cause: SyncError
+
+    init(_ error: SyncError) {
+        code = error.code.name
+        place = error.place
+        reason = error.reason
+        hint = error.hint
+        cause = error
+    }
+
+    private enum CodingKeys: String, CodingKey { case code, place, reason, hint }
+}
+
+/// Which versions a publisher keeps automatically, and when it last searched for others.
+public struct RetentionReport: Sendable, Encodable {
+    /// How many states of the data are kept; nil if there is no limit by number.
+    public let keepLast: Int?
+    /// The maximum age of kept versions, in seconds; nil if there is no limit by age.
+    public let keepWithin: Int?
+    /// When old versions were last searched for; nil before the first time.
+    public let lastRun: String?
+}
+
+/// Where others than the zone's devices can read the files of a cloud: in a bucket, or in the copies of a folder that a tool replicates.
+struct StoreReaders: Sendable {
+    /// Where they can, as the end of a sentence.
+    let place: String
+    /// What they read there.
+    let what: String
+
+    /// Returns nil if nothing indicates that others can read the files.
+    ///
+    /// - Parameters:
+    ///   - tool: the name of the tool that replicates the directory, if one was found.
+    ///   - isSaidReplicated: whether the user said at `init` that a tool replicates the directory.
+    init?(isBucket: Bool, tool: String?, isSaidReplicated: Bool) {
+        if isBucket {
+            (place, what) = ("its cloud is a bucket", "the bucket")
+        } else if tool != nil || isSaidReplicated {
+            (place, what) = ("\(tool ?? "a tool") replicates its folder", "a copy of the folder")
+        } else {
+            return nil
+        }
+    }
+
+    /// The readers of a cloud that the settings name.
+    init?(cloud: String, isSaidReplicated: Bool) {
+        let isBucket = CloudLocation.isBucket(cloud)
+        // A backend that an application passes has a name, not a path.
+        self.init(
+            isBucket: isBucket, tool: !isBucket && cloud.exact.hasPrefix("/") ? ReplicatedFolder.tool(of: cloud)?.name : nil, isSaidReplicated: isSaidReplicated
+        )
     }
 }

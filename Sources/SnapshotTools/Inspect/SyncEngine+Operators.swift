@@ -2,6 +2,7 @@ import Foundation
 import LocalStore
 public import SnapshotEngine
 import SnapshotVersions
+public import StrictText
 
 extension SyncEngine {
     /// Writes metrics to a text file for a monitoring system, replacing the file as a whole.
@@ -43,5 +44,46 @@ extension SyncEngine {
         let report = try plan.report(for: scheduler)
         if let seconds { try database.write(at: .open) { try $0.settings.setInterval(seconds) } }
         return report
+    }
+}
+
+extension SyncEngine {
+    /// The state of this database and of its zone.
+    public func status() async throws -> StatusReport {
+        try await WorkerThreads.host {
+            let gate = try await gate.report()
+            return try await countingRequests { try await StatusReporter(device: deviceToLookAt(gate), gate: gate).run() }
+        }
+    }
+
+    /// An inspector of this database's zone.
+    public func inspector() async throws -> SnapshotInspector {
+        try await WorkerThreads.host {
+            try await gate.enter()
+            let device = try device()
+            return SnapshotInspector(
+                cloud: device.cloud, zone: device.zone, applied: try database.read(at: .read) { try $0.state.appliedHere() }, device: device)
+        }
+    }
+}
+
+/// What a database knows about its syncing, without access to the cloud.
+public struct LocalSummary: Hashable, Sendable {
+    /// When a run last succeeded; nil before the first.
+    public let lastSuccess: Instant?
+    /// How many changes wait to be published or sent.
+    public let waitingChanges: Int
+    /// How many entries of the conflict journal are open.
+    public let openConflicts: Int
+}
+
+extension SyncEngine {
+    /// A summary for a user interface. It reads only the database, so it also works while the gate is closed.
+    public func localSummary() async throws -> LocalSummary {
+        try await WorkerThreads.host {
+            let status = try SyncError.at(.read) { try LocalStatus(database, now: now()) }
+            return LocalSummary(
+                lastSuccess: status.lastSuccess, waitingChanges: status.changes.reduce(0) { $0 + $1.count }, openConflicts: status.conflicts)
+        }
     }
 }

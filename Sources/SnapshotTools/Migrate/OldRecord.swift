@@ -23,21 +23,26 @@ struct OldRecord: Sendable {
     ///
     /// - Throws: ``BadRecord`` with the reason, which never contains the entity's values.
     init(_ data: Data, file: String, schema: DatasetSchema) throws {
-        let sink = KeyTaker(schema)
+        let row = RowValues()
         let block = EntityBlock()
         do {
             let reader = ContainerReader(schemas: [schema], read: Self.source(of: [data], schema))
-            while try reader.next(reusing: block) != nil { try block.give(to: sink) }
+            while try reader.next(reusing: block) != nil { try block.give(to: row) }
         } catch let error as FormatError {
             throw BadRecord(reason: "\(error.reason) (\(error.place))")
         }
-        guard let key = sink.key else { throw BadRecord(reason: "it holds no entity") }
+        guard !row.values.isEmpty, let key = row.values.lending({ schema.key(of: $0) }) else { throw BadRecord(reason: "it holds no entity") }
         try Self.checkNested(data, schema)
         self.file = file
         self.schema = schema
         self.key = key
         do {
-            instant = try schema.timestampUnit == nil ? sink.timestamp.map { try Instant(parsing: $0) } : sink.instant
+            instant = try row.values.lending { values in
+                guard schema.timestampUnit == nil, let index = schema.timestampIndex, case .text(let bytes) = values[index] else {
+                    return RowInstant(schema)?.instant(in: values)
+                }
+                return try Instant(parsing: bytes)
+            }
         } catch let error as InstantError {
             throw BadRecord(reason: "\(schema.timestampIndex.map { schema.columns[$0].name } ?? "the timestamp") is \(error)")
         }
@@ -94,24 +99,6 @@ struct OldRecord: Sendable {
         let attachments: [Attachment]
         let actions: [Action]
         let tapAction: Action?
-    }
-
-    /// A sink that keeps an entity's key and timestamp.
-    private final class KeyTaker: EntitySink {
-        let schema: DatasetSchema
-        var key: EntityKey?
-        /// The timestamp's text, if the column holds text.
-        var timestamp: String?
-        /// The timestamp's instant, if the dataset has a timestamp unit.
-        var instant: Instant?
-
-        init(_ schema: DatasetSchema) { self.schema = schema }
-
-        func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-            key = schema.key(of: values)
-            if schema.timestampUnit != nil { instant = RowInstant(schema)?.instant(in: values) }
-            if let index = schema.timestampIndex, case .text(let bytes) = values[index] { timestamp = String(decoding: bytes, as: UTF8.self) }
-        }
     }
 }
 

@@ -8,7 +8,6 @@ struct RecordFolder: Sendable {
     let directory: String
     let schemas: [DatasetSchema]
 
-    /// The contents of the folder.
     struct Contents: Sendable {
         var records: [OldRecord] = []
         var bad: [MigrationReport.BadFile] = []

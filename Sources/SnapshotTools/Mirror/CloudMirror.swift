@@ -41,10 +41,7 @@ public struct CloudMirror: Sendable {
     /// - Parameters:
     ///   - from: the path of a cloud's directory, or `s3://BUCKET/PREFIX`.
     ///   - to: an empty or missing directory, a prefix without objects, or an earlier copy.
-    public init(from: String, to: String) {
-        self.from = from
-        self.to = to
-    }
+    public init(from: String, to: String) { (self.from, self.to) = (from, to) }
 
     /// Copies every zone.
     ///

@@ -47,7 +47,6 @@ struct HTML: Sendable {
         static func to(_ id: String) -> Attribute { Attribute(name: "href", value: "#" + id) }
     }
 
-    /// An element with its content.
     static func element(_ element: Element, _ attributes: Attribute..., @Builder content: () -> HTML = { HTML() }) -> HTML {
         HTML(markup: "<\(element.rawValue)\(text(of: attributes))>\(content().markup)</\(element.rawValue)>")
     }

@@ -121,12 +121,7 @@ struct AssetRepair {
                 }
             }
         }
-        for one in [found].compactMap(\.self) + copies {
-            if let bytes = try one.bytes(limit: OneBitFlip.byteLimit), let mended = OneBitFlip.mend(bytes, sha256: named.sha256) {
-                return (mended, "\(one.path): one bit was flipped")
-            }
-        }
-        return nil
+        return try ZoneRepair.flipped([found].compactMap(\.self) + copies, sha256: named.sha256)
     }
 
     // MARK: snapshot assets
@@ -190,54 +185,33 @@ struct AssetRepair {
 
     /// Checks an asset by the hash of the whole file: a change asset, or a snapshot asset whose record names no block index.
     private mutating func mendWhole(_ asset: KeptAssets.Asset, kind: String, _ account: inout RepairAccount) async throws {
-        let path = asset.asset.path
-        let (found, copies) = try await SyncError.at(.fetch) {
-            (try await directory.findFile(path, in: zone), try await directory.copies(beside: asset.path, in: zone))
-        }
-        if let found, try found.isWhole(byteCount: asset.asset.byteCount, sha256: asset.asset.sha256) {
-            sound.insert(path)
-            return
-        }
-        if let (bytes, source) = try await whole(asset, found, copies), let done = try await replace(path, bytes, sha256: asset.asset.sha256) {
-            sound.insert(path)
-            account.mended.append(
-                RepairReport.Mended(file: path, kind: kind, wasMissing: found == nil, blocks: [], sources: [source], setAside: done.setAside))
+        let file = WholeFile(path: asset.asset.path, kind: kind, byteCount: asset.asset.byteCount, sha256: asset.asset.sha256)
+        guard let fault = try await repair.mend(file, beside: asset.path, &account, remaking: { try await remade(asset) }) else {
+            sound.insert(file.path)
             return
         }
         lose(
-            path, kind, isMissing: found == nil, asset, blocks: [],
-            "\(kind == "changes" ? "what the version changed" : "the file") is \(found == nil ? "missing" : "damaged"), and nowhere else"
-        )
+            file.path, kind, isMissing: fault == .missing, asset, blocks: [],
+            "\(kind == "changes" ? "what the version changed" : "the file") is \(fault.rawValue), and nowhere else")
     }
 
-    private func whole(_ asset: KeptAssets.Asset, _ found: FoundFile?, _ copies: [FoundFile]) async throws -> (bytes: [UInt8], source: String)? {
-        for copy in copies where try copy.isWhole(byteCount: asset.asset.byteCount, sha256: asset.asset.sha256) {
-            if let bytes = try copy.bytes(limit: FormatLimits.changeRawBytes) { return (bytes, copy.path) }
-        }
-        if let own = assets.ownRecord(of: asset), own.fields.changeFile?.path == asset.asset.path, let before = assets.fields(before: asset),
+    /// A change asset, made again from the versions before and after it; nil if that does not give its bytes.
+    private func remade(_ asset: KeptAssets.Asset) async throws -> (bytes: [UInt8], source: String)? {
+        guard let own = assets.ownRecord(of: asset), own.fields.changeFile?.path == asset.asset.path, let before = assets.fields(before: asset),
             let new = try? await DatasetVersion(own.record, in: cloud, zone: zone),
             let old = try? await DatasetVersion(CloudRecord(type: own.record.type, name: own.record.name, fields: before.cloudFields), in: cloud, zone: zone)
-        {
-            let mender = ChangeMender(before: old, after: new, boxes: keys.map { DatasetBoxes($0, dataset: asset.path.record) })
-            // A damaged version is no source.
-            if let bytes = try? mender.bytes(sha256: asset.asset.sha256) { return (bytes, "the versions before and after it") }
-        }
-        for one in [found].compactMap(\.self) + copies {
-            if let bytes = try one.bytes(limit: OneBitFlip.byteLimit), let mended = OneBitFlip.mend(bytes, sha256: asset.asset.sha256) {
-                return (mended, "\(one.path): one bit was flipped")
-            }
-        }
-        return nil
+        else { return nil }
+        let mender = ChangeMender(before: old, after: new, boxes: keys.map { DatasetBoxes($0, dataset: asset.path.record) })
+        // A damaged version is no source.
+        return (try? mender.bytes(sha256: asset.asset.sha256)).map { ($0, "the versions before and after it") }
     }
 
     // MARK: both
 
     private func replace(_ path: String, _ bytes: [UInt8], sha256: String) async throws -> RepairedFile? {
         try await SyncError.at(.store) {
-            try await directory.replaceFile(path, byteCount: bytes.count, sha256: sha256, in: zone, dryRun: repair.dryRun) { append in
-                try bytes.withUnsafeBytes { try append($0) }
-                return true
-            }
+            try await directory.replaceFile(
+                path, byteCount: bytes.count, sha256: sha256, in: zone, dryRun: repair.dryRun, write: ZoneRepair.writing(bytes))
         }
     }
 

@@ -2,7 +2,7 @@ import CloudStore
 import DirectoryCloud
 import LocalStore
 import Sealing
-import SnapshotEngine
+public import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
@@ -129,6 +129,83 @@ struct ZoneRepair: Sendable {
     }
 }
 
+/// A file that is checked by the hash of the whole: its contents need not be understood.
+struct WholeFile: Sendable {
+    let path: String
+    let kind: String
+    let byteCount: Int
+    let sha256: String
+    /// The versions that need it.
+    var versions: [Int] = []
+
+    enum Fault: String {
+        case missing, damaged
+    }
+}
+
+extension ZoneRepair {
+    /// Checks a file, and replaces it by a copy, by the bytes that `remake` makes, or by flipping one bit back.
+    ///
+    /// - Parameters:
+    ///   - asset: the asset beside which copies lie.
+    ///   - remake: makes bytes that have the file's hash; nil if it cannot.
+    /// - Returns: what is wrong with the file if there is no source; nil if all is well.
+    func mend(
+        _ file: WholeFile, beside asset: AssetPath, _ account: inout RepairAccount,
+        remaking remake: () async throws -> (bytes: [UInt8], source: String)? = { nil }
+    ) async throws -> WholeFile.Fault? {
+        let (found, copies) = try await SyncError.at(.fetch) {
+            (try await directory.findFile(file.path, in: zone), try await directory.copies(beside: asset, in: zone))
+        }
+        if let found, try found.isWhole(byteCount: file.byteCount, sha256: file.sha256) { return nil }
+        var source: (write: Write, name: String)?
+        if let copy = try copies.first(where: { try $0.isWhole(byteCount: file.byteCount, sha256: file.sha256) }) {
+            source = (
+                { append in
+                    for offset in stride(from: 0, to: copy.byteCount, by: 1 << 20) {
+                        guard let piece = try copy.bytes(at: offset, count: min(1 << 20, copy.byteCount - offset)) else { return false }
+                        try piece.withUnsafeBytes { try append($0) }
+                    }
+                    return true
+                }, copy.path
+            )
+        } else if let (bytes, name) = try await remake() ?? Self.flipped([found].compactMap(\.self) + copies, sha256: file.sha256) {
+            source = (Self.writing(bytes), name)
+        }
+        guard let source,
+            let done = try await SyncError.at(
+                .store,
+                {
+                    try await directory.replaceFile(
+                        file.path, byteCount: file.byteCount, sha256: file.sha256, in: zone, dryRun: dryRun, write: source.write)
+                })
+        else { return found == nil ? .missing : .damaged }
+        account.mended.append(
+            RepairReport.Mended(
+                file: file.path, kind: file.kind, wasMissing: found == nil, blocks: [], sources: [source.name], setAside: done.setAside))
+        return nil
+    }
+
+    typealias Write = @Sendable ((UnsafeRawBufferPointer) throws -> Void) throws -> Bool
+
+    static func writing(_ bytes: [UInt8]) -> Write {
+        { append in
+            try bytes.withUnsafeBytes { try append($0) }
+            return true
+        }
+    }
+
+    /// The bytes of the first file of which one flipped bit gives this hash.
+    static func flipped(_ files: [FoundFile], sha256: String) throws -> (bytes: [UInt8], source: String)? {
+        for one in files {
+            if let bytes = try one.bytes(limit: OneBitFlip.byteLimit), let mended = OneBitFlip.mend(bytes, sha256: sha256) {
+                return (mended, "\(one.path): one bit was flipped")
+            }
+        }
+        return nil
+    }
+}
+
 /// The results of a repair so far.
 struct RepairAccount {
     var checked = 0
@@ -185,5 +262,97 @@ struct KeptAssets {
     private static func add(_ asset: CloudAsset, _ record: CloudRecord, _ fields: DatasetRecord, _ version: Int, to list: inout [String: Asset]) {
         guard let path = AssetPath(asset.path) else { return }
         list[asset.path, default: Asset(asset: asset, path: path, record: record, fields: fields, versions: [])].versions.append(version)
+    }
+}
+
+extension SyncEngine {
+    /// Restores what is damaged or missing in the zone: from other assets, from this database's rows, and from the commits.
+    ///
+    /// No file is overwritten or removed: a damaged file is renamed so that readers ignore it, and the repaired file gets its name. The database
+    /// is not changed.
+    ///
+    /// - Parameter dryRun: whether to only report what would be done. What can be repaired only after another file counts as lost then.
+    /// - Throws: ``SyncError`` with `.refused` for a cloud that is no directory, and errors if the zone cannot be read or written at all.
+    public func repair(dryRun: Bool = false) async throws -> RepairReport {
+        try await gate.enter()
+        return try await locked {
+            let device = try device()
+            let (cloud, signedZone) = try SyncError.at(.open) { try openToLook(device.settings) }
+            guard let directory = (signedZone?.cloud ?? cloud) as? DirectoryCloud else {
+                throw SyncError(
+                    .refused, step: .open, at: "repair", "repair works on folders only",
+                    hint: "for a bucket, restore the object from the versions that the store keeps")
+            }
+            let applied = try database.read(at: .read) { try $0.state.applied() }
+            return try await ZoneRepair(directory: directory, zone: device.zone, device: device, applied: applied, dryRun: dryRun).run()
+        }
+    }
+}
+
+extension SnapshotInspector {
+    /// Restores what is damaged or missing in a zone, without a database: from other assets and from the commits.
+    ///
+    /// See ``SyncEngine/repair(dryRun:)``.
+    public static func repair(cloud path: String, zone: String = "ZentikSyncZone", dryRun: Bool = false) async throws -> RepairReport {
+        try await WorkerThreads.host {
+            let directory = try SyncError.at(.open) { try DirectoryCloud(path: path) }
+            return try await ZoneRepair(directory: directory, zone: ZoneID(zone), device: nil, applied: nil, dryRun: dryRun).run()
+        }
+    }
+}
+
+/// What `repair` did, or would do with `dryRun`, and what it could not repair.
+public struct RepairReport: Sendable, Encodable {
+    /// A repaired file.
+    public struct Mended: Sendable, Encodable {
+        /// The path relative to the zone's directory.
+        public let file: String
+        /// `commit`, `checkpoint`, `index`, `snapshot` or `changes`; `fork` for a commit that got its plain name back from another device's
+        /// commit.
+        public let kind: String
+        /// Whether the file was missing rather than damaged.
+        public let wasMissing: Bool
+        /// The blocks of a snapshot asset that were damaged, from 0.
+        public let blocks: [Int]
+        /// The sources of the bytes, as sentences.
+        public let sources: [String]
+        /// The path to which the damaged file was moved; nil if there was none.
+        public let setAside: String?
+    }
+
+    /// A file that could not be repaired.
+    public struct Lost: Sendable, Encodable {
+        public let file: String
+        public let kind: String
+        public let isMissing: Bool
+        /// The versions that need it.
+        public let versions: [Int]
+        /// The blocks for which there is no source, from 0.
+        public let blocks: [Int]
+        public let reason: String
+        /// What to do next.
+        public let hint: String
+    }
+
+    /// The ``Mended/kind`` of a commit in a fork whose commits were mixed.
+    public static let forkKind = "fork"
+
+    public let dryRun: Bool
+    public let zone: String
+    /// How many files were checked.
+    public let checkedFiles: Int
+    public let mended: [Mended]
+    public let lost: [Lost]
+    /// Findings that deserve attention, as sentences.
+    public let warnings: [String]
+}
+
+/// Formats block numbers for a sentence.
+enum BlockWords {
+    /// `block 2`, `blocks 2, 5 and 7`.
+    static func list(_ blocks: [Int]) -> String {
+        let numbers = blocks.map(String.init)
+        guard let last = numbers.last, numbers.count > 1 else { return "block " + numbers.joined() }
+        return "blocks \(numbers.dropLast().joined(separator: ", ")) and \(last)"
     }
 }

@@ -1,3 +1,4 @@
+import CloudStore
 import LocalStore
 import SnapshotEngine
 import SnapshotFormat
@@ -27,6 +28,20 @@ struct DatasetRestorer: Sendable {
         var addedCount: Int { added.values.reduce(0) { $0 + $1.count } }
         var changedCount: Int { changed.values.reduce(0) { $0 + $1.count } }
         var isEmpty: Bool { added.isEmpty && changed.isEmpty && removed.isEmpty }
+    }
+
+    /// A restorer for each dataset that a state has, and the names of the datasets that it lacks.
+    static func all(of state: ZoneState, in cloud: CloudDatabase, on device: SyncContext) async throws -> (found: [DatasetRestorer], lacking: [String]) {
+        var found: [DatasetRestorer] = [], lacking: [String] = []
+        for schema in device.settings.datasets {
+            guard let record = state.record(schema.recordName) else {
+                lacking.append(schema.name)
+                continue
+            }
+            let version = try await DatasetVersion(record, as: schema, in: cloud, zone: device.zone).loaded()
+            found.append(DatasetRestorer(schema: schema, version: version, database: device.database))
+        }
+        return (found, lacking)
     }
 
     /// Compares the rows with the version. The caller's write transaction must not have changed these rows, because other connections read them.

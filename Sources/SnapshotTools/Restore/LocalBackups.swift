@@ -15,17 +15,6 @@ import StrictText
 struct LocalBackups: Sendable {
     let device: SyncContext
 
-    /// One backup.
-    struct Copy: Sendable {
-        /// The backup's number, which is its version in that folder.
-        let number: Int
-        let at: Instant
-        /// Why the backup was made, as a sentence.
-        let reason: String
-        /// The size of its files in bytes.
-        let byteCount: Int
-    }
-
     /// The folder of a database.
     static func path(for database: String) -> String { database + ".snapsync-kept" }
 
@@ -36,8 +25,8 @@ struct LocalBackups: Sendable {
     /// - Returns: the backup's number, and the sequence number of the last change that it includes.
     func make(reason: String) async throws -> (number: Int, sequence: Int64) {
         let cloud = try SyncError.at(.store) { try DirectoryCloud.create(at: path, container: "iCloud.org.snapsync.kept", besideOthers: true) }
-        _ = try await cloud.at(.store).createZone(device.zone, creator: device.settings.device, publishers: .many)
-        let token = try await cloud.at(.store).records(in: device.zone).token
+        _ = try await cloud.at(.store) { try await $0.createZone(device.zone, creator: device.settings.device, publishers: .many) }
+        let token = try await cloud.at(.store) { try await $0.records(in: device.zone) }.token
         let number = (token?.number ?? 0) + 1
 
         let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count + 1) }
@@ -51,12 +40,12 @@ struct LocalBackups: Sendable {
                 assets.append(fields.dataFile)
                 records.append(fields.record(of: schema))
             }
-            let creator = try await cloud.at(.store).zone(device.zone).creator
+            let creator = try await cloud.at(.store) { try await $0.zone(device.zone) }.creator
             // The folder belongs to this device alone, so its clock is authoritative.
-            let clock = try await cloud.at(.store).storeClock(in: device.zone)
+            let clock = try await cloud.at(.store) { try await $0.storeClock(in: device.zone) }
             let draft = CommitDraft(device: creator, saving: records, clock: clock)
-            let commit = try await cloud.at(.store).prepare(draft, after: token, in: device.zone)
-            _ = try await cloud.at(.store).publish(commit)
+            let commit = try await cloud.at(.store) { try await $0.prepare(draft, after: token, in: device.zone) }
+            _ = try await cloud.at(.store) { try await $0.publish(commit) }
         } catch {
             await cloud.discard(assets, in: device.zone)
             throw error
@@ -65,15 +54,15 @@ struct LocalBackups: Sendable {
     }
 
     /// The existing backups, newest first; empty if the folder does not exist.
-    func all() async throws -> [Copy] {
+    func all() async throws -> [LocalBackupReport] {
         guard let cloud = try open() else { return [] }
         return try await SyncError.at(.fetch) {
-            try await cloud.history(in: device.zone).reversed().compactMap { commit -> Copy? in
+            try await cloud.history(in: device.zone).reversed().compactMap { commit -> LocalBackupReport? in
                 guard commit.changesData else { return nil }
                 var reason = ""
                 if case .string(let text) = commit.saved.first(where: { $0.type == Self.recordType })?.fields["reason"] { reason = text }
                 let byteCount = commit.saved.flatMap(\.assets).reduce(0) { $0 + $1.byteCount + ($1.index?.byteCount ?? 0) }
-                return Copy(number: commit.token.number, at: commit.timestamp, reason: reason, byteCount: byteCount)
+                return LocalBackupReport(number: commit.token.number, at: commit.timestamp.description, reason: reason, size: byteCount)
             }
         }
     }
@@ -86,7 +75,7 @@ struct LocalBackups: Sendable {
             throw SyncError(
                 .nothingThere, step: .fetch, at: path, "the folder with copy \(number) is gone", hint: "look for it in a backup; nothing was changed")
         }
-        return (cloud, try await cloud.at(.fetch).records(in: device.zone, at: number, notBefore: nil))
+        return (cloud, try await cloud.at(.fetch) { try await $0.records(in: device.zone, at: number, notBefore: nil) })
     }
 
     /// Removes old backups. No other device reads them, so no grace period is needed.
@@ -95,9 +84,9 @@ struct LocalBackups: Sendable {
         guard let cloud = try open(), !copies.isEmpty else { return PruneReport(dryRun: dryRun, copies: [], byteCount: 0) }
         if policy.keepLast == 0, policy.keepWithin == nil {
             if !dryRun { try SyncError.at(.store) { try removeAll() } }
-            return PruneReport(dryRun: dryRun, copies: copies.map(\.number), byteCount: copies.reduce(0) { $0 + $1.byteCount })
+            return PruneReport(dryRun: dryRun, copies: copies.map(\.number), byteCount: copies.reduce(0) { $0 + $1.size })
         }
-        let creator = try await cloud.at(.fetch).zone(device.zone).creator
+        let creator = try await cloud.at(.fetch) { try await $0.zone(device.zone) }.creator
         var policy = policy
         (policy.minimumAge, policy.grace) = (.zero, .zero)
         let pruner = ZonePruner(
@@ -128,7 +117,7 @@ struct LocalBackups: Sendable {
         let shape = try session.withReader(0, at: .read) { try $0.transaction.tables.check(of: schema) }
         let now = device.now()
         let exporter = DatasetExporter(schema: schema, shape: shape, session: session, previous: nil, syncTimestamp: now, level: 1, progress: nil)
-        let writer = try await cloud.at(.store).newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone)
+        let writer = try await cloud.storing(schema.recordName, number: number, kind: .snapshot, in: device.zone)
         do {
             guard case .stored(let asset, let report) = try exporter.run(into: writer) else {
                 throw SyncError(.inputOutput, step: .store, at: path, "a copy of \(schema.name) was not written")
@@ -151,4 +140,15 @@ extension SyncEngine {
     public func pruneCopies(_ policy: RetentionPolicy, dryRun: Bool = false) async throws -> PruneReport {
         try await locked { try await LocalBackups(device: device()).prune(policy, dryRun: dryRun) }
     }
+}
+
+/// A backup of earlier data beside the database, which `undo` can restore.
+public struct LocalBackupReport: Sendable, Encodable {
+    /// The backup's number. It is the version to inspect with `--cloud FILE.snapsync-kept`.
+    public let number: Int
+    public let at: String
+    /// Why the backup was made, as a sentence.
+    public let reason: String
+    /// The size of its files in bytes.
+    public let size: Int
 }

@@ -26,7 +26,7 @@ struct RollbackAcceptance: Sendable {
 
     func run(_ number: Int) async throws -> RollbackReport {
         let applied = try await verifyRolledBack()
-        let state = try await device.cloud.at(.fetch).records(in: device.zone)
+        let state = try await device.cloud.at(.fetch) { try await $0.records(in: device.zone) }
         guard let newest = state.token else {
             throw SyncError(
                 .nothingThere, step: .fetch, at: "zone \(device.zone)", "it has no version at all, so there is none to accept",
@@ -41,7 +41,7 @@ struct RollbackAcceptance: Sendable {
         }
         let common = try await lastInCommon()
         let copy = try await LocalBackups(device: device).make(reason: "before version \(number) of a zone that was put back was accepted")
-        let report = try await device.cloud.at(.fetch).deviceReport(of: device.settings.device, in: device.zone)
+        let report = try await device.cloud.at(.fetch) { try await $0.deviceReport(of: device.settings.device, in: device.zone) }
         let point = UndoPoint(act: "acceptance of version \(number)", at: device.now(), copy: copy.number, version: nil)
         let kept = UndoRecorder.Kept(point: point, applied: applied, sequence: copy.sequence, pin: nil)
 
@@ -91,7 +91,7 @@ struct RollbackAcceptance: Sendable {
 
     /// The newest version that was applied here and that the zone still has; 0 if there is none.
     private func lastInCommon() async throws -> Int {
-        let kept = Set(try await device.cloud.at(.fetch).history(in: device.zone).map(\.token))
+        let kept = Set(try await device.cloud.at(.fetch) { try await $0.history(in: device.zone) }.map(\.token))
         return try device.database.read(at: .read) { try $0.lineage.versions() }.first { kept.contains($0.token) }?.number ?? 0
     }
 

@@ -1,6 +1,6 @@
-import ArgumentParser
+public import ArgumentParser
 import CloudStore
-import SnapshotModel
+public import SnapshotModel
 import SnapshotSync
 import StrictText
 
@@ -50,7 +50,7 @@ struct InitCommand: AsyncParsableCommand {
     @Option(
         name: .long,
         help: "What this device does: writer publishes, reader imports, peer does both. Required, except to take over in a database that is set up.")
-    var role: Role?
+    var role: SyncRole?
     @Option(
         name: .long,
         help: ArgumentHelp(
@@ -126,13 +126,13 @@ struct InitCommand: AsyncParsableCommand {
             What happens to this database's rows if the zone is deleted one day: keep, or erase rows that came from it and were not changed \
             here.
             """, valueName: "mode"))
-    var onZoneDeletion = OnZoneDeletion.keep
+    var onZoneDeletion = ZoneDeletionPolicy.keep
     @Option(
         name: .long,
         help: ArgumentHelp(
             "Who else may use the files in the cloud directory: nobody but their owner, the directory's group, or all to read. Default: as the directory's mode says; owner for one that is made.",
             valueName: "who"))
-    var share: Share?
+    var share: CloudSharing?
     @Flag(
         name: .long,
         help:
@@ -209,26 +209,6 @@ struct InitCommand: AsyncParsableCommand {
     @OptionGroup var entitlement: EntitlementOptions
     @OptionGroup var output: OutputOptions
 
-    enum Role: String, ExpressibleByArgument, CaseIterable {
-        case writer, reader, peer
-
-        var syncRole: SyncRole {
-            switch self {
-            case .writer: .writer
-            case .reader: .reader
-            case .peer: .peer
-            }
-        }
-    }
-
-    enum Share: String, ExpressibleByArgument, CaseIterable {
-        case owner, group, all
-    }
-
-    enum OnZoneDeletion: String, ExpressibleByArgument, CaseIterable {
-        case keep, erase
-    }
-
     func validate() throws {
         guard role != nil || takeOver else { throw ValidationError("Say what this device does: --role writer, reader or peer.") }
         guard !adopt || !replace else { throw ValidationError("Own rows are kept (--adopt) or replaced (--replace), not both.") }
@@ -274,7 +254,7 @@ struct InitCommand: AsyncParsableCommand {
             throw ValidationError("Say which directory: --cloud DIR, or set SNAPSYNC_CLOUD.")
         }
         var request = SetupRequest(
-            database: db, cloud: try bucket.location(cloud), role: role.syncRole, device: device, zone: zone, container: container,
+            database: db, cloud: try bucket.location(cloud), role: role, device: device, zone: zone, container: container,
             datasets: datasets, createsTables: create, replacesOwnRows: replace, assetLimit: assetLimit.value,
             preference: try binding.file(), entitlementFile: entitlement.entitlement, adoptsOwnRows: adopt, takesOver: takeOver)
         request.choice = undecided ? .undecided : disabled ? .off : .on
@@ -282,7 +262,7 @@ struct InitCommand: AsyncParsableCommand {
         request.entitlementKey = entitlement.entitlementKey
         if tables.isGiven { request.tables = tables.choice() }
         request.assumesBuiltIn = false
-        request.sharing = share.flatMap { CloudSharing(rawValue: $0.rawValue) }
+        request.sharing = share
         request.isReplicated = replicated
         request.takesKeyRange = keyRange
         request.isSigned = signed || sealed
@@ -295,7 +275,7 @@ struct InitCommand: AsyncParsableCommand {
         request.sharesKeys = sharedKeys
         request.readerEdits = readers.choice
         if keepWithin != nil || keepLast != nil { request.retention = RetentionPolicy(keepLast: keepLast, keepWithin: keepWithin?.duration) }
-        request.zoneDeletion = onZoneDeletion == .erase ? .erase : .keep
+        request.zoneDeletion = onZoneDeletion
         try await output.printer.run { [request] in
             var request = request
             if recover { request.recovery = try recoveryCode() }
@@ -374,6 +354,10 @@ struct InitCommand: AsyncParsableCommand {
         return lines + triggerLines(report).map { "  \($0)" } + report.warnings.map { "  warning: \($0)" }
     }
 }
+
+extension SyncRole: ExpressibleByArgument {}
+extension CloudSharing: ExpressibleByArgument {}
+extension ZoneDeletionPolicy: ExpressibleByArgument {}
 
 extension SignedSetupReport {
     private var kind: String { isSealed ? "sealed" : "signed" }

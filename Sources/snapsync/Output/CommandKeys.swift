@@ -25,7 +25,6 @@ extension FileKeyStore {
 }
 
 extension SyncEngine {
-    /// The engine for a command.
     static func ofCommand(database: String, cloud: String? = nil, logger: Logger = Logger(label: "snapsync")) throws -> SyncEngine {
         try SyncEngine(database: database, cloud: cloud, keys: FileKeyStore.ofCommand(), logger: logger)
     }

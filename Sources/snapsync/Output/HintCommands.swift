@@ -15,7 +15,6 @@ struct HintCommands {
         option = (value ?? words.last { $0.exact.hasPrefix("--db=") }.map { String($0.dropFirst(5)) }).map { "--db \($0.shellWord)" }
     }
 
-    /// Returns the text with completed commands.
     func complete(_ text: String) -> String {
         guard option != nil, text.exact.contains("snapsync ") else { return text }
         var clauses = [""]

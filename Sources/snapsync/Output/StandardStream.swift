@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import SnapshotSync
 import StrictText
 
@@ -7,7 +8,6 @@ enum StandardStream: Int32 {
     case output = 1
     case error = 2
 
-    /// Whether the stream is a terminal.
     var isTerminal: Bool { isatty(rawValue) == 1 }
 
     /// Whether standard input or standard output is a terminal, so that a person and not a scheduler started the program.
@@ -59,5 +59,22 @@ enum StandardStream: Int32 {
             }
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
         }
+    }
+}
+
+/// A log handler that writes messages in the command's form, `snapsync: warning: …`, to standard error, from level notice on.
+struct StandardErrorLog: LogHandler {
+    var metadata: Logger.Metadata = [:]
+    var logLevel: Logger.Level = .notice
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let facts = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", ")
+        // If a log message cannot be written, the work continues.
+        try? StandardStream.remark("\(event.level)", "\(event.message)" + (facts.isEmpty ? "" : " (\(facts))"))
     }
 }

@@ -20,7 +20,6 @@ struct TableOptions: ParsableArguments {
             valueName: "table=column|none"))
     var timestamp: [String] = []
 
-    /// Whether any of the options was given.
     var isGiven: Bool { !tables.isEmpty || !skip.isEmpty || !timestamp.isEmpty }
 
     func validate() throws {
@@ -45,5 +44,71 @@ struct TableOptions: ParsableArguments {
     private static func parts(_ text: String) -> (table: String, column: String)? {
         guard let sign = text.utf8.lastIndex(of: UInt8(ascii: "=")), sign != text.startIndex, text.utf8.index(after: sign) != text.endIndex else { return nil }
         return (String(text[..<sign]), String(text[text.utf8.index(after: sign)...]))
+    }
+}
+
+/// The option for the tables whose rows readers may edit, for `init` and `describe --update`.
+struct ReaderEditsOption: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            """
+            The tables whose rows readers may add, change and delete: all, none, or names as in --tables. A reader sends its edits as \
+            messages (docs/readers.md). With init it needs --tables; a dataset file says it itself. With describe it needs --update. Default: \
+            readers only read; with describe --update, as it was.
+            """, valueName: "all|none|a,b"))
+    var readerEdits: String?
+
+    func validate() throws {
+        guard readerEdits?.isEmpty != true else { throw ValidationError("--reader-edits takes all, none, or the names of tables.") }
+    }
+
+    /// The chosen value; nil if the option is not given.
+    var choice: ReaderEdits? {
+        guard let readerEdits else { return nil }
+        let chosen = TableNames([readerEdits])
+        return switch chosen.word {
+        case "all": .all
+        case "none": ReaderEdits.none
+        default: .tables(chosen.names)
+        }
+    }
+}
+
+/// The names of tables in comma-separated lists.
+///
+/// A name in double quotes, as in SQL, may contain commas. In quotes, `all` and `none` are names like any other.
+struct TableNames {
+    /// The names, without quotes.
+    private(set) var names: [String] = []
+    /// The word that stands alone and unquoted; nil if there are several names, or a quoted one.
+    private(set) var word: String?
+
+    init(_ lists: [String]) {
+        var quoted = false
+        for list in lists {
+            var name = String.UnicodeScalarView(), isQuoted = false, wasQuoted = false
+            func end() {
+                let text = String(wasQuoted ? name : String.UnicodeScalarView(name.drop { $0 == " " }))
+                if wasQuoted || !text.isEmpty { names.append(text) }
+                quoted = quoted || wasQuoted
+                (name, wasQuoted) = (.init(), false)
+            }
+            // By scalars: a mark that combines with a quotation mark or comma takes nothing from it.
+            var rest = list.unicodeScalars[...]
+            while let scalar = rest.popFirst() {
+                switch scalar {
+                case "\"" where isQuoted && rest.first == "\"":
+                    name.append("\"")
+                    rest.removeFirst()
+                case "\"" where isQuoted: isQuoted = false
+                case "\"" where name.allSatisfy { $0 == " " } && !wasQuoted: (name, isQuoted, wasQuoted) = (.init(), true, true)
+                case "," where !isQuoted: end()
+                default: name.append(scalar)
+                }
+            }
+            end()
+        }
+        if names.count == 1, !quoted { word = names[0] }
     }
 }

@@ -6,10 +6,7 @@ struct TimeSpan: ExpressibleByArgument, CustomStringConvertible {
     let duration: Duration
     let description: String
 
-    init(_ duration: Duration, _ description: String) {
-        self.duration = duration
-        self.description = description
-    }
+    init(_ duration: Duration, _ description: String) { (self.duration, self.description) = (duration, description) }
 
     init?(argument: String) {
         let units: [(String, Int64)] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000)]

@@ -1,5 +1,6 @@
 public import CloudStore
 public import Foundation
+import Platform
 import SnapshotVersions
 public import StrictText
 
@@ -83,9 +84,88 @@ public struct Licence: Hashable, Sendable, Codable {
     public let validUntil: Instant?
 
     public init(product: String, holder: String, issuedAt: Instant = .now, validUntil: Instant? = nil) {
-        self.product = product
-        self.holder = holder
-        self.issuedAt = issuedAt
-        self.validUntil = validUntil
+        (self.product, self.holder, self.issuedAt, self.validUntil) = (product, holder, issuedAt, validUntil)
+    }
+}
+
+/// An entitlement from a signed licence file, checked against a public key that is built into the application.
+///
+///     let gate = GateOptions(entitlement: LicenceFile(path: licence, publicKey: "9a3f…", product: "org.example.board"))
+///
+/// A file that is missing, altered, signed with another key, or for another product entitles no user, whatever it said before. The file itself
+/// works without a network, so no earlier answer is needed.
+public struct LicenceFile: EntitlementProvider {
+    /// The file's path.
+    public let path: String
+    /// 64 hexadecimal digits, as ``LicenceKey/publicKey`` has them.
+    public let publicKey: String
+    /// The product that the licence must name; nil accepts any.
+    public let product: String?
+
+    public init(path: String, publicKey: String, product: String? = nil) {
+        (self.path, self.publicKey, self.product) = (path, publicKey, product)
+    }
+
+    /// Returns the licence after checking its signature. Does not check whether the licence has ended.
+    ///
+    /// - Throws: ``SyncError``, as ``SignedLicence/open(_:publicKey:product:at:)`` does; with `.nothingThere` if the file cannot be read.
+    public func licence() throws -> Licence {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw SyncError(.nothingThere, step: .open, at: path, "the licence file cannot be read", hint: "put it there, or check its path and mode")
+        }
+        return try SignedLicence.open(data, publicKey: publicKey, product: product, at: path)
+    }
+
+    /// Returns what the licence says; if no licence is valid, "no" with the reason.
+    public func entitlement() async throws -> Entitlement {
+        do {
+            return Entitlement(isEntitled: true, validUntil: try licence().validUntil)
+        } catch let error as SyncError {
+            return Entitlement(isEntitled: false, reason: "\(error.place): \(error.reason)")
+        }
+    }
+}
+
+/// The file with a vendor's private key, as JSON with mode 600.
+public enum LicenceKeyFile {
+    private struct Document: Codable {
+        let formatVersion: Int
+        let licenceKey: String
+    }
+
+    /// Whether the file exists.
+    public static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
+
+    /// Writes a key into a new file that only the current user can read.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if the file exists.
+    public static func write(_ key: LicenceKey, to path: String) throws {
+        let bytes = try SyncError.at(.encode) { try StrictJSON.encode(Document(formatVersion: 1, licenceKey: ContentHash.hex(key.seed))) }
+        let isPlaced = try SyncError.at(.store) {
+            try bytes.withUnsafeBytes { try FileReplacement.create(path, with: $0, through: path + ".tmp", mode: 0o600) }
+        }
+        guard isPlaced else {
+            throw SyncError(.refused, step: .store, at: path, "there is a file of that name", hint: "name another one; a key that is lost signs nothing more")
+        }
+    }
+
+    /// Reads a key.
+    ///
+    /// - Throws: ``SyncError`` with `.nothingThere`, `.permissionDenied` if others may read the file, or `.dataRefused`.
+    public static func read(_ path: String) throws -> LicenceKey {
+        guard let bytes = FileManager.default.contents(atPath: path) else {
+            throw SyncError(.nothingThere, step: .open, at: path, "the key file cannot be read", hint: "make one with: snapsync licence key FILE")
+        }
+        let mode = (try? FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber)?.intValue ?? 0
+        guard mode & 0o077 == 0 else {
+            throw SyncError(
+                .permissionDenied, step: .open, at: path, "other users may read the key file, or write it (mode \(String(mode, radix: 8)))",
+                hint: "chmod 600 \(path.shellWord); if somebody may have read it, make a new key and issue all licences again")
+        }
+        // Do not pass on the decoder's message: it may quote the key.
+        guard bytes.count <= 4096, let document = try? StrictJSON.decode(Document.self, from: bytes), document.formatVersion == 1,
+            let seed = DevicePublicKeys.hexBytes(document.licenceKey.utf8), let key = LicenceKey(seed: seed)
+        else { throw SyncError(.dataRefused, step: .open, at: path, "it is not a file of a licence key", hint: "make one with: snapsync licence key FILE") }
+        return key
     }
 }

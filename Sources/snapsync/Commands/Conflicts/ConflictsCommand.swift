@@ -1,5 +1,6 @@
 import ArgumentParser
 import SnapshotSync
+import StrictText
 
 /// `snapsync conflicts`: lists and handles edits that lost conflicts.
 struct ConflictsCommand: AsyncParsableCommand {
@@ -30,4 +31,240 @@ struct ConflictsCommand: AsyncParsableCommand {
 struct ConflictNumber: ParsableArguments {
     @Argument(help: "The number, as conflicts lists it.", completion: Completions.conflicts)
     var id: Int64
+}
+
+/// `snapsync conflicts list`: lists the edits that lost.
+struct ConflictsListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List edits that lost and rows that are held.",
+        discussion: """
+            Lists the edits that lost to edits of other devices, oldest first, with the columns that lost, and the rows that are held, with \
+            what is in their way. snapsync conflicts alone does the same. Which edits are kept, for how long, and on which device: docs/merging.md.
+
+            EXAMPLES
+              snapsync conflicts --db phone.db
+              snapsync conflicts list --all --json --db phone.db | jq '.conflicts[].lost.entity | fromjson'
+            """)
+
+    @Flag(name: .long, help: "List those, too, that were taken or cleared. JSON always has them, with their state.")
+    var all = false
+    @OptionGroup var database: DatabaseFile
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let path = try database.path()
+        try await output.printer.run {
+            let report = try SyncEngine.ofCommand(database: path).conflicts(all: all || output.json)
+            try output.printer.print(report, report.lines)
+        }
+    }
+}
+
+extension ConflictsReport {
+    /// The entries, and how many were removed from the journal.
+    var lines: [String] {
+        let count = "\(Format.count(open, "edit")) lost to other edits"
+        return [conflicts.isEmpty ? "no edit has lost to another one" : count] + conflicts.flatMap(\.lines)
+            + (held.isEmpty
+                ? [] : ["\(Format.count(held.count, "row is", "rows are")) held, in no table, until \(Format.word(held.count, "it fits", "they fit"))"])
+            + held.map { "  \($0.dataset) \($0.key): " + ($0.obstacles.isEmpty ? "it fits by now; run snapsync sync" : $0.obstacles.joined(separator: "; ")) }
+            + (removed > 0
+                ? ["  \(Format.count(removed, "older entry was", "older entries were")) removed: the journal keeps 90 days and 16 MiB"] : [])
+    }
+}
+
+extension ConflictsReport.Entry {
+    /// The entity, both sides, and the columns.
+    var lines: [String] {
+        let why = detail.map { "\(reason): \($0)" } ?? reason
+        return ["  \(id)  \(dataset) \(key) (\(why))" + (state == "open" ? "" : ", \(state)"), "     lost: \(lost.sentence)", "     kept: \(kept.sentence)"]
+            + columns.map { "     \($0.name): " + [$0.lost.map { "\($0) lost" }, $0.kept.map { "\($0) was kept" }].compactMap(\.self).joined(separator: ", ") }
+    }
+}
+
+extension ConflictsReport.Side {
+    /// What this side did, on which device, and when.
+    fileprivate var sentence: String {
+        "\(isDeletion ? "a deletion" : "an edit")" + (device.map { " of \($0)" } ?? "") + (at.map { ", \($0)" } ?? "")
+    }
+}
+
+/// `snapsync conflicts show`: shows both sides of one conflict in full.
+struct ConflictsShowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show an edit that lost, beside the row that was kept.",
+        discussion: """
+            Shows one entry with all columns: both values of those that lost, and the values that stand of the others. The argument is the \
+            entry's number. If no entry has that number, the command ends with 66.
+
+            EXAMPLES
+              snapsync conflicts show 3 --db phone.db
+              snapsync conflicts show 3 --db phone.db --json | jq '.lost.entity | fromjson'
+            """)
+
+    @OptionGroup var number: ConflictNumber
+    @OptionGroup var database: DatabaseFile
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let path = try database.path()
+        try await output.printer.run {
+            let entry = try SyncEngine.ofCommand(database: path).conflict(number.id)
+            try output.printer.print(entry, entry.lines)
+        }
+    }
+}
+
+/// `snapsync conflicts take`: restores an edit that lost.
+struct ConflictsTakeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "take",
+        abstract: "Restore an edit that lost, as a new edit made now.",
+        discussion: """
+            Brings back the edit that lost, as a new edit made now: it wins over the edit that was kept, and the next sync publishes or \
+            sends it. Of a row that is there, only the columns that lost are set. The row's timestamp column, if the dataset has one, gets \
+            the present time. If the edit is a deletion, the row is deleted again. The entry is then marked as taken.
+
+            A row that lost because another device gave the same integer key to a row of its own (sameKey) gets a new key, if the key is \
+            the table's INTEGER PRIMARY KEY. Rows of other tables that refer to it still refer to its old key; change them.
+
+            The command ends with 78 and changes nothing if the entry was taken already, if a UNIQUE value of the edit belongs to another \
+            row, if a row that the edit refers to is not there, or if rows refer to the row that it would delete.
+
+            EXAMPLES
+              snapsync conflicts take 3 --db phone.db
+              snapsync conflicts take 3 --as-new --db phone.db
+            """)
+
+    @OptionGroup var number: ConflictNumber
+    @Flag(name: .long, help: "Insert the row under a new integer key, whichever row has its old key.")
+    var asNew = false
+    @Flag(name: .long, help: "Put the edit in place of the row that has its key, also where two devices inserted different rows.")
+    var inPlace = false
+    @OptionGroup var database: DatabaseFile
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard !asNew || !inPlace else { throw ValidationError("--as-new and --in-place exclude each other.") }
+    }
+
+    func run() async throws {
+        let path = try database.path()
+        try await output.printer.run {
+            let report = try SyncEngine.ofCommand(database: path).takeConflict(number.id, to: asNew ? .newKey : inPlace ? .sameKey : .usual)
+            let what =
+                report.isDeletion
+                ? "deleted \(report.dataset) \(report.key) again"
+                : "\(report.dataset) \(report.key) is the edit that had lost" + (report.hasNewKey ? ", under a new key" : "")
+            try output.printer.done(report, ["\(what); the next sync sends it on"])
+        }
+    }
+}
+
+/// `snapsync conflicts clear`: closes entries of the conflict journal.
+struct ConflictsClearCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "clear",
+        abstract: "Dismiss one conflict, or all of them.",
+        discussion: """
+            Clears the entry whose number is the argument, or every open entry. The rows stay as they are, and status does not count the \
+            entry any longer.
+
+            EXAMPLES
+              snapsync conflicts clear --db phone.db
+              snapsync conflicts clear 3 --db phone.db
+            """)
+
+    @Argument(help: "The number, as conflicts lists it; all if it is left out.", completion: Completions.conflicts)
+    var id: Int64?
+    @OptionGroup var database: DatabaseFile
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let path = try database.path()
+        try await output.printer.run {
+            let report = try SyncEngine.ofCommand(database: path).clearConflicts(id)
+            try output.printer.done(report, ["cleared \(Format.count(report.cleared, "conflict"))"])
+        }
+    }
+}
+
+/// `snapsync conflicts edit`: changes a held row.
+struct ConflictsEditCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "edit",
+        abstract: "Change a held row so that it fits into its table.",
+        discussion: """
+            Sets columns of a row that conflicts lists as held, and puts it into its table as an edit made now; the next sync publishes or \
+            sends it. A column that holds numbers takes a number; null is NULL.
+
+            The command ends with 66 if no such row is held. It ends with 78 and changes nothing if the row still does not fit.
+
+            EXAMPLES
+              snapsync conflicts edit customers 9 email=ann@example.org --db shop.db
+            """)
+
+    @OptionGroup var row: HeldRowName
+    @Argument(help: "What to set: COLUMN=VALUE.")
+    var columns: [String]
+    @OptionGroup var database: DatabaseFile
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws { _ = try values }
+
+    private var values: [ExactText: String] {
+        get throws {
+            var values: [ExactText: String] = [:]
+            for column in columns {
+                let parts = column.exact.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                guard parts.count == 2 else { throw ValidationError("\(column) is not COLUMN=VALUE.") }
+                values[parts[0].exact] = parts[1]
+            }
+            return values
+        }
+    }
+
+    func run() async throws {
+        let path = try database.path(), values = try values
+        try await output.printer.run {
+            let report = try SyncEngine.ofCommand(database: path).editHeldRow(row.key, in: row.dataset, setting: values)
+            try output.printer.done(report, ["\(report.dataset) \(report.key) is in its table; the next sync sends it on"])
+        }
+    }
+}
+
+/// `snapsync conflicts drop`: deletes a held row.
+struct ConflictsDropCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "drop",
+        abstract: "Delete a held row.",
+        discussion: """
+            Deletes a row that conflicts lists as held, on every device, as an edit made now; the next sync publishes or sends it.
+
+            The command ends with 66 if no such row is held.
+
+            EXAMPLES
+              snapsync conflicts drop customers 9 --db shop.db
+            """)
+
+    @OptionGroup var row: HeldRowName
+    @OptionGroup var database: DatabaseFile
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let path = try database.path()
+        try await output.printer.run {
+            let report = try SyncEngine.ofCommand(database: path).editHeldRow(row.key, in: row.dataset, setting: nil)
+            try output.printer.done(report, ["deleted \(report.dataset) \(report.key), which was held; the next sync sends that on"])
+        }
+    }
+}
+
+struct HeldRowName: ParsableArguments {
+    @Argument(help: "The dataset.")
+    var dataset: String
+    @Argument(help: "The key, as conflicts lists it.")
+    var key: String
 }

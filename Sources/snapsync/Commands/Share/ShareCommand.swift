@@ -1,4 +1,8 @@
 import ArgumentParser
+import Foundation
+import SnapshotModel
+import SnapshotSync
+import StrictText
 
 /// `snapsync share`: projects that everyone with access to the cloud can see.
 struct ShareCommand: AsyncParsableCommand {
@@ -18,4 +22,293 @@ struct ShareCommand: AsyncParsableCommand {
             SharePublishCommand.self, ShareStatusCommand.self, ShareListCommand.self, ShareShowCommand.self, ShareRemoveCommand.self,
             ShareCommentCommand.self, ShareCommentsCommand.self, ShareMembersCommand.self, ShareApproveCommand.self, ShareDismissCommand.self,
         ])
+}
+
+/// `snapsync share list`: lists the shared projects, newest first.
+struct ShareListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the shared projects, newest first.",
+        discussion: """
+            The order is by the time when they were first shared, so a project that is replaced keeps its place.
+
+            EXAMPLES
+              snapsync share list --cloud /mnt/share/cloud
+              snapsync share list --db tracker.db --limit 10 --page 2 --json
+            """)
+
+    @OptionGroup var share: ShareOptions
+    @Option(name: .long, help: ArgumentHelp("At most this many projects.", valueName: "n"))
+    var limit = 20
+    @Option(name: .long, help: ArgumentHelp("Which page of that many projects, from 1.", valueName: "n"))
+    var page = 1
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard limit >= 1, page >= 1 else { throw ValidationError("A limit and a page are at least 1.") }
+    }
+
+    func run() async throws {
+        try await output.printer.run(.fetch) {
+            let found = try await find()
+            let report = ShareListReport(
+                zone: share.zone, state: found.projects.isEmpty ? .noResults : .success, page: page, hasMore: found.cursor != nil,
+                projects: found.projects.map(ShareProjectReport.init), unreadable: found.unreadable)
+            try output.printer.print(report, lines(report))
+        }
+    }
+
+    /// Reads the pages up to the requested one. All pages come from one reading of the zone.
+    private func find() async throws -> SharedProjectPage {
+        let sharing = try await share.sharing()
+        var found = try await sharing.projects(limit: limit)
+        for _ in 1..<page {
+            guard let cursor = found.cursor else { return SharedProjectPage.end }
+            found = try await sharing.projects(continuing: cursor, limit: limit)
+        }
+        return found
+    }
+
+    private func lines(_ report: ShareListReport) -> [String] {
+        let lines = report.projects.map(ShareFormat.line) + report.unreadable.map { "  \($0): not a project that this version can read" }
+        if lines.isEmpty { return [page == 1 ? "no projects are shared" : "no more projects"] }
+        return lines + (report.hasMore ? ["more: --page \(page + 1)"] : [])
+    }
+}
+
+/// `snapsync share show`: shows a shared project with its items.
+struct ShareShowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show a shared project with its items.",
+        discussion: """
+            EXAMPLES
+              snapsync share show --cloud /mnt/share/cloud --project garden
+              snapsync share show --db tracker.db --project garden --json | jq '.items[].title'
+            """)
+
+    @OptionGroup var share: ShareOptions
+    @OptionGroup var project: ShareProjectOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await output.printer.run(.fetch) {
+            let contents = try await share.sharing().contents(of: project.project)
+            let report = ShareShowReport(project: ShareProjectReport(contents.project), items: contents.items)
+            try output.printer.print(report, lines(report))
+        }
+    }
+
+    private func lines(_ report: ShareShowReport) -> [String] {
+        [ShareFormat.line(report.project)] + ShareFormat.text(report.project.detail)
+            + report.items.flatMap { ["  [\($0.isCompleted ? "x" : " ")] \($0.title)"] + ShareFormat.text($0.detail, indent: 6) }
+    }
+}
+
+/// `snapsync share status`: shows whether a project is shared.
+struct ShareStatusCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show whether a project is shared: exists or absent.",
+        discussion: """
+            It fetches none of the project's fields.
+
+            EXAMPLES
+              snapsync share status --cloud /mnt/share/cloud --project garden
+              test "$(snapsync share status --db tracker.db --project garden)" = exists
+            """)
+
+    @OptionGroup var share: ShareOptions
+    @OptionGroup var project: ShareProjectOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await output.printer.run(.fetch) {
+            let status = try await share.sharing().status(of: project.project)
+            try output.printer.print(ShareStatusReport(project: project.project, zone: share.zone, status: status), [status.rawValue])
+        }
+    }
+}
+
+/// `snapsync share comments`: lists the comments on a shared project.
+struct ShareCommentsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "comments",
+        abstract: "List the comments on a shared project, oldest first.",
+        discussion: """
+            EXAMPLES
+              snapsync share comments --cloud /mnt/share/cloud --project garden
+              snapsync share comments --db tracker.db --project garden --json | jq -r '.comments[].text'
+            """)
+
+    @OptionGroup var share: ShareOptions
+    @OptionGroup var project: ShareProjectOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await output.printer.run(.fetch) {
+            let comments = try await share.sharing().comments(on: project.project)
+            let report = ShareCommentsReport(
+                project: project.project, state: comments.isEmpty ? .noResults : .success, comments: comments)
+            let lines = report.comments.flatMap { ["\($0.name), \($0.postedAt?.description ?? "at an unknown time"):"] + ShareFormat.text($0.text) }
+            try output.printer.print(report, lines.isEmpty ? ["no comments"] : lines)
+        }
+    }
+}
+
+/// `snapsync share comment`: posts a comment on a shared project.
+struct ShareCommentCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "comment",
+        abstract: "Post a comment on a shared project.",
+        discussion: """
+            Text and name must not be empty or white space. With --text - the command reads the text from standard input, and prints it on \
+            standard output if it cannot be sent.
+
+            EXAMPLES
+              snapsync share comment --cloud /mnt/share/cloud --project garden --name Ben --text "Lovely!"
+              snapsync share comment --db tracker.db --project garden --name Ben --text - < note.txt
+            """)
+
+    @OptionGroup var share: ShareOptions
+    @OptionGroup var device: ShareDeviceOptions
+    @OptionGroup var project: ShareProjectOptions
+    @Option(name: .long, help: ArgumentHelp("The author's name.", valueName: "name"))
+    var name: String
+    @Option(name: .long, help: ArgumentHelp("The comment; - is standard input.", valueName: "text"))
+    var text: String
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard !ShareLimits.isBlank(name), !ShareLimits.isBlank(text) else { throw ValidationError("A comment needs a text and a name.") }
+    }
+
+    func run() async throws {
+        try await output.printer.run(.announce) {
+            guard text == "-" else { return try await post(text) }
+            let typed = String(decoding: try FileHandle.standardInput.readToEnd() ?? Data(), as: UTF8.self)
+            do {
+                // The final line feed of a file is not part of the comment.
+                try await post(typed.exact.hasSuffix("\n") ? String(typed.dropLast()) : typed)
+            } catch {
+                try StandardStream.output.write(typed)
+                throw error
+            }
+        }
+    }
+
+    private func post(_ text: String) async throws {
+        let comment = try await share.sharing(as: device.device).post(text, by: name, on: project.project)
+        try output.printer.done(
+            ShareCommentReport(project: project.project, comment: comment), ["posted on \(project.project) as \(comment.name)"])
+    }
+}
+
+/// `snapsync share members`: who shares and comments in a signed zone, and who asks for it.
+struct ShareMembersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "members",
+        abstract: "List who may share and comment in a signed zone, and the devices that requested it.",
+        discussion: """
+            Ends with 78 where the zone is not signed.
+
+            EXAMPLE
+              snapsync share members --cloud /mnt/share/cloud
+            """)
+
+    @OptionGroup var share: ShareOptions
+    @OptionGroup var device: ShareDeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await output.printer.run(.fetch) {
+            let report = try await share.members(as: device.device)
+            try output.printer.print(report, report.lines(approving: "snapsync share approve NAME"))
+        }
+    }
+}
+
+/// `snapsync share approve`: a device that asks for it may share and comment.
+struct ShareApproveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "approve",
+        abstract: "Let a device that requested it share and comment in a signed zone.",
+        discussion: """
+            It shows the words of the device's keys and asks on a terminal whether they are those that the device has printed; without a \
+            terminal and --yes it refuses (78). Run it on a member (78). A device that has not asked ends with 66.
+
+            EXAMPLE
+              snapsync share approve ben --cloud /mnt/share/cloud
+            """)
+
+    @Argument(help: "The device's name, as share members shows it.")
+    var name: String
+    @Flag(name: .long, help: "The words were compared already: do not ask.")
+    var yes = false
+    @OptionGroup var share: ShareOptions
+    @OptionGroup var device: ShareDeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await output.printer.run(.announce) {
+            let members = try await share.members(as: device.device)
+            let words = try members.compared(name, yes: yes, list: "snapsync share members")
+            let report = try await share.sharing(as: device.device).approveMember(name, fingerprint: words)
+            try output.printer.done(
+                report, ["\(report.device) may share and comment in zone \(report.zone) from version \(report.version) on: \(report.fingerprint)"])
+        }
+    }
+}
+
+/// `snapsync share dismiss`: nothing that a device shares or says from then on counts.
+struct ShareDismissCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dismiss",
+        abstract: "End a device's membership of a signed zone; what it has shared is kept.",
+        discussion: """
+            What the device shares, replaces or says from then on is refused. Run it on a member (78). The last member stays (78).
+
+            EXAMPLE
+              snapsync share dismiss ben --cloud /mnt/share/cloud
+            """)
+
+    @Argument(help: "The member's name, as share members shows it.")
+    var name: String
+    @OptionGroup var share: ShareOptions
+    @OptionGroup var device: ShareDeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await output.printer.run(.announce) {
+            let report = try await share.sharing(as: device.device).removeMember(name)
+            try output.printer.done(report, ["\(report.device) may not share or comment in zone \(report.zone) any more, from version \(report.version) on"])
+        }
+    }
+}
+
+/// `snapsync share remove`: removes a project with its items and comments.
+struct ShareRemoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Remove a shared project with its items and comments.",
+        discussion: """
+            Only the device that shared it may do so (77 on any other device).
+
+            EXAMPLES
+              snapsync share remove --cloud /mnt/share/cloud --project garden
+              snapsync share remove --db tracker.db --project garden --json
+            """)
+
+    @OptionGroup var share: ShareOptions
+    @OptionGroup var device: ShareDeviceOptions
+    @OptionGroup var project: ShareProjectOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await output.printer.run(.announce) {
+            let removal = try await share.sharing(as: device.device).remove(project.project)
+            let report = ShareRemoveReport(project: project.project, zone: share.zone, items: removal.itemCount, comments: removal.commentCount)
+            try output.printer.done(report, ["removed \(project.project): \(ShareFormat.items(report.items)), \(ShareFormat.comments(report.comments))"])
+        }
+    }
 }

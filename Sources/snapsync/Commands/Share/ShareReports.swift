@@ -68,32 +68,32 @@ struct ShareRemoveReport: Encodable {
     let comments: Int
 }
 
-/// A comment in JSON output.
-struct ShareCommentLine: Encodable {
-    let id: String
-    let text: String
-    let name: String
-    let postedAt: Instant?
-    let device: String?
-
-    init(_ comment: ProjectComment) {
-        id = comment.id
-        text = comment.text
-        name = comment.name
-        postedAt = comment.postedAt
-        device = comment.device
-    }
-}
-
 /// The output of `share comment --json`.
 struct ShareCommentReport: Encodable {
     let project: String
-    let comment: ShareCommentLine
+    let comment: ProjectComment
 }
 
 /// The output of `share comments --json`.
 struct ShareCommentsReport: Encodable {
     let project: String
     let state: LoadState
-    let comments: [ShareCommentLine]
+    let comments: [ProjectComment]
+}
+
+/// Formats shared projects for people.
+enum ShareFormat {
+    static func line(_ project: ShareProjectReport) -> String {
+        "\(project.id)  \"\(project.title)\" by \(project.owner), \(items(project.items))\(project.closed ? ", closed" : ""), shared \(project.sharedAt?.description ?? "at an unknown time")"
+    }
+
+    /// The lines of a user's text, indented; empty if the text is empty.
+    static func text(_ text: String, indent: Int = 2) -> [String] {
+        guard !text.isEmpty else { return [] }
+        return text.exact.split(separator: "\n", omittingEmptySubsequences: false).map { String(repeating: " ", count: indent) + $0 }
+    }
+
+    static func items(_ count: Int) -> String { Format.count(count, "item") }
+
+    static func comments(_ count: Int) -> String { Format.count(count, "comment") }
 }
