@@ -51,6 +51,48 @@ import Testing
         #expect(try scene.succeed("cat task --db a.db").contains("\"must\":\"x\""))
     }
 
+    /// The same migration runs on a writer and on a reader that may edit. What the reader writes into the column is its edit, whenever it does so.
+    @Test(arguments: [
+        "INSERT INTO task(id, title, due) VALUES('new', 'mine', 'friday')", "UPDATE task SET title = 'mine', due = 'friday' WHERE id = 't2'",
+        "UPDATE task SET due = 'friday' WHERE id = 't2'",
+    ])
+    func aReadersValuesInANewColumnAreItsEdits(edit: String) throws {
+        for order in ["first", "synced", "later"] {
+            let scene = try Scene()
+            try scene.database("a.db").run("\(Self.table); INSERT INTO task VALUES('t1', 'one', NULL), ('t2', 'two', NULL)")
+            try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all --reader-edits all")
+            try scene.succeed("sync --db a.db")
+            try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
+            try scene.succeed("sync --db b.db")
+            for name in ["a.db", "b.db"] { try scene.database(name).run("ALTER TABLE task ADD COLUMN due TEXT") }
+            if order != "later" { try scene.database("b.db").run(edit) }
+            if order == "synced" { try scene.succeed("sync --db b.db") }
+            for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+            if order == "later" { try scene.database("b.db").run(edit) }
+            for name in ["b", "a", "b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+            let found = try rows(scene, "a", "id, title, due")
+            #expect(found.contains { $0.hasSuffix("|friday") } && found == (try rows(scene, "b", "id, title, due")), "\(order): \(found)")
+        }
+    }
+
+    /// Both wrote a value into the column of one row. The version's stands, and the reader's is in its journal.
+    @Test(arguments: ["all", "none"]) func aReadersValueInANewColumnThatGivesWayIsKept(edits: String) throws {
+        for isEarlier in [true, false] {
+            let scene = try Scene()
+            try scene.database("a.db").run("\(Self.table); INSERT INTO task VALUES('t1', 'one', NULL)")
+            try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all --reader-edits \(edits)")
+            try scene.succeed("sync --db a.db")
+            try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
+            try scene.succeed("sync --db b.db")
+            let names = isEarlier ? ["b", "a"] : ["a", "b"]
+            for name in names { try scene.database("\(name).db").run("ALTER TABLE task ADD COLUMN due TEXT; UPDATE task SET due = 'of \(name)'") }
+            for name in ["a", "b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+            #expect(try rows(scene, "a", "due") == ["of a"])
+            #expect(try rows(scene, "b", "due") == ["of a"])
+            #expect(try scene.succeed("conflicts list --json --db b.db").contains("of b"), "\(isEarlier)")
+        }
+    }
+
     @Test func aNewColumnTravelsByItselfAndAReaderIsToldHowToGetIt() throws {
         let scene = try scene("writer", "reader")
         try scene.database("b.db").run("ALTER TABLE task ADD COLUMN mine TEXT DEFAULT 'none'; UPDATE task SET mine = 'my own' WHERE id <> 't3'")

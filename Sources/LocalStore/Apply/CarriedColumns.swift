@@ -144,6 +144,8 @@ package final class CarriedColumns {
             case .after: "(max(base, \(Instant.earliest.microseconds)) + 1)"
             }
         let changed = columns.map { "'\($0)@' || \(instant)" }.joined(separator: " || ' ' || ")
+        // A row that was inserted here may have been sent without the columns.
+        let isSentAgain = cause == .edit ? ", at = at + (changed IS NULL AND born IS NOT NULL)" : ""
         try transaction.db.execute(
             sql: """
                 INSERT INTO main.snapsync_changes(dataset, key, at, seq, state, isNew, base, cause, changed)
@@ -151,7 +153,7 @@ package final class CarriedColumns {
                     SELECT \(key) AS key, \(stamp) AS own,
                         coalesce((SELECT at FROM main.snapsync_instants i WHERE i.dataset = \(id) AND i.key = \(key)), \(stamp), \(Int64.min)) AS base
                     FROM main.\(schema.table.sqlIdentifier) t WHERE \(condition)) WHERE 1
-                ON CONFLICT(dataset, key) DO UPDATE SET changed = excluded.changed || ' ' || changed;
+                ON CONFLICT(dataset, key) DO UPDATE SET changed = excluded.changed || ' ' || changed\(isSentAgain);
                 """)
     }
 }
