@@ -144,16 +144,17 @@ package final class CarriedColumns {
             case .after: "(max(base, \(Instant.earliest.microseconds)) + 1)"
             }
         let changed = columns.map { "'\($0)@' || \(instant)" }.joined(separator: " || ' ' || ")
-        // A row that was inserted here may have been sent without the columns.
-        let isSentAgain = cause == .edit ? ", at = at + (changed IS NULL AND born IS NOT NULL)" : ""
+        // A reader's values come after what it has changed in the row, and may have sent.
+        let after = cause == .edit ? "SELECT max(c.at) FROM main.snapsync_changes c WHERE c.dataset = \(id) AND c.key = \(key)" : "NULL"
         try transaction.db.execute(
             sql: """
                 INSERT INTO main.snapsync_changes(dataset, key, at, seq, state, isNew, base, cause, changed)
                 SELECT \(id), key, \(instant), 0, CASE WHEN own IS \(instant) OR \(instant) = \(Int64.min) THEN 0 ELSE 1 END, \(TrackedOrigin.inVersion), base, \(cause), \(changed) FROM (
                     SELECT \(key) AS key, \(stamp) AS own,
-                        coalesce((SELECT at FROM main.snapsync_instants i WHERE i.dataset = \(id) AND i.key = \(key)), \(stamp), \(Int64.min)) AS base
+                        max(coalesce((SELECT at FROM main.snapsync_instants i WHERE i.dataset = \(id) AND i.key = \(key)), \(stamp), \(Int64.min)),
+                            coalesce((\(after)), \(Int64.min))) AS base
                     FROM main.\(schema.table.sqlIdentifier) t WHERE \(condition)) WHERE 1
-                ON CONFLICT(dataset, key) DO UPDATE SET changed = excluded.changed || ' ' || changed\(isSentAgain);
+                ON CONFLICT(dataset, key) DO UPDATE SET changed = excluded.changed || ' ' || changed;
                 """)
     }
 }
