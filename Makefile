@@ -48,6 +48,7 @@ test: setup ## build and run all tests
 	@Scripts/counts.py
 	$(SWIFT) build $(QUICK) --build-tests --explicit-target-dependency-import-check=error
 	@Scripts/link_static.sh "$(SWIFT)c" "$$($(SWIFT) build $(QUICK) --show-bin-path)"
+	@SNAPSYNC="$$($(SWIFT) build $(QUICK) --show-bin-path)/snapsync" Sources/Readers/test.py
 	$(SWIFT) test --skip-build $(QUICK)
 
 test-page: ## open the page of `snapsync report` in Chromium, which is installed if it is missing; keeps screenshots in .build/pages

@@ -19,7 +19,7 @@ CEILINGS = [
     ("functions with three unlabelled parameters", 183, 0),
     ("functions with more than seven parameters", 30, 0),
     ("lines of Tests", 50_650, 40_000),
-    ("lines of Scripts, Benchmarks and Makefile", 1_900, 1_000),
+    ("lines of Scripts, Benchmarks and Makefile", 1_905, 1_000),
     ("words of README and docs", 48_800, 45_000),
     ("semicolons in 1,000 words", 1.5, 1.5),
     ("nobody, nothing in 1,000 words", 0.6, 0.2),
