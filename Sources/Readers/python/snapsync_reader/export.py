@@ -97,6 +97,8 @@ class Description:
         if kind in ("current", "base64"):
             return TIMES[value] if kind == "current" else f"x'{unbase64(value).hex()}'"
         value = float(value) if kind == "real" and type(value) is int else value  # a whole number has no fraction in a description
+        if kind == "real" and value in ("Infinity", "-Infinity"):
+            return "-9e999" if value[0] == "-" else "9e999"
         need((kind, type(value)) in (("integer", int), ("real", float), ("text", str)) and len(str(value).encode()) <= 4096, "a default")
         return f"({value!r})" if kind != "text" else f"(CAST(x'{value.encode().hex()}' AS TEXT))" if "\0" in value else "'" + value.replace("'", "''") + "'"
 
