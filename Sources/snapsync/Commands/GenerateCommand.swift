@@ -8,8 +8,8 @@ struct GenerateCommand: AsyncParsableCommand {
         commandName: "generate",
         abstract: "Add realistic sample notifications and buckets to a database.",
         discussion: """
-            Adds sample buckets and notifications, the same on every machine for the same numbers and seed. Makes database and tables \
-            where they are missing. With --mark-read it marks some of the existing notifications as read instead.
+            Add sample buckets and notifications. The same numbers and seed give the same rows on every machine. A missing database or \
+            table is created. With --mark-read, existing notifications are marked as read instead.
 
             EXAMPLES
               snapsync generate --db phone.db --notifications 150 --buckets 8 --seed 1
@@ -17,13 +17,13 @@ struct GenerateCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseFile
-    @Option(name: .long, help: ArgumentHelp("How many notifications.", valueName: "n"))
+    @Option(name: .long, help: ArgumentHelp("The number of notifications.", valueName: "n"))
     var notifications = 150
-    @Option(name: .long, help: ArgumentHelp("How many buckets.", valueName: "n"))
+    @Option(name: .long, help: ArgumentHelp("The number of buckets.", valueName: "n"))
     var buckets = 8
-    @Option(name: .long, help: ArgumentHelp("Mark so many notifications as read, chosen by the seed, instead of adding any.", valueName: "n"))
+    @Option(name: .long, help: ArgumentHelp("Mark this many notifications as read, chosen by the seed, and add none.", valueName: "n"))
     var markRead: Int?
-    @Option(name: .long, help: ArgumentHelp("The number that the made-up data follow from.", valueName: "n"))
+    @Option(name: .long, help: ArgumentHelp("The random seed.", valueName: "n"))
     var seed: UInt64 = 1
     @OptionGroup var output: OutputOptions
 

@@ -14,7 +14,7 @@ struct HistoryCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var look: LookOptions
-    @Option(name: .long, help: ArgumentHelp("At most so many. Default: 20, and with --json all.", valueName: "n"))
+    @Option(name: .long, help: ArgumentHelp("Show at most this many versions. Default: 20, with --json all.", valueName: "n"))
     var limit: Int?
     @Flag(name: .long, help: "List all versions.")
     var all = false

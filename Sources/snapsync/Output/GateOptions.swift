@@ -7,10 +7,12 @@ struct PreferenceOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Bind the choice to a JSON file, such as an application's settings: a change there counts here, and one here is written there.", valueName: "file"),
+            """
+            Bind the choice to a JSON file, such as an application's settings. A change on either side is copied to the other.
+            """, valueName: "file"),
         completion: .file())
     var preferenceFile: String?
-    @Option(name: .long, help: ArgumentHelp("With --preference-file: the key, at the top of its object, that holds true or false.", valueName: "key"))
+    @Option(name: .long, help: ArgumentHelp("With --preference-file: the key of a boolean at the top level of the file.", valueName: "key"))
     var preferenceKey: String?
 
     /// The file and key; nil if none is given.
@@ -28,13 +30,16 @@ struct EntitlementOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "A JSON file that says whether this user may sync, and until when: {\"validUntil\":\"2027-01-01T00:00:00Z\"}. Each run looks.", valueName: "file"),
+            """
+            A JSON file that states whether this user may sync, and until when: {"validUntil":"2027-01-01T00:00:00Z"}. Every run reads \
+            it.
+            """, valueName: "file"),
         completion: .file())
     var entitlement: String?
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "With --entitlement: the file is a licence, and this public key has to have signed it (snapsync licence).", valueName: "digits"))
+            "With --entitlement: require a licence that was signed with this public key (snapsync licence).", valueName: "digits"))
     var entitlementKey: String?
 
     func validate() throws {
