@@ -47,9 +47,9 @@ struct DescribeCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard update || remove.isEmpty && !create else { throw ValidationError("--remove and --create need --update.") }
-        guard update || readers.choice == nil else { throw ValidationError("--reader-edits needs --update; with init it is an option of its own.") }
-        guard !sharedKeys || readers.choice != nil else { throw ValidationError("--shared-keys belongs to --reader-edits.") }
+        guard update || remove.isEmpty && !create else { throw ValidationError("--remove and --create require --update.") }
+        guard update || readers.choice == nil else { throw ValidationError("--reader-edits requires --update. For a new database, pass it to init.") }
+        guard !sharedKeys || readers.choice != nil else { throw ValidationError("--shared-keys requires --reader-edits.") }
     }
 
     func run() async throws {

@@ -29,7 +29,7 @@ struct EnableCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard try binding.file() == nil || !unbind else { throw ValidationError("Give --preference-file or --unbind, not both.") }
+        guard try binding.file() == nil || !unbind else { throw ValidationError("Choose one of --preference-file and --unbind.") }
     }
 
     func run() async throws {
@@ -49,7 +49,7 @@ struct EnableCommand: AsyncParsableCommand {
         if try await engine.gate.report().isEnabled { return true }
         guard StandardStream.isInputTerminal else {
             throw ValidationError(
-                "Standard input is not a terminal; see what a sync would do with: snapsync plan, and pass --yes to confirm.")
+                "Standard input is not a terminal. See what a sync would do with: snapsync plan, and pass --yes to confirm.")
         }
         StandardStream.ask(try await preview(engine).map { VisibleText.escape($0) + "\n" }.joined())
         StandardStream.ask("Turn sync on? Type yes: ")

@@ -34,7 +34,7 @@ struct ExportCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard (1...9).contains(level) else { throw ValidationError("The level must be 1 to 9.") }
+        guard (1...9).contains(level) else { throw ValidationError("--level must be from 1 to 9.") }
     }
 
     func run() async throws {

@@ -28,9 +28,9 @@ struct GenerateCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard notifications >= 0, buckets >= 0 else { throw ValidationError("The numbers must not be negative.") }
-        guard markRead.map({ $0 >= 1 }) ?? true else { throw ValidationError("--mark-read takes a number from 1.") }
-        guard buckets > 0 || notifications == 0 else { throw ValidationError("Notifications need at least one bucket.") }
+        guard notifications >= 0, buckets >= 0 else { throw ValidationError("--notifications and --buckets must not be negative.") }
+        guard markRead.map({ $0 >= 1 }) ?? true else { throw ValidationError("--mark-read must be at least 1.") }
+        guard buckets > 0 || notifications == 0 else { throw ValidationError("--notifications requires at least one bucket.") }
     }
 
     func run() async throws {

@@ -21,8 +21,8 @@ struct HistoryCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard limit == nil || !all else { throw ValidationError("--limit or --all, not both.") }
-        guard limit.map({ $0 >= 1 }) ?? true else { throw ValidationError("The limit must be at least 1.") }
+        guard limit == nil || !all else { throw ValidationError("Choose one of --limit and --all.") }
+        guard limit.map({ $0 >= 1 }) ?? true else { throw ValidationError("--limit must be at least 1.") }
     }
 
     func run() async throws {

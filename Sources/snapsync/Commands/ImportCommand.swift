@@ -54,15 +54,15 @@ struct ImportCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard version == nil || file == nil else { throw ValidationError("Give --version or --file, not both.") }
+        guard version == nil || file == nil else { throw ValidationError("Choose one of --version and --file.") }
         guard acceptRollback == nil || (version == nil && file == nil && shrinking.allowShrink.isEmpty) else {
-            throw ValidationError("--accept-rollback goes with neither --version, --file nor --allow-shrink.")
+            throw ValidationError("--accept-rollback cannot be combined with --version, --file or --allow-shrink.")
         }
-        guard [version, acceptRollback].allSatisfy({ $0.map { $0 >= 1 } ?? true }) else { throw ValidationError("Versions are numbered from 1.") }
+        guard [version, acceptRollback].allSatisfy({ $0.map { $0 >= 1 } ?? true }) else { throw ValidationError("Version numbers start at 1.") }
         guard shrinking.allowShrink.isEmpty || (version == nil && file == nil) else {
-            throw ValidationError("--allow-shrink belongs to an import of the newest version.")
+            throw ValidationError("--allow-shrink requires an import of the newest version.")
         }
-        guard file != nil || (datasets == nil && !acceptOlder) else { throw ValidationError("--datasets and --accept-older belong to --file.") }
+        guard file != nil || (datasets == nil && !acceptOlder) else { throw ValidationError("--datasets and --accept-older require --file.") }
     }
 
     func run() async throws {

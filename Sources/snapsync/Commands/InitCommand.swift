@@ -252,40 +252,40 @@ struct InitCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard role != nil || takeOver else { throw ValidationError("Say what this device does: --role writer, reader or peer.") }
-        guard !adopt || !replace else { throw ValidationError("Own rows are kept (--adopt) or replaced (--replace), not both.") }
+        guard role != nil || takeOver else { throw ValidationError("Pass --role writer, reader or peer.") }
+        guard !adopt || !replace else { throw ValidationError("Choose one of --adopt and --replace.") }
         guard !create || datasets == nil else {
-            throw ValidationError("--create makes the tables that the zone describes, or the built-in ones; the tables of a dataset file are yours to make.")
+            throw ValidationError("--create cannot be combined with --datasets. Create the tables of a dataset file yourself.")
         }
-        guard create || !withSchema else { throw ValidationError("--with-schema belongs to --create.") }
+        guard create || !withSchema else { throw ValidationError("--with-schema requires --create.") }
         guard !tables.isGiven || datasets == nil else {
-            throw ValidationError("The tables are described by a file (--datasets) or from the database (--tables), not both.")
+            throw ValidationError("Choose one of --datasets and --tables.")
         }
-        guard !tables.isGiven || !tables.tables.isEmpty else { throw ValidationError("--skip and --timestamp belong to --tables.") }
-        guard !create || !tables.isGiven else { throw ValidationError("--tables describes the tables that the database has; there is nothing to create.") }
+        guard !tables.isGiven || !tables.tables.isEmpty else { throw ValidationError("--skip and --timestamp require --tables.") }
+        guard !create || !tables.isGiven else { throw ValidationError("--create cannot be combined with --tables, which describes existing tables.") }
         guard readers.choice == nil || tables.isGiven else {
-            throw ValidationError("--reader-edits belongs to --tables; in a dataset file, messages says what readers may edit, and in a zone its publisher.")
+            throw ValidationError("--reader-edits requires --tables. In a dataset file, set messages instead. In an existing zone, its publisher sets it.")
         }
         guard share == nil || (role != nil && role != .reader) else {
-            throw ValidationError("--share sets the rights of a cloud directory, which is for who publishes there: --role writer or peer.")
+            throw ValidationError("--share requires a device that publishes: --role writer or peer.")
         }
         guard (keepWithin == nil && keepLast == nil) || (role != nil && role != .reader) else {
-            throw ValidationError("--keep and --keep-last are for who publishes: --role writer or peer.")
+            throw ValidationError("--keep and --keep-last require a device that publishes: --role writer or peer.")
         }
         guard !keyRange && !sharedKeys || role != .reader else {
-            throw ValidationError("--key-range and --shared-keys are for who publishes where others do, too: --role peer, or writer in a zone of peers.")
+            throw ValidationError("--key-range and --shared-keys require a device that publishes: --role peer, or writer in a zone of peers.")
         }
-        guard !signed || (role != nil && role != .reader) else { throw ValidationError("--signed is for who makes the zone: --role writer or peer.") }
-        guard !sealed || (role != nil && role != .reader) else { throw ValidationError("--sealed is for who makes the zone: --role writer or peer.") }
-        guard !padded && !postQuantum || sealed else { throw ValidationError("--padded and --post-quantum are for who makes a sealed zone: --sealed.") }
-        guard !freshness || signed || sealed else { throw ValidationError("--freshness is for who makes a signed zone: --signed or --sealed.") }
-        guard !recover || role == .reader else { throw ValidationError("--recover reads what there is: --role reader.") }
+        guard !signed || (role != nil && role != .reader) else { throw ValidationError("--signed requires a device that publishes: --role writer or peer.") }
+        guard !sealed || (role != nil && role != .reader) else { throw ValidationError("--sealed requires a device that publishes: --role writer or peer.") }
+        guard !padded && !postQuantum || sealed else { throw ValidationError("--padded and --post-quantum require --sealed.") }
+        guard !freshness || signed || sealed else { throw ValidationError("--freshness requires --signed or --sealed.") }
+        guard !recover || role == .reader else { throw ValidationError("--recover requires --role reader.") }
         guard trust.map({ KeyFingerprint($0) != nil }) ?? true else {
-            throw ValidationError("--trust takes eight words of five letters, as init and member list print them: \(KeyFingerprint.example)")
+            throw ValidationError("--trust requires eight words of five letters, as init and member list print them: \(KeyFingerprint.example)")
         }
-        guard keepLast.map({ $0 >= 1 }) ?? true else { throw ValidationError("--keep-last takes a number from 1.") }
-        guard keepWithin.map({ $0.duration >= .seconds(1) }) ?? true else { throw ValidationError("--keep takes an age from 1s.") }
-        guard !disabled || !undecided else { throw ValidationError("Sync is turned off (--disabled) or left to the user (--undecided), not both.") }
+        guard keepLast.map({ $0 >= 1 }) ?? true else { throw ValidationError("--keep-last must be at least 1.") }
+        guard keepWithin.map({ $0.duration >= .seconds(1) }) ?? true else { throw ValidationError("--keep must be at least 1s.") }
+        guard !disabled || !undecided else { throw ValidationError("Choose one of --disabled and --undecided.") }
         _ = try binding.file()
     }
 
@@ -293,7 +293,7 @@ struct InitCommand: AsyncParsableCommand {
         let db = try database.path()
         guard let role else { return try await takeOver(db) }
         guard let cloud = cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") else {
-            throw ValidationError("Say which directory: --cloud DIR, or set SNAPSYNC_CLOUD.")
+            throw ValidationError("Pass --cloud DIR, or set SNAPSYNC_CLOUD.")
         }
         var request = SetupRequest(
             database: db, cloud: try bucket.location(cloud), role: role, device: device, zone: zone, container: container,

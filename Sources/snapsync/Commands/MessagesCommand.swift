@@ -23,7 +23,7 @@ struct MessagesCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard !requestFull || look.database.file.pathIfAny != nil else { throw ValidationError("--request-full needs a database: --db FILE.") }
+        guard !requestFull || look.database.file.pathIfAny != nil else { throw ValidationError("--request-full requires a database. Pass --db FILE.") }
     }
 
     func run() async throws {

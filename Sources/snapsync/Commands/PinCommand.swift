@@ -22,8 +22,8 @@ struct PinCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard version >= 1 else { throw ValidationError("Versions are numbered from 1.") }
-        guard name.map({ (1...200).contains($0.utf8.count) }) ?? true else { throw ValidationError("A name has 1 to 200 bytes.") }
+        guard version >= 1 else { throw ValidationError("Version numbers start at 1.") }
+        guard name.map({ (1...200).contains($0.utf8.count) }) ?? true else { throw ValidationError("--name must have 1 to 200 bytes.") }
     }
 
     func run() async throws {

@@ -52,13 +52,15 @@ struct PruneCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard !automatic || !manual else { throw ValidationError("--automatic or --manual, not both.") }
-        guard !(automatic || manual) || !(local || dryRun) else { throw ValidationError("--automatic and --manual are neither for --local nor for --dry-run.") }
-        guard !automatic || (keepWithin.map { $0.duration >= .seconds(1) } ?? true) else {
-            throw ValidationError("With --automatic, --keep-within takes an age from 1s.")
+        guard !automatic || !manual else { throw ValidationError("Choose one of --automatic and --manual.") }
+        guard !(automatic || manual) || !(local || dryRun) else {
+            throw ValidationError("--automatic and --manual cannot be combined with --local or --dry-run.")
         }
-        guard keepLast != nil || keepWithin != nil || manual else { throw ValidationError("Say what to keep: --keep-last N, --keep-within AGE, or both.") }
-        guard keepLast.map({ $0 >= (local ? 0 : 1) }) ?? true else { throw ValidationError("--keep-last takes a number from 1; with --local from 0.") }
+        guard !automatic || (keepWithin.map { $0.duration >= .seconds(1) } ?? true) else {
+            throw ValidationError("With --automatic, --keep-within must be at least 1s.")
+        }
+        guard keepLast != nil || keepWithin != nil || manual else { throw ValidationError("Pass --keep-last N, --keep-within AGE, or both.") }
+        guard keepLast.map({ $0 >= (local ? 0 : 1) }) ?? true else { throw ValidationError("--keep-last must be at least 1, or 0 with --local.") }
     }
 
     func run() async throws {

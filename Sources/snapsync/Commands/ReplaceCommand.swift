@@ -32,7 +32,7 @@ struct ReplaceCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard yes || isatty(STDIN_FILENO) == 1 else {
-            throw ValidationError("Standard input is not a terminal; pass --yes to replace the \(side.rawValue) data.")
+            throw ValidationError("Standard input is not a terminal. Pass --yes to replace the \(side.rawValue) data.")
         }
     }
 

@@ -44,9 +44,9 @@ struct ReportCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard database.pathIfAny != nil || !cloud.isEmpty || DatabaseOptions.environment("SNAPSYNC_CLOUD") != nil else {
-            throw ValidationError("Say what the page is to tell of: --db FILE, --cloud DIR, or both.")
+            throw ValidationError("Pass --db FILE, --cloud DIR, or both.")
         }
-        guard !html.isEmpty else { throw ValidationError("--html needs the name of a file.") }
+        guard !html.isEmpty else { throw ValidationError("--html requires the name of a file.") }
     }
 
     func run() async throws {

@@ -33,8 +33,8 @@ struct RestoreCommand: AsyncParsableCommand {
     }
 
     func validate() throws {
-        guard (version == nil) != (before == nil) else { throw ValidationError("Say what to restore: --version N or --before TIME.") }
-        guard version.map({ $0 >= 1 }) ?? true else { throw ValidationError("Versions are numbered from 1.") }
+        guard (version == nil) != (before == nil) else { throw ValidationError("Pass either --version N or --before TIME.") }
+        guard version.map({ $0 >= 1 }) ?? true else { throw ValidationError("Version numbers start at 1.") }
     }
 
     func run() async throws {

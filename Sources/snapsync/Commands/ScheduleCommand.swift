@@ -38,13 +38,13 @@ struct ScheduleCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard cron != systemd else { throw ValidationError("Say for whom: --cron or --systemd.") }
-        guard (every == nil) == watch else { throw ValidationError("Say how often with --every, or --watch.") }
-        guard !watch || systemd else { throw ValidationError("--watch is for --systemd; cron runs nothing all the time.") }
-        guard page == nil || watch else { throw ValidationError("--page belongs to --watch.") }
+        guard cron != systemd else { throw ValidationError("Choose one of --cron and --systemd.") }
+        guard (every == nil) == watch else { throw ValidationError("Choose one of --every TIME and --watch.") }
+        guard !watch || systemd else { throw ValidationError("--watch requires --systemd, because cron does not run services.") }
+        guard page == nil || watch else { throw ValidationError("--page requires --watch.") }
         guard let every else { return }
         guard every.duration >= .seconds(1), every.duration.components.attoseconds == 0 else {
-            throw ValidationError("The interval must be whole seconds, at least one.")
+            throw ValidationError("--every must be whole seconds, at least one.")
         }
     }
 

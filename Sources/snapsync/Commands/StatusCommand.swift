@@ -66,11 +66,11 @@ struct StatusCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard maxAge == nil || strict else { throw ValidationError("--max-age belongs to --strict.") }
-        guard !nagios || strict else { throw ValidationError("--nagios belongs to --strict.") }
-        guard !nagios || !output.json else { throw ValidationError("--nagios or --json, not both.") }
+        guard maxAge == nil || strict else { throw ValidationError("--max-age requires --strict.") }
+        guard !nagios || strict else { throw ValidationError("--nagios requires --strict.") }
+        guard !nagios || !output.json else { throw ValidationError("Choose one of --nagios and --json.") }
         guard !look.isCloudAlone || (!strict && !writesMetrics) else {
-            throw ValidationError("--strict, --prometheus and --openmetrics tell of a database: --db FILE, or set SNAPSYNC_DB.")
+            throw ValidationError("--strict, --prometheus and --openmetrics require a database. Pass --db FILE, or set SNAPSYNC_DB.")
         }
     }
 

@@ -44,10 +44,10 @@ struct VerifyCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard !restore || (!all && !local) else { throw ValidationError("--restore looks at one version: without --all and --local.") }
-        guard !quiet || !output.json else { throw ValidationError("--quiet is for people, --json for programs: choose one.") }
-        guard version == nil || restore else { throw ValidationError("--version belongs to --restore.") }
-        guard version.map({ $0 >= 1 }) ?? true else { throw ValidationError("Versions are numbered from 1.") }
+        guard !restore || (!all && !local) else { throw ValidationError("--restore checks one version. Leave out --all and --local.") }
+        guard !quiet || !output.json else { throw ValidationError("Choose one of --quiet and --json.") }
+        guard version == nil || restore else { throw ValidationError("--version requires --restore.") }
+        guard version.map({ $0 >= 1 }) ?? true else { throw ValidationError("Version numbers start at 1.") }
     }
 
     func run() async throws {

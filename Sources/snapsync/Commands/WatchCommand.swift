@@ -51,8 +51,8 @@ struct WatchCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard poll.duration >= .milliseconds(100) else { throw ValidationError("The poll must be at least 100ms.") }
-        guard debounce.duration <= .seconds(60) else { throw ValidationError("The debounce must be at most 60s.") }
+        guard poll.duration >= .milliseconds(100) else { throw ValidationError("--poll must be at least 100ms.") }
+        guard debounce.duration <= .seconds(60) else { throw ValidationError("--debounce must be at most 60s.") }
     }
 
     func run() async throws {

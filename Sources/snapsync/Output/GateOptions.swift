@@ -20,7 +20,7 @@ struct PreferenceOptions: ParsableArguments {
         switch (preferenceFile, preferenceKey) {
         case (nil, nil): return nil
         case (let path?, let key?): return FilePreference(path: path, key: key)
-        default: throw ValidationError("--preference-file and --preference-key belong together.")
+        default: throw ValidationError("Pass --preference-file and --preference-key together.")
         }
     }
 }
@@ -43,9 +43,9 @@ struct EntitlementOptions: ParsableArguments {
     var entitlementKey: String?
 
     func validate() throws {
-        guard entitlementKey == nil || entitlement != nil else { throw ValidationError("--entitlement-key belongs to --entitlement.") }
+        guard entitlementKey == nil || entitlement != nil else { throw ValidationError("--entitlement-key requires --entitlement.") }
         guard entitlementKey.map(LicenceKey.isPublicKey) ?? true else {
-            throw ValidationError("--entitlement-key takes 64 lower-case hexadecimal digits, as snapsync licence key prints them.")
+            throw ValidationError("--entitlement-key requires 64 lower-case hexadecimal digits, as snapsync licence key prints them.")
         }
     }
 }

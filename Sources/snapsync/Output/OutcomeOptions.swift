@@ -25,8 +25,8 @@ struct OutcomeOptions: ParsableArguments {
     var onFailure: String?
 
     func validate() throws {
-        guard heartbeat.map({ Heartbeat($0) != nil }) ?? true else { throw ValidationError("--heartbeat takes an http:// or https:// URL.") }
-        guard onFailure != "" else { throw ValidationError("--on-failure takes a command.") }
+        guard heartbeat.map({ Heartbeat($0) != nil }) ?? true else { throw ValidationError("--heartbeat requires an http:// or https:// URL.") }
+        guard onFailure != "" else { throw ValidationError("--on-failure requires a command.") }
     }
 
     /// Whether any action is requested.

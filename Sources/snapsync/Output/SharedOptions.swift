@@ -21,7 +21,7 @@ struct DatabaseFile: ParsableArguments {
     var pathIfAny: String? { db ?? DatabaseOptions.environment("SNAPSYNC_DB") }
 
     func path() throws -> String {
-        guard let path = pathIfAny else { throw ValidationError("Say which database: --db FILE, or set SNAPSYNC_DB.") }
+        guard let path = pathIfAny else { throw ValidationError("Pass --db FILE, or set SNAPSYNC_DB.") }
         return path
     }
 }
@@ -106,7 +106,7 @@ struct BucketOptions: ParsableArguments {
         if allowHttp { pairs.append(("http", "allow")) }
         guard !pairs.isEmpty else { return cloud }
         guard cloud.exact.hasPrefix("s3://") else {
-            throw ValidationError("--endpoint, --region, --ca-file and --allow-http are for a bucket: --cloud s3://BUCKET/PREFIX.")
+            throw ValidationError("--endpoint, --region, --ca-file and --allow-http require a bucket: --cloud s3://BUCKET/PREFIX.")
         }
         let unreserved = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~:/[]"))
         let text = pairs.map { "\($0.0)=\($0.1.addingPercentEncoding(withAllowedCharacters: unreserved) ?? $0.1)" }.joined(separator: "&")

@@ -27,9 +27,9 @@ struct TableOptions: ParsableArguments {
     var isGiven: Bool { !tables.isEmpty || !skip.isEmpty || !timestamp.isEmpty }
 
     func validate() throws {
-        guard !tables.contains(where: { $0.isEmpty }) else { throw ValidationError("--tables takes all, or the names of tables.") }
+        guard !tables.contains(where: { $0.isEmpty }) else { throw ValidationError("--tables requires all, or the names of tables.") }
         for text in timestamp where Self.parts(text) == nil {
-            throw ValidationError("--timestamp takes a table and its column, as in notes=edited_at, or notes=none.")
+            throw ValidationError("--timestamp requires a table and its column, as in notes=edited_at, or notes=none.")
         }
     }
 
@@ -63,7 +63,7 @@ struct ReaderEditsOption: ParsableArguments {
     var readerEdits: String?
 
     func validate() throws {
-        guard readerEdits?.isEmpty != true else { throw ValidationError("--reader-edits takes all, none, or the names of tables.") }
+        guard readerEdits?.isEmpty != true else { throw ValidationError("--reader-edits requires all, none, or the names of tables.") }
     }
 
     /// The chosen value; nil if the option is not given.

@@ -146,7 +146,7 @@ struct ConflictsTakeCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard !asNew || !inPlace else { throw ValidationError("--as-new and --in-place exclude each other.") }
+        guard !asNew || !inPlace else { throw ValidationError("Choose one of --as-new and --in-place.") }
     }
 
     func run() async throws {

@@ -41,7 +41,7 @@ struct KeyPassphraseCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard !remove || newFile == nil else { throw ValidationError("--remove leaves no passphrase, so there is no --new-file.") }
+        guard !remove || newFile == nil else { throw ValidationError("Choose one of --remove and --new-file.") }
     }
 
     func run() async throws {

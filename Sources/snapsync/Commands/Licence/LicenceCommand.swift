@@ -112,7 +112,7 @@ struct LicenceSignCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard !product.isEmpty, !holder.isEmpty else { throw ValidationError("--product and --holder take a text.") }
+        guard !product.isEmpty, !holder.isEmpty else { throw ValidationError("--product and --holder must not be empty.") }
     }
 
     func run() async throws {

@@ -45,7 +45,7 @@ struct ShareListCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard limit >= 1, page >= 1 else { throw ValidationError("A limit and a page are at least 1.") }
+        guard limit >= 1, page >= 1 else { throw ValidationError("--limit and --page must be at least 1.") }
     }
 
     func run() async throws {
@@ -180,7 +180,7 @@ struct ShareCommentCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard !ShareLimits.isBlank(name), !ShareLimits.isBlank(text) else { throw ValidationError("A comment needs a text and a name.") }
+        guard !ShareLimits.isBlank(name), !ShareLimits.isBlank(text) else { throw ValidationError("--text and --name must not be blank.") }
     }
 
     func run() async throws {

@@ -20,7 +20,7 @@ struct ShareOptions: ParsableArguments {
 
     func validate() throws {
         guard words.map({ KeyFingerprint($0) != nil }) ?? true else {
-            throw ValidationError("--trust takes eight words of five letters, as share members prints them: \(KeyFingerprint.example)")
+            throw ValidationError("--trust requires eight words of five letters, as share members prints them: \(KeyFingerprint.example)")
         }
     }
 
@@ -36,7 +36,7 @@ struct ShareOptions: ParsableArguments {
             if try engine.isSetUp() { return try await engine.sharing(device: device, zone: zone, trust: words, makesSigned: makesSigned) }
         }
         guard let cloud = database.cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") else {
-            throw ValidationError("Say where: --cloud DIR, or --db FILE with a database that snapsync init has set up.")
+            throw ValidationError("Pass --cloud DIR, or --db FILE with a database that snapsync init has set up.")
         }
         return try await ProjectSharing(
             openingAt: cloud, device: device ?? ProjectSharing.machineName, zone: zone, trust: words, makesSigned: makesSigned,

@@ -57,11 +57,11 @@ struct SharePublishCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard (file == nil) != (project == nil) else { throw ValidationError("Say which project: either --file FILE, or --project ID of a database.") }
+        guard (file == nil) != (project == nil) else { throw ValidationError("Pass either --file FILE, or --project ID with --db FILE.") }
         guard project != nil || (projectTable == nil && itemTable == nil && column.isEmpty) else {
-            throw ValidationError("--project-table, --item-table and --column belong to --project.")
+            throw ValidationError("--project-table, --item-table and --column require --project.")
         }
-        guard !ShareLimits.isBlank(owner) else { throw ValidationError("The owner's name is empty.") }
+        guard !ShareLimits.isBlank(owner) else { throw ValidationError("--owner must not be blank.") }
         _ = try tables()
     }
 
@@ -81,7 +81,9 @@ struct SharePublishCommand: AsyncParsableCommand {
     private func draft() throws -> ProjectDraft {
         if file == "-" { return try ProjectDraft(json: FileHandle.standardInput.readToEnd() ?? Data(), named: "standard input") }
         if let file { return try ProjectDraft(file: file) }
-        guard let project, share.database.file.pathIfAny != nil else { throw ValidationError("--project needs a database: --db FILE, or set SNAPSYNC_DB.") }
+        guard let project, share.database.file.pathIfAny != nil else {
+            throw ValidationError("--project requires a database. Pass --db FILE, or set SNAPSYNC_DB.")
+        }
         return try share.database.engine().project(project, from: tables())
     }
 
@@ -90,7 +92,8 @@ struct SharePublishCommand: AsyncParsableCommand {
         for text in column {
             let parts = text.exact.split(separator: "=", maxSplits: 1)
             guard parts.count == 2, let field = ProjectTables.Field(rawValue: parts[0]) else {
-                throw ValidationError("--column takes FIELD=COLUMN, with one of \(ProjectTables.Field.allCases.map(\.rawValue).joined(separator: ", ")).")
+                throw ValidationError(
+                    "--column requires FIELD=COLUMN. The fields are \(ProjectTables.Field.allCases.map(\.rawValue).joined(separator: ", ")).")
             }
             tables.columns[field] = parts[1]
         }
