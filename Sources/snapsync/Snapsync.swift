@@ -11,8 +11,8 @@ struct Snapsync: AsyncParsableCommand {
         commandName: "snapsync",
         abstract: "Sync tables between SQLite databases through a shared folder or a bucket.",
         discussion: """
-            A writer publishes versions; readers import them, delete-then-insert, in one transaction. \
-            Every version is complete and readable by itself: zcat FILE | jq .
+            A writer publishes versions of its tables. Readers import each version in one transaction. Peers do both. snapsync cat prints \
+            the rows of a version as JSON.
 
             EXAMPLES
               snapsync demo

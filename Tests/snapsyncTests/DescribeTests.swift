@@ -211,7 +211,8 @@ import Testing
         ("--tables nope", 78, "there is no table nope"), ("--tables search", 78, "search is a virtual table"),
         ("--tables search_data", 78, "belongs to the virtual table search"), ("--tables titles", 78, "titles is a view"),
         ("--tables all --skip nope", 78, "correct --skip"), ("--tables entries --timestamp shelves=code", 78, "is not synced"),
-        ("--tables all --datasets a.json", 64, "not both"), ("--skip loose", 64, "belong to --tables"), ("--tables all --timestamp x", 64, "--timestamp takes"),
+        ("--tables all --datasets a.json", 64, "Choose one of"), ("--skip loose", 64, "require --tables"),
+        ("--tables all --timestamp x", 64, "--timestamp requires"),
     ])
     func wrongChoicesAreNamed(options: String, status: Int32, part: String) throws {
         let scene = try scene()

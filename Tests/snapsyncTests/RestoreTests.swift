@@ -246,7 +246,7 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         for side in ["cloud", "local"] {
             let run = try scene.run("replace \(side) --db phone.db")
-            #expect(run.status == 64 && run.errorText.contains("say --yes"))
+            #expect(run.status == 64 && run.errorText.contains("Pass --yes"))
         }
         #expect(!scene.scratch.exists("phone.db.snapsync-kept"))
     }

@@ -9,20 +9,20 @@ struct CatCommand: AsyncParsableCommand {
         commandName: "cat",
         abstract: "Print a dataset as one JSON container, after checking every byte.",
         discussion: """
-            Prints a dataset as one JSON container on standard output: the same bytes as zcat of the asset. It checks every block before \
-            it prints it. If a block is damaged, the output ends before it, and the command ends with 65. Call it as snapsync cat DATASET; \
-            where only --cloud is given, a record's name as history shows it works, too.
+            Print all rows of a dataset as one JSON container: the bytes that zcat prints for a snapshot asset of that version. Each block \
+            is checked before it is printed. If a block is damaged, the output ends before it, and the command fails. With --cloud alone, \
+            you can also pass a record's name, as history prints it.
 
             EXAMPLES
               snapsync cat notifications --db phone.db | jq '.notifications[0]'
               snapsync cat buckets --version 3 --cloud /mnt/share/cloud
             """)
 
-    @Argument(help: "The dataset: buckets, notifications, … or a record's name, as history shows it.", completion: Completions.datasets)
+    @Argument(help: "The dataset, such as notifications, or with --cloud alone a record's name.", completion: Completions.datasets)
     var dataset: String
-    @Option(name: .long, help: ArgumentHelp("The version; default: the newest.", valueName: "n"), completion: Completions.versions)
+    @Option(name: .long, help: ArgumentHelp("The version. Default: the newest.", valueName: "n"), completion: Completions.versions)
     var version: Int?
-    @Flag(name: .long, help: "For people: print text that is a JSON object or array as that value.")
+    @Flag(name: .long, help: "Print text that contains a JSON object or array as that value, for easier reading.")
     var nested = false
     @OptionGroup var look: LookOptions
 

@@ -9,7 +9,7 @@ struct DemoCommand: AsyncParsableCommand {
         commandName: "demo",
         abstract: "Show the main job: a writer and a reader in a temporary folder, step by step.",
         discussion: """
-            For each step it prints the command and the command's output.
+            Run each step and print its command and output.
 
             EXAMPLES
               snapsync demo
@@ -17,7 +17,7 @@ struct DemoCommand: AsyncParsableCommand {
             """)
 
     @Option(
-        name: .long, help: ArgumentHelp("Work in that new directory and leave it there. Default: a temporary one, removed at the end.", valueName: "dir"),
+        name: .long, help: ArgumentHelp("Work in this new folder and keep it. Default: a temporary folder that is removed at the end.", valueName: "dir"),
         completion: .directory)
     var directory: String?
 

@@ -8,14 +8,13 @@ struct DescribeCommand: AsyncParsableCommand {
         commandName: "describe",
         abstract: "Print a dataset file for the tables of a database.",
         discussion: """
-            Prints a dataset file for the tables of a database (docs/datasets.md): what init --tables uses. It reads the first rows of each \
-            table and changes nothing. Standard error gets the tables that cannot be synced, with the reasons, what is left out, and the timestamp \
-            columns that were chosen. Save the file to edit it, and pass it to init --datasets.
+            Print a dataset file for the tables, as init --tables uses it. describe reads the first rows of each table and changes \
+            nothing. Standard error lists the tables that cannot be synced with the reasons, what is left out, and the timestamp columns. \
+            To change the description, save and edit the file, and pass it to init --datasets.
 
-            With --update, the command takes the tables of a database that is set up over as they are now: columns that were added, \
-            renamed or dropped, a table that was renamed, and what other devices changed in the zone's description. It changes no row and \
-            publishes nothing; the next sync does what follows. docs/datasets.md says when it is needed. --reader-edits says which tables \
-            readers may edit from now on.
+            --update adopts the current tables of a database that is already set up: added, renamed or dropped columns, renamed tables, \
+            and changes that other devices made to the zone's description. It changes no rows. The next sync publishes the description. \
+            See docs/datasets.md.
 
             EXAMPLES
               snapsync describe --db app.db
@@ -30,25 +29,27 @@ struct DescribeCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseFile
-    @Flag(help: "Take the tables as they are now over into the settings of this database.")
+    @Flag(help: "Adopt the current tables in the settings of this database.")
     var update = false
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "With --update: take a dataset out of the zone, at a reader out of this database; its rows stay; may be given several times.", valueName: "name"))
+            """
+            With --update: stop syncing this dataset in the zone, or on a reader in this database. Its rows are kept. May be repeated.
+            """, valueName: "name"))
     var remove: [String] = []
-    @Flag(help: "With --update: make the columns and tables that the zone has and this database lacks.")
+    @Flag(help: "With --update: create the columns and tables of the zone that this database lacks.")
     var create = false
     @OptionGroup var readers: ReaderEditsOption
-    @Flag(name: .long, help: "With --reader-edits: accept that two devices that insert at the same time may give one integer key to two rows.")
+    @Flag(name: .long, help: "With --reader-edits: accept that two devices may use one integer key for two new rows.")
     var sharedKeys = false
     @OptionGroup var tables: TableOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard update || remove.isEmpty && !create else { throw ValidationError("--remove and --create need --update.") }
-        guard update || readers.choice == nil else { throw ValidationError("--reader-edits needs --update; with init it is an option of its own.") }
-        guard !sharedKeys || readers.choice != nil else { throw ValidationError("--shared-keys belongs to --reader-edits.") }
+        guard update || remove.isEmpty && !create else { throw ValidationError("--remove and --create require --update.") }
+        guard update || readers.choice == nil else { throw ValidationError("--reader-edits requires --update. For a new database, pass it to init.") }
+        guard !sharedKeys || readers.choice != nil else { throw ValidationError("--shared-keys requires --reader-edits.") }
     }
 
     func run() async throws {

@@ -8,22 +8,12 @@ struct DetachCommand: AsyncParsableCommand {
         commandName: "detach",
         abstract: "Remove snapsync's triggers and tables from a database.",
         discussion: """
-            Removes the tables and triggers named snapsync_…. Your tables and the cloud stay as \
-            they are. The table snapsync_detached keeps the keys and instants (no values) of edits that no version has yet. The next init \
-            of this database with the same zone tracks them again; the first import then merges them, and they are published. \
-            init --replace drops them. detach writes held rows and open entries of the conflict journal to FILE.snapsync-kept/.
+            Remove the tables and triggers named snapsync_…. Your tables and the shared folder do not change. Edits that are not published \
+            are remembered in the table snapsync_detached, by key and time. If you set the database up again in the same zone, the first \
+            import merges them. init --replace drops them. Held rows and open conflicts are written to FILE.snapsync-kept/.
 
-            detach writes the device's name to the file FILE.snapsync-device beside the database. The next init reads the file and removes \
-            it. In the same zone the database is the same device again, without --device and --take-over; in another zone it takes the \
-            name if no device there has it. init says so, or warns that the database gets another name. It gets another name if
-
-            - the database file is a copy of the detached one, on this machine or another one. The note holds the number of the file (its \
-            inode), which stays when the file is moved within its file system and which a copy does not have;
-
-            - another database has synced under the name since. If two copies have the same file number, the first that syncs keeps the \
-            name. The second one notices it at init or at its next sync, takes another name, and says so (docs/writers.md).
-
-            To keep the name all the same: init --device NAME --take-over.
+            The device's name is written to FILE.snapsync-device. The next init uses it, unless the database is a copy or another database \
+            has synced under that name. To keep the name even then, run init --device NAME --take-over. See docs/writers.md.
 
             EXAMPLE
               snapsync detach --db phone.db

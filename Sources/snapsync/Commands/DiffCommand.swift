@@ -8,8 +8,8 @@ struct DiffCommand: AsyncParsableCommand {
         commandName: "diff",
         abstract: "Show which rows differ between two versions, or between a version and this database.",
         discussion: """
-            Call it as snapsync diff A B; each side is a version's number, or local for this database's rows. It skips blocks that both \
-            sides have without reading them. Memory does not grow with the dataset.
+            Compare two sides. Each is a version's number, or local for the rows of this database. Blocks that both sides share are not \
+            read, and memory does not grow with the dataset.
 
             EXAMPLES
               snapsync diff 11 12 --db phone.db
@@ -17,11 +17,11 @@ struct DiffCommand: AsyncParsableCommand {
               snapsync diff 11 12 --cloud /mnt/share/cloud --json
             """)
 
-    @Argument(help: "The first side: a version, or local for this database's rows.", completion: Completions.versions)
+    @Argument(help: "The first side: a version, or local for the rows of this database.", completion: Completions.versions)
     var first: Side
-    @Argument(help: "The second side.", completion: Completions.versions)
+    @Argument(help: "The second side: a version, or local.", completion: Completions.versions)
     var second: Side
-    @Option(name: .long, help: ArgumentHelp("Only that dataset. Default: all.", valueName: "name"), completion: Completions.datasets)
+    @Option(name: .long, help: ArgumentHelp("Compare only this dataset. Default: all.", valueName: "name"), completion: Completions.datasets)
     var dataset: String?
     @Flag(name: .long, help: "Also print the values that differ.")
     var values = false

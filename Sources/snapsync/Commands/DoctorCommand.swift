@@ -8,17 +8,14 @@ struct DoctorCommand: AsyncParsableCommand {
         commandName: "doctor",
         abstract: "Find problems of a database and its cloud, and suggest fixes.",
         discussion: """
-            Each finding has its meaning and the command that corrects it. doctor changes nothing. On a device that publishes it tries \
-            what the cloud's file system can do, in a folder beneath the zone that it removes again. Where sync is off, it does not touch \
-            the cloud. With --cloud and no database it checks directory, zone and devices.
+            Check a database and its shared folder, and print for each problem what it means and which command fixes it. doctor changes \
+            nothing. On a publisher it tests the file system or bucket with files that it removes. While sync is off, it does not access \
+            the folder. With --cloud alone it checks the folder, the zone and its devices.
 
-            Each finding is one line with its severity and the name of what was checked: ok; notice: there is nothing to do, or it passes \
-            without you; warning: something waits or cannot go on like this; error: syncing fails or would lose something.
-
-            The exit code is that of the most important warning or error, 0 if there is none. From the most to the least important: 65 \
-            (damaged, rolled back, an unhealed fork), 69 (the directory is not there), 66 (no such cloud or zone), 77 (no right to write), \
-            74 (the file system fails, or is full), 78 (sync is off, another cloud, a table or a clock that does not fit), 75 (files that \
-            have not arrived, a device that is silent, an overdue schedule, triggers that the next sync creates again, rows that wait).
+            Each line starts with a severity: ok, notice (needs no action), warning (needs action soon) or error (syncing fails or could \
+            lose data). The exit status is 0, or that of the most important warning or error. From the most important: damaged data, an \
+            unavailable folder, something not found, missing permission, failed input or output, a refusal, try again later. \
+            docs/checks.md lists the checks.
 
             EXAMPLES
               snapsync doctor --db phone.db
@@ -27,7 +24,7 @@ struct DoctorCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var look: LookOptions
-    @Flag(name: .long, help: "Also list what is in order. Default: only what is not.")
+    @Flag(name: .long, help: "Also list the checks that passed. Default: only findings.")
     var all = false
     @OptionGroup var output: OutputOptions
 

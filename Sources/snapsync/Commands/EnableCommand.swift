@@ -8,10 +8,9 @@ struct EnableCommand: AsyncParsableCommand {
         commandName: "enable",
         abstract: "Turn sync on for this database; changes made while it was off are kept.",
         discussion: """
-            Turns sync on, for every program that opens the database. If sync is not on yet, it first prints on standard error what the \
-            next sync would add, change and remove on each side, as plan does, and asks; any answer but yes changes nothing (exit code 0). \
-            If the cloud cannot be reached, it says so and asks all the same. Without a terminal it ends with 64; scripts add --yes. It \
-            overrides what the settings file said before. If the file cannot be written, sync stays off.
+            Turn sync on for every program that opens the database. The command first prints what the next sync would change on each side, \
+            as plan does, and asks. If you do not answer yes, nothing changes. Without a terminal, pass --yes. The choice is also written \
+            to the bound settings file. If that fails, sync stays off.
 
             EXAMPLES
               snapsync enable --db phone.db
@@ -21,16 +20,16 @@ struct EnableCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseFile
-    @Flag(name: .long, help: "Do not ask, and do not look at the cloud.")
+    @Flag(name: .long, help: "Do not ask, and do not read the shared folder.")
     var yes = false
     @OptionGroup var binding: PreferenceOptions
-    @Flag(name: .long, help: "Bind the choice to no file any more.")
+    @Flag(name: .long, help: "Stop using a settings file for this choice.")
     var unbind = false
     @OptionGroup var entitlement: EntitlementOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard try binding.file() == nil || !unbind else { throw ValidationError("Give --preference-file or --unbind, not both.") }
+        guard try binding.file() == nil || !unbind else { throw ValidationError("Choose one of --preference-file and --unbind.") }
     }
 
     func run() async throws {
@@ -50,7 +49,7 @@ struct EnableCommand: AsyncParsableCommand {
         if try await engine.gate.report().isEnabled { return true }
         guard StandardStream.isInputTerminal else {
             throw ValidationError(
-                "Standard input is not a terminal; see what a sync would do with: snapsync plan, and pass --yes to confirm.")
+                "Standard input is not a terminal. See what a sync would do with: snapsync plan, and pass --yes to confirm.")
         }
         StandardStream.ask(try await preview(engine).map { VisibleText.escape($0) + "\n" }.joined())
         StandardStream.ask("Turn sync on? Type yes: ")
@@ -83,8 +82,8 @@ struct DisableCommand: AsyncParsableCommand {
         commandName: "disable",
         abstract: "Turn sync off for this database, from the next step of any run on.",
         discussion: """
-            Turns sync off at once: a run under way publishes nothing more. If a settings file cannot be written now, the next check \
-            writes it.
+            Turn sync off at once. A run in progress publishes nothing more. If a bound settings file cannot be written now, the next \
+            check writes it.
 
             EXAMPLE
               snapsync disable --db phone.db

@@ -8,8 +8,8 @@ struct ExplainCommand: AsyncParsableCommand {
         commandName: "explain",
         abstract: "Explain an error: what it means, what to do, and what an application shows to people.",
         discussion: """
-            Takes an identifier as JSON errors have it, its part behind the point, an exit code of this command from 65 on, or a number or \
-            name of CloudKit's CKError.
+            Pass an identifier from a JSON error, such as cloud.zoneBusy, or its part after the dot, an exit status from 65, or a number \
+            or name of CloudKit's CKError.
 
             EXAMPLES
               snapsync explain cloud.zoneBusy
@@ -17,9 +17,9 @@ struct ExplainCommand: AsyncParsableCommand {
               snapsync explain 14 --language it
             """)
 
-    @Argument(help: "An identifier, an exit code, or a number or name of CKError.")
+    @Argument(help: "An identifier, an exit status, or a number or name of CKError.")
     var error: String
-    @Option(name: .long, help: "The language of what people are told: en or it.")
+    @Option(name: .long, help: "The language of the texts for users: en or it.")
     var language = ErrorLanguage.english
     @OptionGroup var output: OutputOptions
 

@@ -8,8 +8,8 @@ struct ExportCommand: AsyncParsableCommand {
         commandName: "export",
         abstract: "Publish a version of the database, if anything has changed.",
         discussion: """
-            It reads all datasets from one state of the database and publishes them with one commit. With nothing new, it writes no \
-            version and no byte. For writers and peers. A peer that is behind publishes nothing and ends with 75: sync imports first.
+            Read all datasets from one state of the database and publish them in one version. If nothing has changed, nothing is written. \
+            export is for writers and peers. A peer that is not up to date must run sync instead.
 
             EXAMPLES
               snapsync export --db phone.db
@@ -20,17 +20,21 @@ struct ExportCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseOptions
-    @Option(name: .long, help: ArgumentHelp("The level of compression, 1 (fastest) to 9 (smallest: by zlib).", valueName: "1-9"))
+    @Option(name: .long, help: ArgumentHelp("The compression level, from 1 (fastest) to 9 (smallest).", valueName: "1-9"))
     var level = 1
-    @Flag(name: .long, help: "Write every dataset whole, from its rows, changed or not: for when an asset in the cloud is damaged or missing.")
+    @Flag(
+        name: .long,
+        help: """
+            Write every dataset whole, even if it has not changed. Use it if a file in the shared folder is damaged or missing.
+            """)
     var full = false
-    @Option(name: .long, help: ArgumentHelp("How large an asset may be, from now on, instead of what init said.", valueName: "size"))
+    @Option(name: .long, help: ArgumentHelp("Store a new limit for the size of an asset. Default: the limit that init stored.", valueName: "size"))
     var assetLimit: ByteCount?
     @OptionGroup var shrinking: ShrinkOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard (1...9).contains(level) else { throw ValidationError("The level must be 1 to 9.") }
+        guard (1...9).contains(level) else { throw ValidationError("--level must be from 1 to 9.") }
     }
 
     func run() async throws {

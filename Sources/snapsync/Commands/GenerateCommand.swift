@@ -8,8 +8,8 @@ struct GenerateCommand: AsyncParsableCommand {
         commandName: "generate",
         abstract: "Add realistic sample notifications and buckets to a database.",
         discussion: """
-            Adds sample buckets and notifications, the same on every machine for the same numbers and seed. Makes database and tables \
-            where they are missing. With --mark-read it marks some of the existing notifications as read instead.
+            Add sample buckets and notifications. The same numbers and seed give the same rows on every machine. A missing database or \
+            table is created. With --mark-read, existing notifications are marked as read instead.
 
             EXAMPLES
               snapsync generate --db phone.db --notifications 150 --buckets 8 --seed 1
@@ -17,20 +17,20 @@ struct GenerateCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseFile
-    @Option(name: .long, help: ArgumentHelp("How many notifications.", valueName: "n"))
+    @Option(name: .long, help: ArgumentHelp("The number of notifications.", valueName: "n"))
     var notifications = 150
-    @Option(name: .long, help: ArgumentHelp("How many buckets.", valueName: "n"))
+    @Option(name: .long, help: ArgumentHelp("The number of buckets.", valueName: "n"))
     var buckets = 8
-    @Option(name: .long, help: ArgumentHelp("Mark so many notifications as read, chosen by the seed, instead of adding any.", valueName: "n"))
+    @Option(name: .long, help: ArgumentHelp("Mark this many notifications as read, chosen by the seed, and add none.", valueName: "n"))
     var markRead: Int?
-    @Option(name: .long, help: ArgumentHelp("The number that the made-up data follow from.", valueName: "n"))
+    @Option(name: .long, help: ArgumentHelp("The random seed.", valueName: "n"))
     var seed: UInt64 = 1
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard notifications >= 0, buckets >= 0 else { throw ValidationError("The numbers must not be negative.") }
-        guard markRead.map({ $0 >= 1 }) ?? true else { throw ValidationError("--mark-read takes a number from 1.") }
-        guard buckets > 0 || notifications == 0 else { throw ValidationError("Notifications need at least one bucket.") }
+        guard notifications >= 0, buckets >= 0 else { throw ValidationError("--notifications and --buckets must not be negative.") }
+        guard markRead.map({ $0 >= 1 }) ?? true else { throw ValidationError("--mark-read must be at least 1.") }
+        guard buckets > 0 || notifications == 0 else { throw ValidationError("--notifications requires at least one bucket.") }
     }
 
     func run() async throws {

@@ -14,15 +14,15 @@ struct HistoryCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var look: LookOptions
-    @Option(name: .long, help: ArgumentHelp("At most so many. Default: 20, and with --json all.", valueName: "n"))
+    @Option(name: .long, help: ArgumentHelp("Show at most this many versions. Default: 20, with --json all.", valueName: "n"))
     var limit: Int?
     @Flag(name: .long, help: "List all versions.")
     var all = false
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard limit == nil || !all else { throw ValidationError("--limit or --all, not both.") }
-        guard limit.map({ $0 >= 1 }) ?? true else { throw ValidationError("The limit must be at least 1.") }
+        guard limit == nil || !all else { throw ValidationError("Choose one of --limit and --all.") }
+        guard limit.map({ $0 >= 1 }) ?? true else { throw ValidationError("--limit must be at least 1.") }
     }
 
     func run() async throws {

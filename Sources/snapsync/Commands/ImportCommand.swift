@@ -8,18 +8,16 @@ struct ImportCommand: AsyncParsableCommand {
         commandName: "import",
         abstract: "Import the newest version, an older one, or a container file.",
         discussion: """
-            Imports the newest version into the database, delete-then-insert in one transaction: other programs see the old data until the \
-            commit, and never a mixture. If the database has that version already, nothing changes. --version and --file at a reader are a \
-            view: status shows it, sync does not end it, a plain import does. At a writer or peer --version is refused, and a file becomes \
-            the next version. A file in FILE.snapsync-kept only adds its rows to those of its own database: rows that the table lacks, and later \
-            ones. At a peer an import merges (docs/merging.md) and publishes nothing.
+            Import the newest version in one transaction. Other programs see the old rows or the new ones, never a mixture. On a peer an \
+            import merges (docs/merging.md). import never publishes.
 
-            If the zone ends before the version of this database, or has another commit in that version's place, it is refused (65): \
-            somebody put an older copy of the directory back, or mounted another one. If that was meant, as after a restore from a backup, \
-            run import --accept-rollback N on each device. N must be the zone's newest version, and the zone must really have been put \
-            back, or the command ends with 78 and has changed nothing. The data become version N. Changes that are in no version yet stay \
-            tracked, and are merged as always. The command keeps the earlier data as a copy beside the database, and undo \
-            brings it back. Messages that only the lost versions had answered are applied again if they are still in the mailbox.
+            On a reader, --version and --file show a view, which status reports. sync keeps it, and a plain import ends it. On a writer or \
+            peer, --version is refused, and a file becomes the next version. A file from FILE.snapsync-kept only adds rows that the table \
+            lacks or has in an earlier form.
+
+            If the zone was restored to an older state, or another folder is mounted, import refuses. If you restored it on purpose, run \
+            import --accept-rollback N on each device, where N is the zone's newest version. Without such a restore, it refuses. \
+            Unpublished edits are kept and merged. The earlier data are saved beside the database, and undo restores them.
 
             EXAMPLES
               snapsync import --db watch.db
@@ -30,43 +28,41 @@ struct ImportCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseOptions
-    @Option(name: .long, help: ArgumentHelp("Show that version instead of the newest.", valueName: "n"), completion: Completions.versions)
+    @Option(name: .long, help: ArgumentHelp("Show this version instead of the newest.", valueName: "n"), completion: Completions.versions)
     var version: Int?
     @Option(
         name: .long,
         help: ArgumentHelp(
-            """
-            Import a container from a file, gzip or plain JSON, made by snapsync or another program, without any cloud and without init.
-            """, valueName: "file"),
+            "Import a JSON container from this file, gzip or plain. This needs neither a shared folder nor init.", valueName: "file"),
         completion: .file())
     var file: String?
     @Option(
         name: .long,
         help: ArgumentHelp(
-            """
-            With --file, for a database that init has not set up: its dataset file. Default: the built-in datasets.
-            """, valueName: "file"), completion: .file())
+            "With --file, for a database that is not set up: its dataset file. Default: the built-in datasets.", valueName: "file"), completion: .file())
     var datasets: String?
-    @Flag(name: .long, help: "With --file: take it although its syncTimestamp is older than that of the data here.")
+    @Flag(name: .long, help: "With --file: import it even if its syncTimestamp is older than that of the database.")
     var acceptOlder = false
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Take that version, the newest of a zone that was put back to an older state on purpose. What is here is kept as a copy.", valueName: "n"))
+            """
+            Accept this version, the newest of a zone that was restored on purpose. The current data are saved as a copy.
+            """, valueName: "n"))
     var acceptRollback: Int?
     @OptionGroup var shrinking: ShrinkOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard version == nil || file == nil else { throw ValidationError("Give --version or --file, not both.") }
+        guard version == nil || file == nil else { throw ValidationError("Choose one of --version and --file.") }
         guard acceptRollback == nil || (version == nil && file == nil && shrinking.allowShrink.isEmpty) else {
-            throw ValidationError("--accept-rollback goes with neither --version, --file nor --allow-shrink.")
+            throw ValidationError("--accept-rollback cannot be combined with --version, --file or --allow-shrink.")
         }
-        guard [version, acceptRollback].allSatisfy({ $0.map { $0 >= 1 } ?? true }) else { throw ValidationError("Versions are numbered from 1.") }
+        guard [version, acceptRollback].allSatisfy({ $0.map { $0 >= 1 } ?? true }) else { throw ValidationError("Version numbers start at 1.") }
         guard shrinking.allowShrink.isEmpty || (version == nil && file == nil) else {
-            throw ValidationError("--allow-shrink belongs to an import of the newest version.")
+            throw ValidationError("--allow-shrink requires an import of the newest version.")
         }
-        guard file != nil || (datasets == nil && !acceptOlder) else { throw ValidationError("--datasets and --accept-older belong to --file.") }
+        guard file != nil || (datasets == nil && !acceptOlder) else { throw ValidationError("--datasets and --accept-older require --file.") }
     }
 
     func run() async throws {

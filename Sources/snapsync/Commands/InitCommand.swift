@@ -10,14 +10,14 @@ struct InitCommand: AsyncParsableCommand {
         commandName: "init",
         abstract: "Set up a database for syncing.",
         discussion: """
-            Sets a database up for syncing: settings, change tracking, zone. A writer or peer makes the cloud and the zone where they are \
-            missing; a reader finds them. In a zone that a peer makes, every peer publishes; a zone keeps the rule that it was made with. \
-            Peers need one file system that all of them mount, or a bucket. A folder of Syncthing, Dropbox, iCloud Drive and similar tools \
-            is refused (78). See docs/writers.md. A writer says with --tables all which tables are synced; a reader, or a peer that joins, takes \
-            their description from the zone. If nothing has been published there yet, it ends with 66. A reader whose tables have rows \
-            already is refused (78) until you choose --adopt or --replace for these rows. init leaves the database's journal mode as it \
-            is; a database that --create makes gets WAL. If an init was interrupted, run it again. It recorded in the database which zone \
-            it was making, so it finds that zone.
+            Store the settings in the database, track its changes, and create or join a zone. A writer or peer creates a missing location \
+            and zone. A reader needs existing ones. The first device decides permanently whether one writer or all peers publish. Peers \
+            need a file system that all of them mount, or a bucket. For peers, init refuses a folder that Syncthing, Dropbox or a similar \
+            tool copies. See docs/writers.md.
+
+            With --tables all, a writer or the first peer syncs all tables. Readers and peers that join get the description from the zone, \
+            so sync the first device before you set them up. If a reader's tables have rows, choose --adopt or --replace for them. init \
+            does not change the journal mode. A database that --create makes uses WAL. If init is interrupted, run it again.
 
             EXAMPLES
               snapsync init --db app.db --cloud /mnt/share/cloud --role writer --tables all
@@ -43,18 +43,24 @@ struct InitCommand: AsyncParsableCommand {
 
     @OptionGroup var database: DatabaseFile
     @Option(
-        name: .long, help: ArgumentHelp("The directory that the devices share, or a bucket: s3://BUCKET/PREFIX. Default: SNAPSYNC_CLOUD.", valueName: "dir"),
+        name: .long, help: ArgumentHelp("The shared folder, or a bucket as s3://BUCKET/PREFIX. Default: SNAPSYNC_CLOUD.", valueName: "dir"),
         completion: .directory)
     var cloud: String?
     @OptionGroup var bucket: BucketOptions
     @Option(
         name: .long,
-        help: "What this device does: writer publishes, reader imports, peer does both. Required, except to take over in a database that is set up.")
+        help: """
+            The role of this device: writer publishes, reader imports, peer does both. Required, unless you take over in a database \
+            that is already set up.
+            """)
     var role: SyncRole?
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "This device's name, the only one of that name in the zone: 1 to 64 of A-Z a-z 0-9 _ - ., no dot at the beginning. Default: the name that it had before detach, else the machine's name and eight random digits.",
+            """
+            This device's name, unique in the zone: 1 to 64 of A-Z a-z 0-9 _ - ., not starting with a dot. Default: its name before \
+            detach, otherwise the machine's name and eight random digits.
+            """,
             valueName: "name"))
     var device: String?
     @Option(name: .long, help: ArgumentHelp("The zone.", valueName: "name"))
@@ -62,188 +68,224 @@ struct InitCommand: AsyncParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The container identifier, iCloud. and a reverse-DNS name: a cloud that is made gets it, and one that is there must have it. Default: the cloud's; one that is made gets iCloud.org.snapsync.",
+            """
+            The container identifier: iCloud. and a reverse-DNS name. An existing location must have it. Default: the location's, or \
+            iCloud.org.snapsync for a new one.
+            """,
             valueName: "id"))
     var container: String?
     @Option(
         name: .long,
-        help: ArgumentHelp("A dataset file (JSON) instead of --tables. Default at a reader: what the zone describes.", valueName: "file"), completion: .file())
+        help: ArgumentHelp(
+            """
+            Read the tables from this dataset file (JSON) instead of --tables. Default on a reader: the zone's description.
+            """, valueName: "file"), completion: .file())
     var datasets: String?
     @OptionGroup var tables: TableOptions
     @OptionGroup var readers: ReaderEditsOption
     @Flag(
         name: .long,
         help: """
-            Make the database, and the tables that are missing: those that the zone describes, for the first publisher the built-in ones; not \
+            Create the database and the missing tables, as the zone describes them. The first publisher gets the built-in tables. Not \
             with --tables or --datasets.
             """)
     var create = false
     @Flag(
         name: .long,
         help: """
-            With --create: make the tables as the publisher has them, and its indexes, views and triggers, by running the SQL text that the \
-            zone keeps (snapsync schema prints it). A text that is more than that is refused (65).
+            With --create: create tables, indexes, views and triggers as the publisher has them, by running the SQL that schema \
+            prints. SQL that does more is refused.
             """)
     var withSchema = false
-    @Flag(name: .long, help: "Let the first import replace rows that are in the tables already.")
+    @Flag(name: .long, help: "Let the first import replace the rows that the tables have now, without a copy.")
     var replace = false
-    @Flag(name: .long, help: "Let the first import keep rows that are in the tables already and that the cloud lacks; a writer's always stay.")
+    @Flag(
+        name: .long,
+        help: """
+            Let the first import keep the rows that the tables have now and the zone lacks. Default on a writer or peer, unless you \
+            pass --replace.
+            """)
     var adopt = false
     @Flag(
         name: .long,
         help: """
-            Take over a name under which another database has synced: after a lost, copied or restored database. In a database that is set up, \
-            without --role: nothing else is changed but, with --cloud, the stored path of the cloud directory.
+            Take over the name of another database, after it was lost, copied or restored. In a database that is already set up, omit \
+            --role. Then only the name and, with --cloud, the stored path change.
             """)
     var takeOver = false
     @Option(
         name: .long,
         help: ArgumentHelp(
-            """
-            How large an asset may be: from 80 % on an export warns, beyond the limit nothing is published (78).
-            """, valueName: "size"))
+            "The largest size of an asset. An export warns from 80 % of it, and is refused above it.", valueName: "size"))
     var assetLimit: ByteCount = ByteCount(250_000_000)
     @Option(
         name: .customLong("keep"),
         help: ArgumentHelp(
             """
-            Keep versions for this time; after a publish, at most once a day, remove older ones as prune --keep-within does: 12h, 30d, \
-            8w; with writer and peer. prune --automatic and --manual change it later. Default: every version.
+            For a writer or peer: after publishing, at most once a day, remove versions older than this: 12h, 30d, 8w. To change it \
+            later, run prune --automatic or --manual. Default: keep every version.
             """, valueName: "age"))
     var keepWithin: TimeSpan?
     @Option(
         name: .long,
         help: ArgumentHelp(
             """
-            Keep this many last states of the data and remove older ones, as with --keep; with both, a version stays if either keeps it. \
-            Default: every version.
+            For a writer or peer: keep this many last states of the data, and remove older ones as with --keep. With both, a version \
+            is kept if either keeps it. Default: keep every version.
             """, valueName: "n"))
     var keepLast: Int?
     @Option(
         name: .customLong("on-zone-deletion"),
         help: ArgumentHelp(
             """
-            What happens to this database's rows if the zone is deleted one day: keep, or erase rows that came from it and were not changed \
-            here.
+            What to do with the rows if the zone is deleted: keep them, or erase those that came from it and were not changed here.
             """, valueName: "mode"))
     var onZoneDeletion = ZoneDeletionPolicy.keep
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Who else may use the files in the cloud directory: nobody but their owner, the directory's group, or all to read. Default: as the directory's mode says; owner for one that is made.",
+            """
+            Who may use the files in the shared folder: only their owner, the group, or all. With all, others than the group can only \
+            read. Default: as the folder's mode allows, or owner for a new folder.
+            """,
             valueName: "who"))
     var share: CloudSharing?
     @Flag(
         name: .long,
         help:
-            "A tool such as Syncthing gives each device a copy of the directory, although no marker file in or above it shows that, as behind a bind mount: one device publishes, and --role peer is refused (78). From then on doctor reports it. Default: detected by the tools' own marker files."
+            """
+            The folder is copied to each device by a tool such as Syncthing that init cannot detect. Then only one device can publish, \
+            and --role peer is refused. Default: detected by the tools' marker files.
+            """
     )
     var replicated = false
     @Flag(
         name: .long,
         help: """
-            New rows of tables with AUTOINCREMENT get keys of a range that this device alone has, so that two peers never give one key to \
-            two rows; needs the zone's first version (66) at every device but the one that makes the zone (docs/writers.md). Default: a table \
-            in which SQLite makes the keys is refused at a peer (78).
+            Give new rows of tables with AUTOINCREMENT keys that only this device uses (docs/writers.md). Default: a peer refuses \
+            tables in which SQLite makes the keys.
             """)
     var keyRange = false
     @Flag(
         name: .long,
         help: """
-            Accept that two devices that insert at the same time, peers or readers that may edit the table, may give one integer key to two \
-            rows: the later keeps it, the other is kept as a conflict.
+            Accept that two devices may use one integer key for two new rows. The later row keeps it, and the other is kept as a \
+            conflict.
             """)
     var sharedKeys = false
     @Flag(
         name: .long,
         help:
-            "Make a signed zone: the keys of its members say who may publish and send messages; with writer and peer. A zone that is there and is not signed is refused (78). Default: a zone that is there says itself what it is."
+            """
+            For a writer or peer: create a signed zone, in which only members can publish and send edits. An existing zone must be \
+            signed. Default: as the existing zone is.
+            """
     )
     var signed = false
     @Flag(
         name: .long,
         help:
-            "Make a sealed zone: a signed one that nobody but its members can read; with writer and peer. Prints a recovery code once. A zone that is there and is not sealed is refused (78). Default: a zone that is there says itself what it is."
+            """
+            For a writer or peer: create a sealed zone, which is signed and which only members can read, and print a recovery code \
+            once. An existing zone must be sealed. Default: as the existing zone is.
+            """
     )
     var sealed = false
     @Flag(
         name: .long,
-        help: "With --sealed: pad what is encrypted, so that the store learns sizes roughly; at most 12 % more bytes."
+        help: "With --sealed: pad encrypted data to hide exact sizes. This adds at most 12 % to the size."
     )
     var padded = false
     @Flag(
         name: .long,
         help:
-            "With --sealed: give the members the keys by X-Wing (ML-KEM-768 and X25519), so that a quantum computer alone does not read them; about 4 kB more for each member."
+            """
+            With --sealed: protect the keys for members with X-Wing (ML-KEM-768 and X25519) against quantum computers. This adds about \
+            4 kB, and 4 kB for each member.
+            """
     )
     var postQuantum = false
     @Flag(
         name: .long,
         help:
-            "With --signed or --sealed: the publishers make a version at least once a day, so that devices notice when new ones are kept back (member freshness changes it later)."
+            """
+            With --signed or --sealed: publish a version at least once a day, so that devices notice if new ones are withheld. To \
+            change it later, run member freshness.
+            """
     )
     var freshness = false
     @Flag(
         name: .long,
-        help: "Read a sealed zone with its recovery code, from standard input, where no member is left that could approve this device; with --role reader.")
+        help: """
+            With --role reader: read a sealed zone with its recovery code from standard input, if no member is left that could approve \
+            this device.
+            """)
     var recover = false
     @Flag(
         name: .long,
         help:
-            "Lock the keys that this device gets in a signed or sealed zone with a passphrase, from SNAPSYNC_PASSPHRASE_FILE (mode 600) or the terminal: every run that needs the keys needs it, too."
+            """
+            Lock this device's keys of a signed or sealed zone with a passphrase, from SNAPSYNC_PASSPHRASE_FILE (mode 600) or the \
+            terminal. Every run that uses the keys needs it.
+            """
     )
     var passphrase = false
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The eight words of the creator of a signed zone: a zone that another one made is refused (65), and one that is not signed (78). Default: the creator that is met first; init says so and prints the words.",
+            """
+            Require that the zone was made by the creator with these eight words. Default: trust the first creator that is found, and \
+            print its words.
+            """,
             valueName: "words"))
     var trust: String?
-    @Flag(name: .long, help: "Turn sync off until snapsync enable.")
+    @Flag(name: .long, help: "Turn sync off until you run snapsync enable.")
     var disabled = false
     @Flag(
         name: .long,
-        help: "Leave the choice to the user: nothing is synced until snapsync enable, or until the preference file says true.")
+        help: """
+            Leave the choice to the user: sync is off until snapsync enable, or until the preference file contains true.
+            """)
     var undecided = false
     @OptionGroup var binding: PreferenceOptions
     @OptionGroup var entitlement: EntitlementOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard role != nil || takeOver else { throw ValidationError("Say what this device does: --role writer, reader or peer.") }
-        guard !adopt || !replace else { throw ValidationError("Own rows are kept (--adopt) or replaced (--replace), not both.") }
+        guard role != nil || takeOver else { throw ValidationError("Pass --role writer, reader or peer.") }
+        guard !adopt || !replace else { throw ValidationError("Choose one of --adopt and --replace.") }
         guard !create || datasets == nil else {
-            throw ValidationError("--create makes the tables that the zone describes, or the built-in ones; the tables of a dataset file are yours to make.")
+            throw ValidationError("--create cannot be combined with --datasets. Create the tables of a dataset file yourself.")
         }
-        guard create || !withSchema else { throw ValidationError("--with-schema belongs to --create.") }
+        guard create || !withSchema else { throw ValidationError("--with-schema requires --create.") }
         guard !tables.isGiven || datasets == nil else {
-            throw ValidationError("The tables are described by a file (--datasets) or from the database (--tables), not both.")
+            throw ValidationError("Choose one of --datasets and --tables.")
         }
-        guard !tables.isGiven || !tables.tables.isEmpty else { throw ValidationError("--skip and --timestamp belong to --tables.") }
-        guard !create || !tables.isGiven else { throw ValidationError("--tables describes the tables that the database has; there is nothing to create.") }
+        guard !tables.isGiven || !tables.tables.isEmpty else { throw ValidationError("--skip and --timestamp require --tables.") }
+        guard !create || !tables.isGiven else { throw ValidationError("--create cannot be combined with --tables, which describes existing tables.") }
         guard readers.choice == nil || tables.isGiven else {
-            throw ValidationError("--reader-edits belongs to --tables; in a dataset file, messages says what readers may edit, and in a zone its publisher.")
+            throw ValidationError("--reader-edits requires --tables. In a dataset file, set messages instead. In an existing zone, its publisher sets it.")
         }
         guard share == nil || (role != nil && role != .reader) else {
-            throw ValidationError("--share sets the rights of a cloud directory, which is for who publishes there: --role writer or peer.")
+            throw ValidationError("--share requires a device that publishes: --role writer or peer.")
         }
         guard (keepWithin == nil && keepLast == nil) || (role != nil && role != .reader) else {
-            throw ValidationError("--keep and --keep-last are for who publishes: --role writer or peer.")
+            throw ValidationError("--keep and --keep-last require a device that publishes: --role writer or peer.")
         }
         guard !keyRange && !sharedKeys || role != .reader else {
-            throw ValidationError("--key-range and --shared-keys are for who publishes where others do, too: --role peer, or writer in a zone of peers.")
+            throw ValidationError("--key-range and --shared-keys require a device that publishes: --role peer, or writer in a zone of peers.")
         }
-        guard !signed || (role != nil && role != .reader) else { throw ValidationError("--signed is for who makes the zone: --role writer or peer.") }
-        guard !sealed || (role != nil && role != .reader) else { throw ValidationError("--sealed is for who makes the zone: --role writer or peer.") }
-        guard !padded && !postQuantum || sealed else { throw ValidationError("--padded and --post-quantum are for who makes a sealed zone: --sealed.") }
-        guard !freshness || signed || sealed else { throw ValidationError("--freshness is for who makes a signed zone: --signed or --sealed.") }
-        guard !recover || role == .reader else { throw ValidationError("--recover reads what there is: --role reader.") }
+        guard !signed || (role != nil && role != .reader) else { throw ValidationError("--signed requires a device that publishes: --role writer or peer.") }
+        guard !sealed || (role != nil && role != .reader) else { throw ValidationError("--sealed requires a device that publishes: --role writer or peer.") }
+        guard !padded && !postQuantum || sealed else { throw ValidationError("--padded and --post-quantum require --sealed.") }
+        guard !freshness || signed || sealed else { throw ValidationError("--freshness requires --signed or --sealed.") }
+        guard !recover || role == .reader else { throw ValidationError("--recover requires --role reader.") }
         guard trust.map({ KeyFingerprint($0) != nil }) ?? true else {
-            throw ValidationError("--trust takes eight words of five letters, as init and member list print them: \(KeyFingerprint.example)")
+            throw ValidationError("--trust requires eight words of five letters, as init and member list print them: \(KeyFingerprint.example)")
         }
-        guard keepLast.map({ $0 >= 1 }) ?? true else { throw ValidationError("--keep-last takes a number from 1.") }
-        guard keepWithin.map({ $0.duration >= .seconds(1) }) ?? true else { throw ValidationError("--keep takes an age from 1s.") }
-        guard !disabled || !undecided else { throw ValidationError("Sync is turned off (--disabled) or left to the user (--undecided), not both.") }
+        guard keepLast.map({ $0 >= 1 }) ?? true else { throw ValidationError("--keep-last must be at least 1.") }
+        guard keepWithin.map({ $0.duration >= .seconds(1) }) ?? true else { throw ValidationError("--keep must be at least 1s.") }
+        guard !disabled || !undecided else { throw ValidationError("Choose one of --disabled and --undecided.") }
         _ = try binding.file()
     }
 
@@ -251,7 +293,7 @@ struct InitCommand: AsyncParsableCommand {
         let db = try database.path()
         guard let role else { return try await takeOver(db) }
         guard let cloud = cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") else {
-            throw ValidationError("Say which directory: --cloud DIR, or set SNAPSYNC_CLOUD.")
+            throw ValidationError("Pass --cloud DIR, or set SNAPSYNC_CLOUD.")
         }
         var request = SetupRequest(
             database: db, cloud: try bucket.location(cloud), role: role, device: device, zone: zone, container: container,

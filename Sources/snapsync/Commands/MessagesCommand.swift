@@ -8,8 +8,8 @@ struct MessagesCommand: AsyncParsableCommand {
         commandName: "messages",
         abstract: "List the edits of readers that wait for the publisher, and those that this device has sent.",
         discussion: """
-            Lists the edits in the zone's mailbox, the files that were set aside there and why, the edits of this device that no version \
-            has decided, and those that no message can carry and why. How edits travel from a reader to the publisher: docs/readers.md.
+            List the edits in the zone's mailbox, the files that were set aside there, the edits of this device that are not decided yet, \
+            and those that cannot be sent, with the reasons. See docs/readers.md.
 
             EXAMPLES
               snapsync messages --db watch.db
@@ -18,12 +18,12 @@ struct MessagesCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var look: LookOptions
-    @Flag(name: .long, help: "At a reader: ask the publisher to write every dataset whole at its next sync, as export --full does.")
+    @Flag(name: .long, help: "On a reader: ask the publisher to write every dataset whole at its next sync, as export --full does.")
     var requestFull = false
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard !requestFull || look.database.file.pathIfAny != nil else { throw ValidationError("--request-full needs a database: --db FILE.") }
+        guard !requestFull || look.database.file.pathIfAny != nil else { throw ValidationError("--request-full requires a database. Pass --db FILE.") }
     }
 
     func run() async throws {

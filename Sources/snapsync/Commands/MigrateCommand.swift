@@ -8,7 +8,7 @@ struct MigrateCommand: AsyncParsableCommand {
         commandName: "migrate",
         abstract: "Import records of the old layout, one JSON file each, into a writer's tables.",
         discussion: """
-            The next sync publishes them. docs/from-cloudkit.md has the layout and the rules.
+            The next sync publishes the rows. docs/from-cloudkit.md describes the layout and the rules.
 
             EXAMPLES
               snapsync migrate --db phone.db --from old/ --dry-run
@@ -16,11 +16,11 @@ struct MigrateCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseFile
-    @Option(name: .long, help: ArgumentHelp("The directory with the old records.", valueName: "dir"), completion: .directory)
+    @Option(name: .long, help: ArgumentHelp("The folder with the old records.", valueName: "dir"), completion: .directory)
     var from: String
-    @Flag(name: .long, help: "Leave out files that cannot be imported; else one such file ends the command with 65.")
+    @Flag(name: .long, help: "Skip files that cannot be imported. Default: such a file stops the command.")
     var skipBad = false
-    @Flag(name: .long, help: "Say what would be done, name every bad file, and change nothing.")
+    @Flag(name: .long, help: "Show what would be imported, list every bad file, and change nothing.")
     var dryRun = false
     @OptionGroup var output: OutputOptions
 

@@ -8,28 +8,28 @@ struct MirrorCommand: AsyncParsableCommand {
         commandName: "mirror",
         abstract: "Copy a cloud to another folder or bucket; a later run copies what is new.",
         discussion: """
-            Copies a cloud to another place, or what an earlier copy there lacks: snapsync mirror FROM TO. Each is a directory, or a \
-            bucket as s3://BUCKET/PREFIX with its options (docs/object-store.md). The copy has the UUID, the files, the names and the \
-            bytes of the cloud. Each asset's hash is checked before it gets its name (65). Assets come first and commits last, in their \
-            order, so that an interrupted copy is a cloud that ends at an earlier version; the same command goes on. Nothing is removed or \
-            replaced at either place. Reports, messages and the queue of publishers are not copied: the devices write them again.
+            Copy a shared folder or bucket to another place, or update an earlier copy: snapsync mirror FROM TO. Every file is checked. \
+            The copy has the same identity, files and bytes. Commits are copied last, so an interrupted copy ends at an earlier version. \
+            Run the command again to continue it. Files at either place are never replaced or removed. Reports, messages and the \
+            publishers' queue are not copied, because devices write them again.
 
-            - To move a cloud, stop the syncs, copy it, and run relocate on every device.
+            - To move the data, stop all syncs, run mirror, and then run relocate on every device.
 
-            - For a second copy, run it from cron. Readers may read there. Devices must publish in one place only: where a device has \
-            published in the copy, it is refused (78). So is a copy that ends before the oldest version that prune has left (78): copy \
-            more often, or into an empty place.
+            - For a backup, run mirror from cron. Readers can read the copy. Devices must publish in one place only: a copy with versions \
+            of its own is refused. So is a copy that ends before the oldest version that prune has left. Copy more often, or to an empty \
+            place.
 
-            - An earlier copy keeps the versions of a zone that was signed or sealed since and has lost them by --prune-old; it says so.
+            - If a zone was signed or sealed later, and --prune-old removed its earlier versions, an earlier copy keeps them and mirror \
+            reports that.
 
             EXAMPLES
               snapsync mirror /mnt/share/cloud /mnt/backup/cloud
               snapsync mirror /mnt/share/cloud s3://team-data/app
             """)
 
-    @Argument(help: "The cloud: a directory, or s3://BUCKET/PREFIX.", completion: .directory)
+    @Argument(help: "The folder, or s3://BUCKET/PREFIX.", completion: .directory)
     var from: String
-    @Argument(help: "An empty place, or an earlier copy: a directory, or s3://BUCKET/PREFIX.", completion: .directory)
+    @Argument(help: "An empty place or an earlier copy: a folder, or s3://BUCKET/PREFIX.", completion: .directory)
     var to: String
     @OptionGroup var output: OutputOptions
 
@@ -64,17 +64,16 @@ struct RelocateCommand: AsyncParsableCommand {
         commandName: "relocate",
         abstract: "Store another path of the shared folder, after it was moved or mounted elsewhere.",
         discussion: """
-            For one run alone, --cloud of that run is enough. The directory must hold the same cloud (78), and the zone must have the \
-            version that this database has applied; an older copy of the zone is refused (65), a replicated folder at a peer, too (78), \
-            and a bucket at a peer whose store does not keep what several publishers need (docs/object-store.md) (78). Nothing is imported \
-            or published. init --take-over --cloud DIR stores the path as well.
+            To use another path for one run, pass --cloud to that command instead. The place must have the same identity, and a history \
+            that contains the version of this database. On a peer it must also be a place where several devices can publish \
+            (docs/writers.md). relocate neither imports nor publishes.
 
             EXAMPLE
               snapsync relocate --db phone.db --cloud /mnt/new/cloud
             """)
 
     @OptionGroup var database: DatabaseFile
-    @Option(name: .long, help: ArgumentHelp("The path of the directory from now on.", valueName: "dir"), completion: .directory)
+    @Option(name: .long, help: ArgumentHelp("The new path or bucket.", valueName: "dir"), completion: .directory)
     var cloud: String
     @OptionGroup var output: OutputOptions
 

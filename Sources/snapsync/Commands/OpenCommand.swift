@@ -8,10 +8,9 @@ struct OpenCommand: AsyncParsableCommand {
         commandName: "open",
         abstract: "Open a database as an application would (with its cloud, otherwise alone, otherwise in memory), and show how far that goes and why.",
         discussion: """
-            It says which of these is possible, and why no more is. It changes nothing. It ends with 0 if database and cloud can be used, \
-            or if only the user's choice or a missing entitlement keeps the database from its cloud. Else it ends with the code of the \
-            obstacle: 69 for a cloud that is missing; 78 for another cloud, one of another container or a database that is not set up; 65 \
-            or 66 for a database that is damaged or missing.
+            Show whether an application can use the database with its shared folder, alone, or only a stand-in in memory, and why. It \
+            changes nothing. The exit status is 0 if database and folder can be used, or if only the user's choice or a missing \
+            entitlement prevents syncing. Otherwise it is that of the obstacle.
 
             EXAMPLES
               snapsync open --db board.db
@@ -19,7 +18,7 @@ struct OpenCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseOptions
-    @Option(name: .long, help: ArgumentHelp("The application's container identifier, which the cloud must have. Default: any.", valueName: "id"))
+    @Option(name: .long, help: ArgumentHelp("The application's container identifier, which the shared folder must have. Default: any.", valueName: "id"))
     var container: String?
     @OptionGroup var output: OutputOptions
 

@@ -7,23 +7,23 @@ struct PinCommand: AsyncParsableCommand {
         commandName: "pin",
         abstract: "Protect a version from pruning.",
         discussion: """
-            Pins a version, so that prune never removes it. Call it as snapsync pin VERSION. Every device sees the pin. Publishers only.
+            prune never removes a pinned version. All devices see the pin. Only publishers can pin.
 
             EXAMPLES
               snapsync pin 12 --db phone.db
               snapsync pin 12 --name before-the-move --db phone.db
             """)
 
-    @Argument(help: "The version, as history lists it.", completion: Completions.versions)
+    @Argument(help: "The version, as history prints it.", completion: Completions.versions)
     var version: Int
-    @Option(name: .long, help: ArgumentHelp("What to call it.", valueName: "text"))
+    @Option(name: .long, help: ArgumentHelp("A name for the pin.", valueName: "text"))
     var name: String?
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard version >= 1 else { throw ValidationError("Versions are numbered from 1.") }
-        guard name.map({ (1...200).contains($0.utf8.count) }) ?? true else { throw ValidationError("A name has 1 to 200 bytes.") }
+        guard version >= 1 else { throw ValidationError("Version numbers start at 1.") }
+        guard name.map({ (1...200).contains($0.utf8.count) }) ?? true else { throw ValidationError("--name must have 1 to 200 bytes.") }
     }
 
     func run() async throws {
@@ -41,14 +41,14 @@ struct UnpinCommand: AsyncParsableCommand {
         commandName: "unpin",
         abstract: "Allow a pinned version to be pruned again.",
         discussion: """
-            Removes a pin. Call it as snapsync unpin VERSION. prune may then remove the version like others of its age. Publishers only. \
-            It also removes a pin that keeps nothing any more, because the pinned version's checkpoint and commit are both gone.
+            Remove the pin, so that prune can remove the version when it is old enough. unpin also removes a pin whose version is lost. \
+            Only publishers can unpin.
 
             EXAMPLE
               snapsync unpin 12 --db phone.db
             """)
 
-    @Argument(help: "The version, as history lists it.", completion: Completions.versions)
+    @Argument(help: "The version, as history prints it.", completion: Completions.versions)
     var version: Int
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions

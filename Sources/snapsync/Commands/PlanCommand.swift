@@ -8,9 +8,9 @@ struct PlanCommand: AsyncParsableCommand {
         commandName: "plan",
         abstract: "Show what a sync would add, change and remove on each side, and which edits win; changes nothing.",
         discussion: """
-            It changes nothing: the import itself computes the plan, in a transaction that is rolled back. If the user has turned sync \
-            off, it says what a sync after enable would do. It also says why a sync would be refused, for example by a foreign key of a table that is \
-            not synced. docs/versions.md has examples.
+            Run the import in a transaction that is rolled back, and print the result. While sync is off, plan shows what a sync would do \
+            after enable. It also shows why a sync would be refused, for example because of a foreign key to a table that is not synced. \
+            See docs/versions.md.
 
             EXAMPLES
               snapsync plan --db phone.db
@@ -19,9 +19,9 @@ struct PlanCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseOptions
-    @Flag(name: .long, help: "Name every entity; else the first 10 of each dataset.")
+    @Flag(name: .long, help: "List every row. Default: the first 10 of each dataset.")
     var all = false
-    @Option(name: .long, help: ArgumentHelp("Write the plan to this new file, too.", valueName: "file"), completion: .file())
+    @Option(name: .long, help: ArgumentHelp("Also write the plan to this file, which must not exist.", valueName: "file"), completion: .file())
     var out: String?
     @OptionGroup var output: OutputOptions
 
@@ -41,14 +41,13 @@ struct ApplyCommand: AsyncParsableCommand {
         commandName: "apply",
         abstract: "Run the sync that a plan describes, unless either side has changed since.",
         discussion: """
-            Call it as snapsync apply FILE. If this database was changed, or another version was published, since the plan was made, it \
-            does nothing and ends with 78.
+            If the database was changed, or another version was published, after the plan was made, apply refuses and changes nothing.
 
             EXAMPLE
               snapsync apply tonight.plan --db phone.db
             """)
 
-    @Argument(help: "The file that plan --out has written.", completion: .file())
+    @Argument(help: "The file that plan --out wrote.", completion: .file())
     var file: String
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions

@@ -8,17 +8,15 @@ struct PruneCommand: AsyncParsableCommand {
         commandName: "prune",
         abstract: "Remove old versions, and files that killed runs left in the cloud.",
         discussion: """
-            The newest version and the pinned ones always stay. It removes no commit younger than a day, by the directory's clock and by \
-            this device's. It removes an asset a day after nothing needs it any longer, and an answered message a day after this device \
-            recorded it. Publishers only. If no version can be removed, it says why.
+            The newest version and pinned versions are always kept, and so are versions less than a day old. An asset is removed a day \
+            after the last version that needs it, and an answered message a day after this device recorded the answer. Only publishers can \
+            prune. If no version can be removed, prune prints the reason.
 
-            With init --keep, init --keep-last or prune --automatic a publisher prunes by itself: after it has published a version, if a \
-            day has passed since the last time. A run with nothing to publish does not prune. If pruning fails, the version stays \
-            published, and a warning says why.
+            With init --keep, init --keep-last or prune --automatic, a publisher prunes after publishing, at most once a day. If that \
+            fails, the version is still published, and a warning gives the reason.
 
-            If a pinned version's checkpoint is missing, prune writes it again before it removes the version's commit. If a pinned version \
-            cannot be read at all, prune warns and prunes the rest; files that such a version may need stay until it is unpinned \
-            (docs/versions.md).
+            If a pinned version cannot be read, prune warns, and keeps the files that it may need until you unpin it. See \
+            docs/versions.md.
 
             EXAMPLES
               snapsync prune --keep-last 10 --keep-within 7d --dry-run --db phone.db
@@ -29,35 +27,40 @@ struct PruneCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseOptions
-    @Option(name: .long, help: ArgumentHelp("Keep this many last states of the data; with --local 0 removes all copies.", valueName: "n"))
+    @Option(name: .long, help: ArgumentHelp("Keep the last N states of the data. With --local, 0 removes all copies.", valueName: "n"))
     var keepLast: Int?
     @Option(name: .long, help: ArgumentHelp("Keep versions that are not older than this: 12h, 7d, 4w.", valueName: "age"))
     var keepWithin: TimeSpan?
-    @Flag(name: .long, help: "Only say what would be removed.")
+    @Flag(name: .long, help: "Show what would be removed, and remove nothing.")
     var dryRun = false
-    @Flag(name: .long, help: "With --dry-run: name every file. Default: the number of files in each folder; --json always names every file.")
+    @Flag(
+        name: .long,
+        help: """
+            With --dry-run: list every file. Default: the number of files in each folder. JSON output always lists every file.
+            """)
     var all = false
     @Flag(
         name: .long,
         help: """
-            Do the same from now on after a publish, at most once a day; stored in the settings, shown by status. Default: as init --keep set \
-            it.
+            Store this rule, and prune after publishing, at most once a day. Default: the rule of init --keep, if any.
             """)
     var automatic = false
-    @Flag(name: .long, help: "From now on remove nothing unasked; now, too, nothing is removed unless --keep-last or --keep-within is given.")
+    @Flag(name: .long, help: "Turn automatic pruning off. Nothing is removed unless you also pass --keep-last or --keep-within.")
     var manual = false
-    @Flag(name: .long, help: "Remove old copies of this database's own data beside it instead, which replace, restore and undo have kept.")
+    @Flag(name: .long, help: "Instead, remove old copies of this database's data that replace, restore and undo saved beside it.")
     var local = false
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard !automatic || !manual else { throw ValidationError("--automatic or --manual, not both.") }
-        guard !(automatic || manual) || !(local || dryRun) else { throw ValidationError("--automatic and --manual are neither for --local nor for --dry-run.") }
-        guard !automatic || (keepWithin.map { $0.duration >= .seconds(1) } ?? true) else {
-            throw ValidationError("With --automatic, --keep-within takes an age from 1s.")
+        guard !automatic || !manual else { throw ValidationError("Choose one of --automatic and --manual.") }
+        guard !(automatic || manual) || !(local || dryRun) else {
+            throw ValidationError("--automatic and --manual cannot be combined with --local or --dry-run.")
         }
-        guard keepLast != nil || keepWithin != nil || manual else { throw ValidationError("Say what to keep: --keep-last N, --keep-within AGE, or both.") }
-        guard keepLast.map({ $0 >= (local ? 0 : 1) }) ?? true else { throw ValidationError("--keep-last takes a number from 1; with --local from 0.") }
+        guard !automatic || (keepWithin.map { $0.duration >= .seconds(1) } ?? true) else {
+            throw ValidationError("With --automatic, --keep-within must be at least 1s.")
+        }
+        guard keepLast != nil || keepWithin != nil || manual else { throw ValidationError("Pass --keep-last N, --keep-within AGE, or both.") }
+        guard keepLast.map({ $0 >= (local ? 0 : 1) }) ?? true else { throw ValidationError("--keep-last must be at least 1, or 0 with --local.") }
     }
 
     func run() async throws {

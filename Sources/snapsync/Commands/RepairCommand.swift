@@ -8,26 +8,19 @@ struct RepairCommand: AsyncParsableCommand {
         commandName: "repair",
         abstract: "Restore damaged or missing files of the cloud from other copies of their data.",
         discussion: """
-            Restores what is damaged or missing in the cloud, if the same bytes can be had from somewhere else. Hashes decide; nothing is \
-            guessed. The next commit has a commit's hash, a commit has the hashes of checkpoints and assets, and the index has a block's \
-            hash. Any device that may write in the directory may run repair, also several at once. With --db the database's rows are a \
-            source; nothing in the database is changed.
+            Restore damaged or missing files if the same bytes exist elsewhere: in other files, in other versions, or in the rows of --db. \
+            The hashes in commits decide. repair works on folders, not on buckets. Several devices can run it at once. It does not change \
+            the database.
 
-            Rows and versions give a block's JSON. Its bytes depend on the library that compressed it, ISA-L or zlib. repair tries \
-            both.
+            repair never removes or overwrites a damaged file. It writes and compares the new file, renames the damaged one to ….damaged- \
+            and 8 digits, and then gives the new file its name. If repair is killed, run it again.
 
-            In a sealed zone (docs/security.md) repair --db on a member makes lost boxes again, in the epoch that they were of. repair \
-            --cloud has no keys: it compares files with their hashes, and brings back those of which a whole copy lies beside them or one \
-            bit was flipped; a warning says that nothing was opened.
+            If files are lost, repair fails, and lists the versions that need them and what to do. If the newest version is affected, run \
+            snapsync export --full on the writer. If a commit is lost, restore it from a copy of the folder. cloud.json, zone.json, \
+            messages and reports are not repaired.
 
-            repair never removes or overwrites a damaged file. It first makes the whole file, reads it back and compares it. Then it \
-            renames the damaged file: it appends .damaged- and 8 digits to its name, which readers ignore and doctor reports. Then it \
-            gives the whole file the name. If repair is killed in between, the file is missing at worst, and the next repair continues.
-
-            It ends with 0 if everything is repaired or nothing had to be, and with 65 if something is lost. For each lost file it names \
-            the versions that need it and says what to do. If the newest version needs it, snapsync export --full on the writer publishes \
-            a whole new one. A lost commit ends the history that can be read: restore the file from a copy of the directory. repair does \
-            not restore cloud.json, zone.json, messages and devices' reports.
+            In a sealed zone, run repair --db on a member. Without keys, --cloud restores a file only from a whole copy or if one bit is \
+            wrong. See docs/checks.md.
 
             EXAMPLES
               snapsync repair --dry-run --db phone.db
@@ -36,7 +29,7 @@ struct RepairCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var look: LookOptions
-    @Flag(name: .long, help: "Only say what would be done; what can be repaired only after something else counts as lost.")
+    @Flag(name: .long, help: "Show what would be repaired. Repairs that depend on an earlier one are listed as lost.")
     var dryRun = false
     @OptionGroup var output: OutputOptions
 

@@ -9,17 +9,17 @@ struct ReplaceCommand: AsyncParsableCommand {
         commandName: "replace",
         abstract: "Replace the shared data by this device's (cloud), or this device's by the shared data (local).",
         discussion: """
-            snapsync replace cloud publishes this device's data as the newest version, whatever the cloud has and however much more. The \
-            same commit pins the version that loses. snapsync replace local imports the newest version and drops what was changed here. It \
-            keeps the dropped data beside the database and takes messages about them that wait in the mailbox back. The command asks on a \
-            terminal; elsewhere it needs --yes.
+            snapsync replace cloud publishes this device's data as the newest version, even if the zone has newer or more data, and pins \
+            the version that it replaces. snapsync replace local imports the newest version and drops the changes of this device. The \
+            dropped data are saved, and messages about them that are not decided yet are withdrawn. undo reverses both. The command asks \
+            for confirmation. Without a terminal, pass --yes.
 
             EXAMPLES
               snapsync replace cloud --db phone.db
               snapsync replace local --yes --db watch.db
             """)
 
-    @Argument(help: "Whose data are replaced: cloud or local.")
+    @Argument(help: "The data to replace: cloud or local.")
     var side: Side
     @Flag(name: .long, help: "Do not ask.")
     var yes = false
@@ -32,7 +32,7 @@ struct ReplaceCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard yes || isatty(STDIN_FILENO) == 1 else {
-            throw ValidationError("Standard input is not a terminal; pass --yes to replace the \(side.rawValue) data.")
+            throw ValidationError("Standard input is not a terminal. Pass --yes to replace the \(side.rawValue) data.")
         }
     }
 

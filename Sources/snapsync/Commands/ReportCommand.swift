@@ -8,22 +8,17 @@ struct ReportCommand: AsyncParsableCommand {
         commandName: "report",
         abstract: "Write an HTML status page: devices, versions, sizes, the last change, and what needs attention.",
         discussion: """
-            Writes one HTML page for people: the verdict in a sentence, what needs attention and what mends it, devices with their lag, \
-            last report and messages, versions over time, datasets with rows, bytes, their part of the asset limit and a forecast, what \
-            the last version changed, who signs and who asks to be a member, forks, guards, conflicts, and commands to copy for restore, \
-            repair and approval. The page is one file. It holds no script and loads nothing; its own Content-Security-Policy forbids both. \
-            Names and values enter it only as text.
+            Write a status page: what needs attention and how to fix it, devices and their lag, versions, datasets with sizes and a \
+            forecast, the last change, members, forks, conflicts, and commands to copy. The page is one file without scripts, and it loads \
+            nothing. The forecast is a straight line through the sizes of the last 90 days.
 
-            The page tells what status, history, doctor, messages, member list and diff find. Unlike doctor it does not read the whole \
-            database and does not try out what the cloud can do, so it writes nothing but the page. One bar of the plot stands for a span \
-            of time that the page names, so that there are at most 96 bars. The forecast is a straight line through the sizes of the last \
-            90 days; between two snapshot assets a size is estimated from the number of rows.
+            The page contains the results of status, history, doctor, messages, member list and diff. Unlike doctor, report neither reads \
+            the whole database nor tests what the store can do.
 
-            Several clouds can stand on one page. Each --cloud is a cloud that is read without a database; it does not rename the cloud of \
-            --db, as it does elsewhere (SNAPSYNC_CLOUD does). The file is replaced whole, as one step: a reader sees the old page or the \
-            new one. A page that is there keeps its owner and permissions; a new one can be read by its owner alone, because it shows the \
-            keys of rows. The page is written even if a cloud cannot be read, and says why; then the exit code says so, too. Findings do \
-            not change the exit code: use status --strict or doctor in a monitor.
+            Pass --cloud for each shared folder to show without a database. With --db it does not replace the database's own folder. For \
+            that, set SNAPSYNC_CLOUD. The file is replaced in one step. An existing page keeps its owner and permissions. Only its owner \
+            can read a new one, because it shows keys of rows. If a folder cannot be read, the page shows the reason, and report exits \
+            with that status. Findings do not change the exit status: for a monitor, use status --strict or doctor.
 
             EXAMPLES
               snapsync report --html report.html --db phone.db
@@ -35,10 +30,13 @@ struct ReportCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseFile
     @Option(
         name: .long,
-        help: ArgumentHelp("A cloud to tell of without a database. May be given several times. Default, without --db: SNAPSYNC_CLOUD.", valueName: "dir"),
+        help: ArgumentHelp(
+            """
+            Also show this shared folder or bucket, without a database. May be repeated. Default, without --db: SNAPSYNC_CLOUD.
+            """, valueName: "dir"),
         completion: .directory)
     var cloud: [String] = []
-    @Option(name: .long, help: ArgumentHelp("The zone of each --cloud.", valueName: "name"))
+    @Option(name: .long, help: ArgumentHelp("The zone in each --cloud.", valueName: "name"))
     var zone = "ZentikSyncZone"
     @Flag(name: .long, help: "Show the values of the rows that the last version changed, not only their keys.")
     var values = false
@@ -46,9 +44,9 @@ struct ReportCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard database.pathIfAny != nil || !cloud.isEmpty || DatabaseOptions.environment("SNAPSYNC_CLOUD") != nil else {
-            throw ValidationError("Say what the page is to tell of: --db FILE, --cloud DIR, or both.")
+            throw ValidationError("Pass --db FILE, --cloud DIR, or both.")
         }
-        guard !html.isEmpty else { throw ValidationError("--html needs the name of a file.") }
+        guard !html.isEmpty else { throw ValidationError("--html requires the name of a file.") }
     }
 
     func run() async throws {

@@ -8,8 +8,8 @@ struct RestoreCommand: AsyncParsableCommand {
         commandName: "restore",
         abstract: "Restore the data of an earlier version; the next sync publishes them.",
         discussion: """
-            It imports what is new in the zone first. Then it changes the rows that differ in one transaction, as any program could, and \
-            the next sync publishes them as a new version. Publishers only. The earlier data are kept: undo brings them back.
+            Import the newest version, and then change the rows that differ from the earlier one, in one transaction. The next sync \
+            publishes the result as a new version. Only publishers can restore. The previous data are saved: undo restores them.
 
             EXAMPLES
               snapsync restore --version 12 --db phone.db
@@ -17,9 +17,9 @@ struct RestoreCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseOptions
-    @Option(name: .long, help: ArgumentHelp("The version; it must be kept or pinned.", valueName: "n"), completion: Completions.versions)
+    @Option(name: .long, help: ArgumentHelp("Restore this version, which must be kept or pinned.", valueName: "n"), completion: Completions.versions)
     var version: Int?
-    @Option(name: .long, help: ArgumentHelp("The newest version before that time (RFC 3339).", valueName: "time"))
+    @Option(name: .long, help: ArgumentHelp("Restore the newest version before this time (RFC 3339).", valueName: "time"))
     var before: Time?
     @OptionGroup var output: OutputOptions
 
@@ -33,8 +33,8 @@ struct RestoreCommand: AsyncParsableCommand {
     }
 
     func validate() throws {
-        guard (version == nil) != (before == nil) else { throw ValidationError("Say what to restore: --version N or --before TIME.") }
-        guard version.map({ $0 >= 1 }) ?? true else { throw ValidationError("Versions are numbered from 1.") }
+        guard (version == nil) != (before == nil) else { throw ValidationError("Pass either --version N or --before TIME.") }
+        guard version.map({ $0 >= 1 }) ?? true else { throw ValidationError("Version numbers start at 1.") }
     }
 
     func run() async throws {
@@ -66,7 +66,7 @@ struct UndoCommand: AsyncParsableCommand {
         commandName: "undo",
         abstract: "Restore the data that the last restore, replace or undo replaced.",
         discussion: """
-            The next sync publishes these changes. status says what undo would bring back.
+            The next sync publishes the changes. To see what undo would restore, run status.
 
             EXAMPLE
               snapsync undo --db phone.db

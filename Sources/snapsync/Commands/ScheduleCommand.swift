@@ -9,12 +9,10 @@ struct ScheduleCommand: AsyncParsableCommand {
         commandName: "schedule",
         abstract: "Print a crontab line or systemd units that sync the database at intervals, or watch it.",
         discussion: """
-            Prints what to install so that a sync runs at regular intervals: a line for crontab -e, or a service and a timer for systemd. \
-            With --watch it prints a service that watches. With --verify-restore it adds a weekly verify --restore --quiet. It installs \
-            nothing. Paths are absolute and quoted. Each database has its own moment within the interval, always the same, so that devices \
-            do not all sync at once; systemd adds a random delay. The database stores the interval: for status --strict a success is too \
-            old after three intervals. Cron counts minutes within the hour and hours within the day, so an interval that does not divide \
-            them evenly is refused (78); the error names the nearest intervals that do.
+            Print a line for crontab -e, or a service and a timer for systemd. schedule installs nothing. Paths are absolute and quoted. \
+            Each database gets its own moment within the interval, so that devices do not sync at the same time. The database stores the \
+            interval, and status --strict fails after three intervals without a success. For cron, the interval must divide an hour or a \
+            day evenly. Otherwise schedule suggests the nearest ones.
 
             EXAMPLES
               snapsync schedule --db phone.db --every 15m --cron
@@ -24,29 +22,29 @@ struct ScheduleCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseFile
-    @Option(name: .long, help: ArgumentHelp("How often, in whole seconds: 90s, 15m, 2h, 1d.", valueName: "time"))
+    @Option(name: .long, help: ArgumentHelp("The interval in whole seconds: 90s, 15m, 2h, 1d.", valueName: "time"))
     var every: TimeSpan?
-    @Flag(name: .long, help: "With --systemd: print a service that runs watch all the time, for the system or for one user, instead of --every.")
+    @Flag(name: .long, help: "With --systemd, instead of --every: print a service that runs watch all the time.")
     var watch = false
     @Flag(name: .long, help: "Print a line for a crontab.")
     var cron = false
-    @Flag(name: .long, help: "Print a service (Type=oneshot, 75 counts as success) and a timer.")
+    @Flag(name: .long, help: "Print a service (Type=oneshot, status 75 counts as success) and a timer.")
     var systemd = false
-    @Flag(name: .long, help: "Add a line, or a service and a timer, that restore the newest version on trial once a week, as verify --restore does.")
+    @Flag(name: .long, help: "Also run verify --restore --quiet once a week.")
     var verifyRestore = false
-    @Option(name: .long, help: ArgumentHelp("With --watch: the page that the watch writes after each sync.", valueName: "file"), completion: .file())
+    @Option(name: .long, help: ArgumentHelp("With --watch: write the status page to this file after each sync.", valueName: "file"), completion: .file())
     var page: String?
     @OptionGroup var outcome: OutcomeOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard cron != systemd else { throw ValidationError("Say for whom: --cron or --systemd.") }
-        guard (every == nil) == watch else { throw ValidationError("Say how often with --every, or --watch.") }
-        guard !watch || systemd else { throw ValidationError("--watch is for --systemd; cron runs nothing all the time.") }
-        guard page == nil || watch else { throw ValidationError("--page belongs to --watch.") }
+        guard cron != systemd else { throw ValidationError("Choose one of --cron and --systemd.") }
+        guard (every == nil) == watch else { throw ValidationError("Choose one of --every TIME and --watch.") }
+        guard !watch || systemd else { throw ValidationError("--watch requires --systemd, because cron does not run services.") }
+        guard page == nil || watch else { throw ValidationError("--page requires --watch.") }
         guard let every else { return }
         guard every.duration >= .seconds(1), every.duration.components.attoseconds == 0 else {
-            throw ValidationError("The interval must be whole seconds, at least one.")
+            throw ValidationError("--every must be whole seconds, at least one.")
         }
     }
 

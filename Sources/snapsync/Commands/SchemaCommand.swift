@@ -7,10 +7,9 @@ struct SchemaCommand: AsyncParsableCommand {
         commandName: "schema",
         abstract: "Print the SQL of a zone's tables, indexes, views and triggers.",
         discussion: """
-            Prints the SQL text of the tables, indexes, views and triggers as the device has them that publishes, in an order in which \
-            sqlite3 can run it. Statements that need more than the zone has, such as a table that is not synced or a function of the \
-            application, are comments that say what. Read the text before you run it: whoever publishes in the zone has written it. A text \
-            that is more than statements which make these objects is refused (65). init --create --with-schema runs it.
+            Print the SQL of the tables, indexes, views and triggers of the publisher, in an order that sqlite3 can run. Statements that \
+            need tables or functions that the zone lacks are printed as comments with the reason. Read the SQL before you run it: anyone \
+            who can publish in the zone can change it. A text with other statements is refused. init --create --with-schema runs it.
 
             EXAMPLES
               snapsync schema --db app.db

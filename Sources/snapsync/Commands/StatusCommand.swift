@@ -8,17 +8,17 @@ struct StatusCommand: AsyncParsableCommand {
         commandName: "status",
         abstract: "Show what this database has, what the zone has, and how far they are apart.",
         discussion: """
-            With --cloud and no database it shows what the zone has. If the cloud cannot be read, status prints what the database knows on \
-            standard output and the reason on standard error, and the exit code is that of the reason. With --strict it also ends with 75 \
-            if the last success is too old, or messages of this device could not be sent, for a monitor. --prometheus writes the same facts for node_exporter's textfile collector \
-            instead of printing them, and --openmetrics as OpenMetrics text with timestamps, for what reads such a file over HTTP. A new file \
-            replaces the old one, so a reader never sees half a file. The file is written even if the cloud cannot be read; then the exit code \
-            says why.
+            Show the state of the database and the zone, or of the zone alone with --cloud and no database. If the shared folder cannot be \
+            read, status prints what the database knows, and exits with the status of that error.
 
-            --strict --nagios is a plug-in for a monitor: one line, with figures after a bar. CRITICAL: the last success is too old, or there was \
-            none; messages could not be sent; a trial restore found problems; there is a fork. WARNING: the last run failed, or the cloud cannot be read now, while the last \
-            success is recent enough; sync is off; edits lost, or messages were refused or are missing. UNKNOWN: the database cannot be read, or \
-            the greatest age is not set.
+            For a monitor, --strict fails if the last success is too old, or if edits could not be sent. --prometheus writes a file for \
+            node_exporter's textfile collector, and --openmetrics one with timestamps for other readers. The file is replaced in one step, \
+            even if the shared folder cannot be read.
+
+            --strict --nagios prints one line with performance data for a plug-in. CRITICAL: the last success is missing or too old, edits \
+            could not be sent, a trial restore found problems, or there is a fork. WARNING: the last run failed, the shared folder cannot \
+            be read, sync is off, edits lost, or a message is missing. UNKNOWN: the database cannot be read, or the greatest age is not \
+            set.
 
             EXAMPLES
               snapsync status --db phone.db
@@ -29,42 +29,48 @@ struct StatusCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var look: LookOptions
-    @Flag(name: .long, help: "List every device. Default: of more than 10 devices those that are behind (the 10 furthest), and the number of the others.")
+    @Flag(name: .long, help: "List every device. Default: if there are more than 10, only those that are behind, at most 10.")
     var all = false
     @Flag(
         name: .long,
         help: """
-            End with 75 if the last success is too old, there was none, or messages could not be sent; 78 if neither --max-age nor schedule has set \
-            what is too old.
+            Exit with status 75 if the last success is missing or too old, or if edits could not be sent. Requires --max-age, or an \
+            interval that schedule has stored.
             """)
     var strict = false
     @Option(
         name: .long,
         help: ArgumentHelp(
             """
-            With --strict: how old the last success may be: 90s, 45m, 2h, 1d. Default: three intervals of schedule.
+            With --strict: the greatest age of the last success: 90s, 45m, 2h, 1d. Default: three intervals of schedule.
             """, valueName: "time"))
     var maxAge: TimeSpan?
     @Option(
-        name: .long, help: ArgumentHelp("Write the facts as a Prometheus text file, replaced whole, and print nothing.", valueName: "file"), completion: .file()
+        name: .long, help: ArgumentHelp("Write the status to this file in Prometheus text format, and print nothing.", valueName: "file"), completion: .file()
     )
     var prometheus: String?
     @Option(
-        name: .long, help: ArgumentHelp("The same as OpenMetrics text: each sample has the time at which it was taken.", valueName: "file"),
+        name: .long,
+        help: ArgumentHelp(
+            """
+            Write the status to this file in OpenMetrics text format, with a timestamp for each sample, and print nothing.
+            """, valueName: "file"),
         completion: .file())
     var openmetrics: String?
     @Flag(
         name: .long,
-        help: "With --strict: print one line for Nagios, Icinga and the like, and end as their plug-ins do: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.")
+        help: """
+            With --strict: print one line for Nagios or Icinga, and exit with status 0 (OK), 1 (WARNING), 2 (CRITICAL) or 3 (UNKNOWN).
+            """)
     var nagios = false
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard maxAge == nil || strict else { throw ValidationError("--max-age belongs to --strict.") }
-        guard !nagios || strict else { throw ValidationError("--nagios belongs to --strict.") }
-        guard !nagios || !output.json else { throw ValidationError("--nagios or --json, not both.") }
+        guard maxAge == nil || strict else { throw ValidationError("--max-age requires --strict.") }
+        guard !nagios || strict else { throw ValidationError("--nagios requires --strict.") }
+        guard !nagios || !output.json else { throw ValidationError("Choose one of --nagios and --json.") }
         guard !look.isCloudAlone || (!strict && !writesMetrics) else {
-            throw ValidationError("--strict, --prometheus and --openmetrics tell of a database: --db FILE, or set SNAPSYNC_DB.")
+            throw ValidationError("--strict, --prometheus and --openmetrics require a database. Pass --db FILE, or set SNAPSYNC_DB.")
         }
     }
 

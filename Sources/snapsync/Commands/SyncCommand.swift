@@ -7,10 +7,9 @@ struct SyncCommand: AsyncParsableCommand {
         commandName: "sync",
         abstract: "Publish local changes and import remote ones, according to the device's role.",
         discussion: """
-            A writer puts the edits of readers on its rows and exports. A reader imports, then sends the publisher what was changed at the \
-            reader (docs/readers.md). A peer imports, merges, takes readers' edits and exports. A peer that loses a race does all of it \
-            again after a short wait. The other peers let a peer publish that has lost several races (docs/cloud-directory.md). After 12 lost \
-            races it ends with 75. sync is made for cron and systemd; schedule prints what to install.
+            A writer applies the edits of readers and publishes. A reader imports and sends its edits to the publisher (docs/readers.md). \
+            A peer imports, merges, applies the edits of readers and publishes. If another peer publishes first, it tries again. After 12 \
+            lost races the sync fails, and you can run it again. Run sync from cron or systemd: schedule prints the configuration.
 
             EXAMPLES
               snapsync sync --db phone.db
@@ -20,7 +19,7 @@ struct SyncCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseOptions
-    @Flag(name: .long, help: "Print nothing when all is well; warnings, and how many edits lost to others, go to standard error, so that cron reports them.")
+    @Flag(name: .long, help: "Print only warnings, errors and the number of lost edits, on standard error, so that cron reports them.")
     var quiet = false
     @OptionGroup var shrinking: ShrinkOptions
     @OptionGroup var outcome: OutcomeOptions

@@ -8,23 +8,17 @@ struct VerifyCommand: AsyncParsableCommand {
         commandName: "verify",
         abstract: "Check the newest version, or all versions, down to the last byte.",
         discussion: """
-            Reads versions from the commit to the last byte and checks the chain of commits, sizes, hashes, JSON, order and counts. It \
-            names every damaged or missing file, all damaged blocks of a snapshot asset, and what to do (repair), then ends with 65. A \
-            file that is incomplete and was written in the last 10 minutes is still arriving (docs/cloud-directory.md): verify names it \
-            and does not count it as a problem. With no other problem verify ends with 75.
+            Check versions from the commit to the last byte: the chain of commits, sizes, hashes, JSON, order and counts. verify lists \
+            every damaged or missing file and suggests the fix. An incomplete file that was written in the last 10 minutes is still \
+            arriving. With no other problem, verify asks you to try again later.
 
-            With --local it also checks the synced tables for rows that refer to rows that are not there, and names table, key and parent. \
-            An application left them so, on this device or another one. That is a warning and changes no exit code. doctor finds the same \
-            rows (foreignKeys). If another device has pruned the version that was applied here, there is nothing to compare with: verify \
-            --local ends with 66 until the next sync.
+            --local also compares the synced tables with the applied version, and warns about rows whose parents are missing. If another \
+            device has pruned that version, there is nothing to compare with until the next sync.
 
-            With --restore it writes the newest version, or --version, into a temporary database instead, whose tables it makes as the \
-            version describes them. There it runs SQLite's integrity_check and looks for foreign keys that dangle, compares row counts and \
-            the hashes of all blocks with the version, and removes the database. It writes nothing into the cloud. It needs room for the \
-            version's rows in TMPDIR, where they lie for that time in a folder that only this user can read; those of a sealed zone in the \
-            clear. If anything differs, it ends with 65 and says what. Rows that refer to missing rows were published so, and are a \
-            warning. With --db the database records when that was last done, and status shows it. snapsync schedule --verify-restore runs \
-            that every week.
+            --restore writes a version into a temporary database, runs SQLite's integrity check there, compares row counts and block \
+            hashes, and removes the database. It changes nothing in the shared folder. It needs space for the rows in TMPDIR, in a folder \
+            that only you can read. The rows of a sealed zone are not encrypted there. With --db, status shows the time of the last check. \
+            See docs/checks.md.
 
             EXAMPLES
               snapsync verify --db phone.db --local
@@ -33,29 +27,27 @@ struct VerifyCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var look: LookOptions
-    @Flag(name: .long, help: "Check every kept version, not only the newest.")
+    @Flag(name: .long, help: "Check every version that is kept. Default: only the newest.")
     var all = false
-    @Flag(name: .long, help: "Also compare the database's tables, row by row, with the version that was applied, and check their foreign keys.")
+    @Flag(name: .long, help: "Also compare the database with the version that was applied, row by row, and check its foreign keys.")
     var local = false
-    @Flag(name: .long, help: "Restore the newest version, or --version, into a temporary database, and compare.")
+    @Flag(name: .long, help: "Restore a version into a temporary database and compare it. Default version: the newest.")
     var restore = false
     @Option(
         name: .long,
         help: ArgumentHelp(
-            """
-            With --restore: the version, kept or pinned. Default: the newest.
-            """, valueName: "n"), completion: Completions.versions)
+            "With --restore: the version, kept or pinned. Default: the newest.", valueName: "n"), completion: Completions.versions)
     var version: Int?
-    @Flag(name: .long, help: "Print nothing when all is well; what is wrong, and warnings, go to standard error.")
+    @Flag(name: .long, help: "Print only problems and warnings, on standard error.")
     var quiet = false
     @OptionGroup var outcome: OutcomeOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard !restore || (!all && !local) else { throw ValidationError("--restore looks at one version: without --all and --local.") }
-        guard !quiet || !output.json else { throw ValidationError("--quiet is for people, --json for programs: choose one.") }
-        guard version == nil || restore else { throw ValidationError("--version belongs to --restore.") }
-        guard version.map({ $0 >= 1 }) ?? true else { throw ValidationError("Versions are numbered from 1.") }
+        guard !restore || (!all && !local) else { throw ValidationError("--restore checks one version. Leave out --all and --local.") }
+        guard !quiet || !output.json else { throw ValidationError("Choose one of --quiet and --json.") }
+        guard version == nil || restore else { throw ValidationError("--version requires --restore.") }
+        guard version.map({ $0 >= 1 }) ?? true else { throw ValidationError("Version numbers start at 1.") }
     }
 
     func run() async throws {

@@ -11,20 +11,17 @@ struct WatchCommand: AsyncParsableCommand {
         commandName: "watch",
         abstract: "Sync whenever the database or the cloud changes, until SIGTERM or SIGINT.",
         discussion: """
-            Syncs whenever there is something to sync, until SIGTERM or SIGINT. Then it finishes the run under way, and the exit code is \
-            0. The file system's events (inotify) wake it when any program changes the database or the cloud; each run finds out again \
-            what there is to do. A poll backs the events up. Where the file system does not report what other machines change (NFS, CIFS, \
-            FUSE), or the system's limit of watches is reached, watch only polls, and says so once. Nothing is locked between runs, so \
-            runs of cron may go on beside it.
+            Sync whenever the database or the shared folder changes. SIGTERM or SIGINT ends watch after the current run, with exit status \
+            0. File system events (inotify) start a run, and a poll backs them up. If events are not available, as with NFS, CIFS and \
+            FUSE, watch only polls and reports that once. You can run sync from cron at the same time.
 
-            The first change after a quiet time is synced at once (with the journal modes TRUNCATE and PERSIST after the debounce). The \
-            changes that follow it are one more run (--debounce); during a steady stream of changes a run starts every second at the latest.
+            The first change is synced at once, or after the debounce in the journal modes TRUNCATE and PERSIST. Later changes are \
+            combined (--debounce). While changes continue, a run starts at least once a second.
 
-            Errors do not end a watch: it reports each once on standard error, and prints all is well again when the error is over. It \
-            retries errors that may pass (69, 74, 75) after 0.1 s, then after twice as long each time, up to the poll interval, with jitter. \
-            It retries errors that need somebody (65, 77, 78 and the others) at the poll interval. It reports an overlapping run or a file \
-            that is arriving only if that lasts ten seconds. If a cloud directory vanishes and comes back, or another file takes the place \
-            of the database, watch continues with it. Only at its start does a database that is missing or not set up end it.
+            Errors do not end watch. Each is reported once on standard error, and so is its end. Errors that may pass are retried after \
+            0.1 s, then after longer pauses up to the poll interval. Other errors are retried at the poll interval. An overlapping run or \
+            an arriving file is reported after ten seconds. If the shared folder disappears and returns, or another file replaces the \
+            database, watch continues. If the database is missing or not set up at the start, watch ends.
 
             EXAMPLES
               snapsync watch --db phone.db
@@ -33,29 +30,29 @@ struct WatchCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseOptions
-    @Option(name: .long, help: ArgumentHelp("How often to check although no event came, from 100ms; a tenth more or less by chance.", valueName: "time"))
+    @Option(name: .long, help: ArgumentHelp("How often to check without an event, at least 100ms. It varies by 10 % at random.", valueName: "time"))
     var poll = TimeSpan(.seconds(30), "30s")
     @Option(
         name: .long,
         help: ArgumentHelp(
             """
-            How long the database must be left alone before changes that follow a run are taken up; at most a second, or this if it is longer.
+            How long the database must be unchanged before later changes are synced. The wait is at most a second, or this time if it \
+            is longer.
             """, valueName: "time"))
     var debounce = TimeSpan(.milliseconds(20), "20ms")
     @Option(
         name: .long,
         help: ArgumentHelp(
             """
-            Write the page of report there after each sync and each error that it prints; with pauses of nine times as long as it takes, and of \
-            a minute at most.
+            Write the page of report to this file after each sync and each reported error, and then wait for up to a minute.
             """, valueName: "file"), completion: .file())
     var page: String?
     @OptionGroup var outcome: OutcomeOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard poll.duration >= .milliseconds(100) else { throw ValidationError("The poll must be at least 100ms.") }
-        guard debounce.duration <= .seconds(60) else { throw ValidationError("The debounce must be at most 60s.") }
+        guard poll.duration >= .milliseconds(100) else { throw ValidationError("--poll must be at least 100ms.") }
+        guard debounce.duration <= .seconds(60) else { throw ValidationError("--debounce must be at most 60s.") }
     }
 
     func run() async throws {

@@ -7,10 +7,12 @@ struct PreferenceOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Bind the choice to a JSON file, such as an application's settings: a change there counts here, and one here is written there.", valueName: "file"),
+            """
+            Bind the choice to a JSON file, such as an application's settings. A change on either side is copied to the other.
+            """, valueName: "file"),
         completion: .file())
     var preferenceFile: String?
-    @Option(name: .long, help: ArgumentHelp("With --preference-file: the key, at the top of its object, that holds true or false.", valueName: "key"))
+    @Option(name: .long, help: ArgumentHelp("With --preference-file: the key of a boolean at the top level of the file.", valueName: "key"))
     var preferenceKey: String?
 
     /// The file and key; nil if none is given.
@@ -18,7 +20,7 @@ struct PreferenceOptions: ParsableArguments {
         switch (preferenceFile, preferenceKey) {
         case (nil, nil): return nil
         case (let path?, let key?): return FilePreference(path: path, key: key)
-        default: throw ValidationError("--preference-file and --preference-key belong together.")
+        default: throw ValidationError("Pass --preference-file and --preference-key together.")
         }
     }
 }
@@ -28,19 +30,22 @@ struct EntitlementOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "A JSON file that says whether this user may sync, and until when: {\"validUntil\":\"2027-01-01T00:00:00Z\"}. Each run looks.", valueName: "file"),
+            """
+            A JSON file that states whether this user may sync, and until when: {"validUntil":"2027-01-01T00:00:00Z"}. Every run reads \
+            it.
+            """, valueName: "file"),
         completion: .file())
     var entitlement: String?
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "With --entitlement: the file is a licence, and this public key has to have signed it (snapsync licence).", valueName: "digits"))
+            "With --entitlement: require a licence that was signed with this public key (snapsync licence).", valueName: "digits"))
     var entitlementKey: String?
 
     func validate() throws {
-        guard entitlementKey == nil || entitlement != nil else { throw ValidationError("--entitlement-key belongs to --entitlement.") }
+        guard entitlementKey == nil || entitlement != nil else { throw ValidationError("--entitlement-key requires --entitlement.") }
         guard entitlementKey.map(LicenceKey.isPublicKey) ?? true else {
-            throw ValidationError("--entitlement-key takes 64 lower-case hexadecimal digits, as snapsync licence key prints them.")
+            throw ValidationError("--entitlement-key requires 64 lower-case hexadecimal digits, as snapsync licence key prints them.")
         }
     }
 }

@@ -8,19 +8,25 @@ struct OutcomeOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "After a success, send an HTTP GET to this URL, for at most 10 seconds, so that a monitor notices when no sync ends well. If the request fails, or the answer is not 2xx, that is a warning and never an error. No redirect is followed, and only the host is ever printed.",
+            """
+            After a success, send an HTTP GET request to this URL. A failed request or an answer other than 2xx is only a warning. The \
+            limit is 10 seconds, redirects are not followed, and only the host is printed.
+            """,
             valueName: "url"))
     var heartbeat: String?
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "After a failure, run this command with /bin/sh -c. Its environment has SNAPSYNC_EXIT_CODE, SNAPSYNC_ERROR (the error in one line, without row values) and SNAPSYNC_DATABASE. Its output goes to standard error, and its own failure is a warning. After 60 seconds it is ended, with all that it has started. It runs for every exit code but 0; 75 passes by itself.",
+            """
+            After a failure, even one that passes by itself (75), run this command with /bin/sh -c for at most 60 seconds. It gets \
+            SNAPSYNC_EXIT_CODE, SNAPSYNC_ERROR (one line without row values) and SNAPSYNC_DATABASE. Its output goes to standard error.
+            """,
             valueName: "command"))
     var onFailure: String?
 
     func validate() throws {
-        guard heartbeat.map({ Heartbeat($0) != nil }) ?? true else { throw ValidationError("--heartbeat takes an http:// or https:// URL.") }
-        guard onFailure != "" else { throw ValidationError("--on-failure takes a command.") }
+        guard heartbeat.map({ Heartbeat($0) != nil }) ?? true else { throw ValidationError("--heartbeat requires an http:// or https:// URL.") }
+        guard onFailure != "" else { throw ValidationError("--on-failure requires a command.") }
     }
 
     /// Whether any action is requested.

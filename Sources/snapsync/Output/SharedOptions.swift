@@ -6,7 +6,7 @@ import StrictText
 
 /// Options of every command that prints.
 struct OutputOptions: ParsableArguments {
-    @Flag(name: .long, help: "Print one JSON object instead of sentences; errors too, on standard error.")
+    @Flag(name: .long, help: "Print one JSON object instead of text. Errors are JSON on standard error.")
     var json = false
 
     var printer: Printer { Printer(isJSON: json) }
@@ -21,7 +21,7 @@ struct DatabaseFile: ParsableArguments {
     var pathIfAny: String? { db ?? DatabaseOptions.environment("SNAPSYNC_DB") }
 
     func path() throws -> String {
-        guard let path = pathIfAny else { throw ValidationError("Say which database: --db FILE, or set SNAPSYNC_DB.") }
+        guard let path = pathIfAny else { throw ValidationError("Pass --db FILE, or set SNAPSYNC_DB.") }
         return path
     }
 }
@@ -33,7 +33,10 @@ struct DatabaseOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The cloud directory, for this run, instead of the one that init wrote down (the same cloud under another path). Default: SNAPSYNC_CLOUD.",
+            """
+            Use this path of the shared folder for this run, instead of the one that init stored. It must be the same folder. Default: \
+            SNAPSYNC_CLOUD.
+            """,
             valueName: "dir"), completion: .directory)
     var cloud: String?
 
@@ -56,7 +59,7 @@ struct DatabaseOptions: ParsableArguments {
 struct LookOptions: ParsableArguments {
     @OptionGroup var database: DatabaseOptions
 
-    @Option(name: .long, help: ArgumentHelp("The zone, where only --cloud is given.", valueName: "name"))
+    @Option(name: .long, help: ArgumentHelp("The zone, if you pass only --cloud.", valueName: "name"))
     var zone = "ZentikSyncZone"
 
     /// Whether a cloud directory is given and no database.
@@ -76,15 +79,20 @@ struct LookOptions: ParsableArguments {
 
 /// The options that describe the server of a bucket. `init` stores them in the cloud's location, so later commands do not need them.
 struct BucketOptions: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("The server of an s3:// cloud. Default: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, or AWS itself.", valueName: "url"))
+    @Option(name: .long, help: ArgumentHelp("The server of an s3:// bucket. Default: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, or AWS.", valueName: "url"))
     var endpoint: String?
-    @Option(name: .long, help: ArgumentHelp("The region of an s3:// cloud. Default: AWS_REGION, the profile's, or us-east-1.", valueName: "name"))
+    @Option(name: .long, help: ArgumentHelp("The region of an s3:// bucket. Default: AWS_REGION, the profile's, or us-east-1.", valueName: "name"))
     var region: String?
     @Option(
-        name: .long, help: ArgumentHelp("A file of certificates (PEM) to trust for an s3:// cloud, in place of the system's.", valueName: "file"),
+        name: .long, help: ArgumentHelp("Trust the certificates in this file (PEM) for an s3:// bucket, instead of the system's.", valueName: "file"),
         completion: .file())
     var caFile: String?
-    @Flag(name: .long, help: "Allow HTTP without TLS to an s3:// server on another machine. Whoever is on the way can read and change what is sent.")
+    @Flag(
+        name: .long,
+        help: """
+            Allow HTTP without TLS to an s3:// server on another machine. Anyone on the network path can then read and change the \
+            data.
+            """)
     var allowHttp = false
 
     /// Adds the options to a cloud's location.
@@ -98,7 +106,7 @@ struct BucketOptions: ParsableArguments {
         if allowHttp { pairs.append(("http", "allow")) }
         guard !pairs.isEmpty else { return cloud }
         guard cloud.exact.hasPrefix("s3://") else {
-            throw ValidationError("--endpoint, --region, --ca-file and --allow-http are for a bucket: --cloud s3://BUCKET/PREFIX.")
+            throw ValidationError("--endpoint, --region, --ca-file and --allow-http require a bucket: --cloud s3://BUCKET/PREFIX.")
         }
         let unreserved = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~:/[]"))
         let text = pairs.map { "\($0.0)=\($0.1.addingPercentEncoding(withAllowedCharacters: unreserved) ?? $0.1)" }.joined(separator: "&")
@@ -112,8 +120,8 @@ struct ShrinkOptions: ParsableArguments {
         name: .long,
         help: ArgumentHelp(
             """
-            Let these datasets lose more than half of their entities, and record the approval in the commit: names with commas between them, or all; may \
-            be given several times.
+            Let these datasets lose more than half of their rows, and record the approval in the version: names separated by commas, \
+            or all. May be repeated.
             """, valueName: "a,b|all"),
         completion: Completions.datasets)
     var allowShrink: [String] = []

@@ -7,25 +7,29 @@ struct TableOptions: ParsableArguments {
         name: .long,
         help: ArgumentHelp(
             """
-            Describe the tables from the database: all, or names with commas between them, one that holds a comma, or is named all, in double quotes. Default: with describe all; with init what the \
-            zone describes, or for the first publisher the built-in buckets and notifications; with describe --update none.
+            The tables to describe: all, or names separated by commas. Put a name in double quotes if it contains a comma or is all. \
+            Default: for describe all, for describe --update none, for init those of the zone, or the built-in buckets and \
+            notifications for the first publisher.
             """, valueName: "all|a,b"))
     var tables: [String] = []
-    @Option(name: .long, help: ArgumentHelp("Leave these tables out; names with commas between them; may be given several times.", valueName: "a,b"))
+    @Option(name: .long, help: ArgumentHelp("Leave out these tables: names separated by commas. May be repeated.", valueName: "a,b"))
     var skip: [String] = []
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "TABLE=COLUMN, the column that says when a row of the table was last changed, TABLE=COLUMN:UNIT for a column of numbers whose unit the rows do not say, or TABLE=none; may be given several times. Default: the column that is recognised by its name and values.",
+            """
+            TABLE=COLUMN sets the column with the time of a row's last change, TABLE=COLUMN:UNIT also the unit of its numbers, and \
+            TABLE=none no column. May be repeated. Default: detected by name and values.
+            """,
             valueName: "table=column|none"))
     var timestamp: [String] = []
 
     var isGiven: Bool { !tables.isEmpty || !skip.isEmpty || !timestamp.isEmpty }
 
     func validate() throws {
-        guard !tables.contains(where: { $0.isEmpty }) else { throw ValidationError("--tables takes all, or the names of tables.") }
+        guard !tables.contains(where: { $0.isEmpty }) else { throw ValidationError("--tables requires all, or the names of tables.") }
         for text in timestamp where Self.parts(text) == nil {
-            throw ValidationError("--timestamp takes a table and its column, as in notes=edited_at, or notes=none.")
+            throw ValidationError("--timestamp requires a table and its column, as in notes=edited_at, or notes=none.")
         }
     }
 
@@ -53,14 +57,13 @@ struct ReaderEditsOption: ParsableArguments {
         name: .long,
         help: ArgumentHelp(
             """
-            The tables whose rows readers may add, change and delete: all, none, or names as in --tables. A reader sends its edits as \
-            messages (docs/readers.md). With init it needs --tables; a dataset file says it itself. With describe it needs --update. Default: \
-            readers only read; with describe --update, as it was.
+            The tables whose rows readers may add, change and delete: all, none, or names as in --tables (docs/readers.md). Requires \
+            --tables with init, and --update with describe. Default: none, with describe --update no change.
             """, valueName: "all|none|a,b"))
     var readerEdits: String?
 
     func validate() throws {
-        guard readerEdits?.isEmpty != true else { throw ValidationError("--reader-edits takes all, none, or the names of tables.") }
+        guard readerEdits?.isEmpty != true else { throw ValidationError("--reader-edits requires all, none, or the names of tables.") }
     }
 
     /// The chosen value; nil if the option is not given.

@@ -8,9 +8,9 @@ struct ConflictsCommand: AsyncParsableCommand {
         commandName: "conflicts",
         abstract: "List edits that lost and rows that are held, and restore them.",
         discussion: """
-            When two devices change one column of a row, the later change wins everywhere. What loses is kept in the database for \
-            90 days, up to 16 MiB; sync, import, watch and status say how many edits are new. A new row that does not fit beside the \
-            rows of others is held: in no table, until it fits or you edit or drop it.
+            If two devices change one column of a row, the later change wins on all devices. The lost edit is kept in the database for 90 \
+            days, up to 16 MiB. sync, import, watch and status report new ones. A new row that does not fit, for example because of a \
+            UNIQUE value, is held outside of the table until it fits, or you edit or drop it. See docs/merging.md.
 
             EXAMPLES
               snapsync conflicts --db phone.db
@@ -29,7 +29,7 @@ struct ConflictsCommand: AsyncParsableCommand {
 
 /// The argument that names an entry of the conflict journal.
 struct ConflictNumber: ParsableArguments {
-    @Argument(help: "The number, as conflicts lists it.", completion: Completions.conflicts)
+    @Argument(help: "The number, as conflicts prints it.", completion: Completions.conflicts)
     var id: Int64
 }
 
@@ -39,15 +39,15 @@ struct ConflictsListCommand: AsyncParsableCommand {
         commandName: "list",
         abstract: "List edits that lost and rows that are held.",
         discussion: """
-            Lists the edits that lost to edits of other devices, oldest first, with the columns that lost, and the rows that are held, with \
-            what is in their way. snapsync conflicts alone does the same. Which edits are kept, for how long, and on which device: docs/merging.md.
+            List the edits that lost to edits of other devices, oldest first, with their columns, and the held rows with the reasons. \
+            snapsync conflicts does the same.
 
             EXAMPLES
               snapsync conflicts --db phone.db
               snapsync conflicts list --all --json --db phone.db | jq '.conflicts[].lost.entity | fromjson'
             """)
 
-    @Flag(name: .long, help: "List those, too, that were taken or cleared. JSON always has them, with their state.")
+    @Flag(name: .long, help: "Also list edits that were restored or cleared. JSON output always includes them, with their state.")
     var all = false
     @OptionGroup var database: DatabaseFile
     @OptionGroup var output: OutputOptions
@@ -96,8 +96,7 @@ struct ConflictsShowCommand: AsyncParsableCommand {
         commandName: "show",
         abstract: "Show an edit that lost, beside the row that was kept.",
         discussion: """
-            Shows one entry with all columns: both values of those that lost, and the values that stand of the others. The argument is the \
-            entry's number. If no entry has that number, the command ends with 66.
+            Show all columns of one entry: both values of the columns that lost, and the current values of the others.
 
             EXAMPLES
               snapsync conflicts show 3 --db phone.db
@@ -123,15 +122,15 @@ struct ConflictsTakeCommand: AsyncParsableCommand {
         commandName: "take",
         abstract: "Restore an edit that lost, as a new edit made now.",
         discussion: """
-            Brings back the edit that lost, as a new edit made now: it wins over the edit that was kept, and the next sync publishes or \
-            sends it. Of a row that is there, only the columns that lost are set. The row's timestamp column, if the dataset has one, gets \
-            the present time. If the edit is a deletion, the row is deleted again. The entry is then marked as taken.
+            Restore a lost edit as a new edit, which wins over the one that was kept. The next sync publishes or sends it. In an existing \
+            row, only the columns that lost change, and the timestamp column gets the current time. If the edit is a deletion, the row is \
+            deleted again. The entry is then marked as taken.
 
-            A row that lost because another device gave the same integer key to a row of its own (sameKey) gets a new key, if the key is \
-            the table's INTEGER PRIMARY KEY. Rows of other tables that refer to it still refer to its old key; change them.
+            If two devices used one integer key for different rows (sameKey), the restored row gets a new INTEGER PRIMARY KEY. Rows that \
+            refer to it keep the old key. Change them yourself.
 
-            The command ends with 78 and changes nothing if the entry was taken already, if a UNIQUE value of the edit belongs to another \
-            row, if a row that the edit refers to is not there, or if rows refer to the row that it would delete.
+            The command refuses, and changes nothing, if the entry was taken already, if another row has a UNIQUE value of the edit, if \
+            the edit refers to a missing row, or if rows refer to the row that it would delete.
 
             EXAMPLES
               snapsync conflicts take 3 --db phone.db
@@ -139,15 +138,15 @@ struct ConflictsTakeCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var number: ConflictNumber
-    @Flag(name: .long, help: "Insert the row under a new integer key, whichever row has its old key.")
+    @Flag(name: .long, help: "Insert the row under a new integer key, even if its old key is free.")
     var asNew = false
-    @Flag(name: .long, help: "Put the edit in place of the row that has its key, also where two devices inserted different rows.")
+    @Flag(name: .long, help: "Replace the row that has the key, even if two devices inserted different rows.")
     var inPlace = false
     @OptionGroup var database: DatabaseFile
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard !asNew || !inPlace else { throw ValidationError("--as-new and --in-place exclude each other.") }
+        guard !asNew || !inPlace else { throw ValidationError("Choose one of --as-new and --in-place.") }
     }
 
     func run() async throws {
@@ -169,15 +168,14 @@ struct ConflictsClearCommand: AsyncParsableCommand {
         commandName: "clear",
         abstract: "Dismiss one conflict, or all of them.",
         discussion: """
-            Clears the entry whose number is the argument, or every open entry. The rows stay as they are, and status does not count the \
-            entry any longer.
+            Clear the entry with this number, or all open entries. The rows do not change, and status no longer counts the entries.
 
             EXAMPLES
               snapsync conflicts clear --db phone.db
               snapsync conflicts clear 3 --db phone.db
             """)
 
-    @Argument(help: "The number, as conflicts lists it; all if it is left out.", completion: Completions.conflicts)
+    @Argument(help: "The number, as conflicts prints it. Default: all open entries.", completion: Completions.conflicts)
     var id: Int64?
     @OptionGroup var database: DatabaseFile
     @OptionGroup var output: OutputOptions
@@ -197,17 +195,15 @@ struct ConflictsEditCommand: AsyncParsableCommand {
         commandName: "edit",
         abstract: "Change a held row so that it fits into its table.",
         discussion: """
-            Sets columns of a row that conflicts lists as held, and puts it into its table as an edit made now; the next sync publishes or \
-            sends it. A column that holds numbers takes a number; null is NULL.
-
-            The command ends with 66 if no such row is held. It ends with 78 and changes nothing if the row still does not fit.
+            Set columns of a held row and insert it into its table as a new edit. The next sync publishes or sends it. For a column of \
+            numbers, pass a number. For NULL, pass null. If the row still does not fit, nothing changes.
 
             EXAMPLES
               snapsync conflicts edit customers 9 email=ann@example.org --db shop.db
             """)
 
     @OptionGroup var row: HeldRowName
-    @Argument(help: "What to set: COLUMN=VALUE.")
+    @Argument(help: "The new values: COLUMN=VALUE.")
     var columns: [String]
     @OptionGroup var database: DatabaseFile
     @OptionGroup var output: OutputOptions
@@ -241,9 +237,7 @@ struct ConflictsDropCommand: AsyncParsableCommand {
         commandName: "drop",
         abstract: "Delete a held row.",
         discussion: """
-            Deletes a row that conflicts lists as held, on every device, as an edit made now; the next sync publishes or sends it.
-
-            The command ends with 66 if no such row is held.
+            Delete a held row on every device, as a new edit. The next sync publishes or sends it.
 
             EXAMPLES
               snapsync conflicts drop customers 9 --db shop.db
@@ -265,6 +259,6 @@ struct ConflictsDropCommand: AsyncParsableCommand {
 struct HeldRowName: ParsableArguments {
     @Argument(help: "The dataset.")
     var dataset: String
-    @Argument(help: "The key, as conflicts lists it.")
+    @Argument(help: "The key, as conflicts prints it.")
     var key: String
 }

@@ -7,7 +7,7 @@ struct DeviceCommand: AsyncParsableCommand {
         commandName: "device",
         abstract: "Rename this device, or remove a device that is gone from the zone's list.",
         discussion: """
-            snapsync status lists the devices of the zone.
+            To list the devices of the zone, run snapsync status.
 
             EXAMPLES
               snapsync device rename kitchen --db watch.db
@@ -22,15 +22,14 @@ struct DeviceForgetCommand: AsyncParsableCommand {
         commandName: "forget",
         abstract: "Remove a device that is gone for good from the zone's list.",
         discussion: """
-            It removes what the device reported; then status and doctor no longer say that the device is behind, and its name is free. \
-            Nothing that the device published or sent is removed. If the device syncs again, it is on the list again. This device and the \
-            one publisher of a zone are refused (78), a name that nobody has reported under ends with 66.
+            Remove the device's reports, so that status and doctor no longer list it, and free its name. Its versions and edits are kept. \
+            If the device syncs again, it is listed again. You cannot forget this device, or the publisher of a zone with one publisher.
 
             EXAMPLE
               snapsync device forget old-phone --db desk.db
             """)
 
-    @Argument(help: "The device's name, as status lists it.", completion: Completions.devices)
+    @Argument(help: "The device's name, as status prints it.", completion: Completions.devices)
     var name: String
     @OptionGroup var database: DatabaseFile
     @OptionGroup var output: OutputOptions
@@ -52,9 +51,8 @@ struct DeviceRenameCommand: AsyncParsableCommand {
         commandName: "rename",
         abstract: "Rename this device in its zone.",
         discussion: """
-            Changes that are not published and messages without an answer stay. What the device reported under the old name is removed. A \
-            name that another device has reported under is refused (78), and so is renaming the one publisher of a zone, because the zone \
-            keeps that name.
+            Unpublished changes and undecided edits are kept. The reports under the old name are removed. The new name must be unused in \
+            the zone. You cannot rename the publisher of a zone with one publisher, or a device in a signed zone.
 
             EXAMPLE
               snapsync device rename kitchen --db watch.db

@@ -21,10 +21,9 @@ struct KeyPassphraseCommand: AsyncParsableCommand {
         commandName: "passphrase",
         abstract: "Lock this device's key file with a passphrase, or change or remove the passphrase.",
         discussion: """
-            It asks for the new one at the terminal, twice. A file that has a passphrase already is opened with that of \
-            SNAPSYNC_PASSPHRASE_FILE, or one that is asked for. The keys and the cloud stay as they are. A wrong passphrase, one of less \
-            than 8 bytes, a file that others may read, and a zone that is not signed end with 78. Copies of the file that were made before \
-            stay as they are.
+            Enter the new passphrase twice at the terminal, or pass --new-file. It needs at least 8 bytes. A locked file is opened with \
+            the passphrase in SNAPSYNC_PASSPHRASE_FILE, or one that you enter. Keys and shared folder do not change, and earlier copies of \
+            the file keep their passphrase. The zone must be signed or sealed.
 
             EXAMPLES
               snapsync key passphrase --db desk.db
@@ -33,16 +32,16 @@ struct KeyPassphraseCommand: AsyncParsableCommand {
             """)
 
     @Option(
-        name: .long, help: ArgumentHelp("A file (mode 600) that has the new passphrase in one line. Default: the terminal.", valueName: "file"),
+        name: .long, help: ArgumentHelp("Read the new passphrase from this file (mode 600, one line). Default: the terminal.", valueName: "file"),
         completion: .file())
     var newFile: String?
-    @Flag(name: .long, help: "Leave the file without a passphrase.")
+    @Flag(name: .long, help: "Remove the passphrase.")
     var remove = false
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard !remove || newFile == nil else { throw ValidationError("--remove leaves no passphrase, so there is no --new-file.") }
+        guard !remove || newFile == nil else { throw ValidationError("Choose one of --remove and --new-file.") }
     }
 
     func run() async throws {
@@ -61,11 +60,11 @@ struct KeyRotateCommand: AsyncParsableCommand {
         commandName: "rotate",
         abstract: "Rotate the keys of a sealed zone: later versions are encrypted with new keys.",
         discussion: """
-            Begins a new epoch of a sealed zone (docs/security.md): what is published from then on is encrypted with new keys, which every \
-            member gets with a version of its own. What was published before keeps its keys. Run it on a member that publishes (78). A \
-            zone that is not sealed ends with 78. member remove does the same by itself. If --reseal fails after the keys were changed, \
-            the command says both, and ends with the code of that failure; export --full does the rest. With prune --keep-last 1 after \
-            --reseal the older versions are removed.
+            Encrypt later versions with new keys, which every member gets in a version of its own. Earlier versions keep their keys. Run \
+            this on a member that publishes in a sealed zone. member remove rotates the keys too.
+
+            To encrypt everything with the new keys, pass --reseal, then remove the older versions with prune --keep-last 1. If --reseal \
+            fails after the rotation, run export --full.
 
             EXAMPLES
               snapsync key rotate --db desk.db
@@ -73,13 +72,17 @@ struct KeyRotateCommand: AsyncParsableCommand {
               snapsync key rotate --reseal --db desk.db && snapsync prune --keep-last 1 --db desk.db
             """)
 
-    @Flag(name: .long, help: "Make a new recovery code and print it once; the old one opens no later version. Default: the one that there is.")
+    @Flag(
+        name: .long,
+        help: """
+            Make a new recovery code and print it once. The old code cannot open later versions. Default: keep the code.
+            """)
     var newRecoveryCode = false
     @Flag(
         name: .long,
         help: """
-            Then publish every dataset whole, as export --full does: no block of that version has earlier keys. Default: a later version copies \
-            blocks that did not change, with the keys that they have.
+            Then publish every dataset whole, so that all blocks of that version have the new keys. Default: unchanged blocks keep \
+            their keys.
             """)
     var reseal = false
     @OptionGroup var database: DatabaseOptions

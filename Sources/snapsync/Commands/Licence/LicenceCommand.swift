@@ -10,7 +10,8 @@ struct LicenceCommand: AsyncParsableCommand {
         commandName: "licence",
         abstract: "Create, sign and check licences: signed files that state who may sync, and until when.",
         discussion: """
-            A vendor makes a key once and signs licences with it. An application, or init --entitlement-key, has the public key and takes no other.
+            As a vendor, create a key once, and sign licences with it. An application, or init --entitlement-key, has the public key and \
+            accepts only licences of this key.
 
             EXAMPLES
               snapsync licence key vendor.key
@@ -26,7 +27,7 @@ struct LicenceCheckCommand: AsyncParsableCommand {
         commandName: "check",
         abstract: "Check a licence's signature and its end.",
         discussion: """
-            Ends with 65 if the licence was altered or signed with another key, and with 78 if it has ended or is for another product.
+            Check that the licence was not altered, was signed with this key, is for the product, and has not ended.
 
             EXAMPLE
               snapsync licence check ann.licence --public-key "$PUBLIC_KEY" --product org.example.board
@@ -36,7 +37,7 @@ struct LicenceCheckCommand: AsyncParsableCommand {
     var file: String
     @Option(name: .long, help: ArgumentHelp("The vendor's public key: 64 hexadecimal digits, as licence key prints them.", valueName: "digits"))
     var publicKey: String
-    @Option(name: .long, help: ArgumentHelp("What the licence has to be for. Default: anything.", valueName: "id"))
+    @Option(name: .long, help: ArgumentHelp("The product that the licence must be for. Default: any.", valueName: "id"))
     var product: String?
     @OptionGroup var output: OutputOptions
 
@@ -60,8 +61,8 @@ struct LicenceKeyCommand: AsyncParsableCommand {
         commandName: "key",
         abstract: "Create a key that signs licences, in a new file, and print its public key.",
         discussion: """
-            The file (mode 600) is the vendor's secret: whoever has it can issue licences. The public key may be known to everybody. If the file \
-            is there, its public key is printed again.
+            The key file (mode 600) is secret: anyone who has it can issue licences. You can publish the public key. If the file exists, \
+            its public key is printed again.
 
             EXAMPLE
               snapsync licence key vendor.key
@@ -100,18 +101,18 @@ struct LicenceSignCommand: AsyncParsableCommand {
 
     @Option(name: .long, help: ArgumentHelp("The vendor's key file.", valueName: "file"), completion: .file())
     var key: String
-    @Option(name: .long, help: ArgumentHelp("What the licence is for, such as the application's container identifier.", valueName: "id"))
+    @Option(name: .long, help: ArgumentHelp("The product that the licence is for, such as the application's container identifier.", valueName: "id"))
     var product: String
-    @Option(name: .long, help: ArgumentHelp("Whom it is given to.", valueName: "name"))
+    @Option(name: .long, help: ArgumentHelp("The name of the person or company that gets the licence.", valueName: "name"))
     var holder: String
-    @Option(name: .long, help: ArgumentHelp("When it ends (RFC 3339). Default: never.", valueName: "time"))
+    @Option(name: .long, help: ArgumentHelp("When the licence ends (RFC 3339). Default: never.", valueName: "time"))
     var until: RestoreCommand.Time?
-    @Option(name: .long, help: ArgumentHelp("The licence file to write.", valueName: "file"), completion: .file())
+    @Option(name: .long, help: ArgumentHelp("The licence file to write. It must not exist.", valueName: "file"), completion: .file())
     var out: String
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard !product.isEmpty, !holder.isEmpty else { throw ValidationError("--product and --holder take a text.") }
+        guard !product.isEmpty, !holder.isEmpty else { throw ValidationError("--product and --holder must not be empty.") }
     }
 
     func run() async throws {

@@ -8,7 +8,7 @@ struct MemberCommand: AsyncParsableCommand {
         commandName: "member",
         abstract: "Show and change who may publish and send edits in a signed zone.",
         discussion: """
-            A device asks to be a member when it is set up in a signed zone (init). A member that publishes approves it.
+            A device requests access when you run init for it in a signed zone. Approve it on a member that publishes.
 
             EXAMPLES
               snapsync member list --db desk.db
@@ -31,8 +31,8 @@ struct MemberListCommand: AsyncParsableCommand {
         commandName: "list",
         abstract: "List the members of a signed zone, their roles and fingerprints, and the devices that request access.",
         discussion: """
-            Lists who may write a signed zone (docs/security.md): each member's role and eight words, who approved it and when, and the \
-            devices that ask to be members. The word list is needed. Ends with 78 in a zone that is not signed.
+            List the members of a signed zone with their roles and words, who approved them and when, and the devices that request access. \
+            See docs/security.md.
 
             EXAMPLES
               snapsync member list --db desk.db
@@ -77,27 +77,26 @@ struct MemberApproveCommand: AsyncParsableCommand {
         commandName: "approve",
         abstract: "Accept a device that requests access to the signed zone.",
         discussion: """
-            It shows the words of the device's keys and asks on a terminal whether they are those that init printed on the device; without \
-            a terminal and --yes it refuses (78). Run it on a member that publishes (78). A device that has not asked ends with 66. The \
-            change is a version of its own, which readers take as any other. In a sealed zone (docs/security.md) it gives the device the \
-            keys; run the same init there again. Compare the words: only then is it that device, and not one whose request somebody else \
-            has put into the cloud.
+            Show the words of the device's keys and ask whether init printed the same words on the device. Compare them: anyone who can \
+            write the store can put a request there. Without a terminal, pass --yes after you have compared them. Run this on a member \
+            that publishes. The change is a version of its own. In a sealed zone the device then gets the keys. Run the same init there \
+            again.
 
             EXAMPLES
               snapsync member approve phone --db desk.db
               snapsync member approve kiosk --role observer --yes --db desk.db
             """)
 
-    @Argument(help: "The device's name, as member list shows it.", completion: Completions.devices)
+    @Argument(help: "The device's name, as member list prints it.", completion: Completions.devices)
     var name: String
     @Option(
         name: .long,
         help: """
-            What it may do: writer and peer publish, reader sends messages, observer only reads; a zone with one publisher takes no other \
-            (78). Default: the role that the device was set up with.
+            The member's role: writer and peer publish, reader sends edits, observer only reads. In a zone with one publisher, other \
+            devices cannot publish. Default: the role that the device was set up with.
             """)
     var role: MemberRole?
-    @Flag(name: .long, help: "The words were compared already: do not ask.")
+    @Flag(name: .long, help: "Do not ask. Use it after you have compared the words.")
     var yes = false
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
@@ -154,15 +153,15 @@ struct MemberRemoveCommand: AsyncParsableCommand {
         commandName: "remove",
         abstract: "End a device's membership of the signed zone.",
         discussion: """
-            Ends a device's membership: snapsync member remove NAME. Versions, messages and reports that it signs from then on are \
-            refused. What it could read it can still read, as long as it can read the cloud; in a sealed zone (docs/security.md) nothing \
-            that is published afterwards. The last member that publishes stays (78).
+            Versions, messages and reports that the device signs later are refused. It can still read what it could read before, as long \
+            as it can read the store. In a sealed zone, later versions have new keys, but their unchanged blocks keep the old ones \
+            (docs/security.md). You cannot remove the last member that publishes.
 
             EXAMPLE
               snapsync member remove phone --db desk.db
             """)
 
-    @Argument(help: "The member's name, as member list shows it.", completion: Completions.devices)
+    @Argument(help: "The member's name, as member list prints it.", completion: Completions.devices)
     var name: String
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
@@ -195,9 +194,9 @@ struct MemberRoleCommand: AsyncParsableCommand {
               snapsync member role phone observer --db desk.db
             """)
 
-    @Argument(help: "The member's name, as member list shows it.", completion: Completions.devices)
+    @Argument(help: "The member's name, as member list prints it.", completion: Completions.devices)
     var name: String
-    @Argument(help: "What it may do: writer and peer publish, reader sends messages, observer only reads.")
+    @Argument(help: "The new role: writer and peer publish, reader sends edits, observer only reads.")
     var role: MemberRole
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
@@ -217,11 +216,10 @@ struct MemberSettleCommand: AsyncParsableCommand {
         commandName: "settle",
         abstract: "Resolve conflicting changes to the member list.",
         discussion: """
-            If two peers publish the same version number and both changed the list of members, one of the two versions counts. The device
-            whose version does not publishes its change again by itself, and both changes hold. Where it cannot, because the other one has
-            removed it or a member that it had removed has published since, every device that had seen its version refuses the zone (65).
-            Ask the members; then run this on such a device: it imports the version that stands and, if it publishes, removes again whom
-            the lost version had removed. So two members that have removed each other are both removed.
+            If two peers publish the same version number and both change the members, one version counts, and the other device repeats its \
+            changes with its next sync. If it cannot, devices that had seen the lost version refuse the zone. Ask the members, then run \
+            this on such a device. It imports the version that counts. If it publishes, it also repeats the removals of the lost version, \
+            so two members that have removed each other are both removed. See docs/security.md.
 
             EXAMPLE
               snapsync member settle --db desk.db
@@ -250,10 +248,9 @@ struct MemberFreshnessCommand: AsyncParsableCommand {
         commandName: "freshness",
         abstract: "Let publishers make a version at least once a day, so that devices notice when new versions are withheld.",
         discussion: """
-            Whoever administers the store cannot forge a version, but can keep new ones back. With on, each publisher signs a version at
-            least once a day, also if nothing was changed, with its usual syncs; it changes no row and costs one small file. A reader
-            whose newest version is more than three days old warns: sync, status and doctor say so. off takes that back. Run it on a
-            member that publishes (78). init --freshness does the same for a new zone.
+            Someone who controls the store can hide new versions, but not forge one. With on, publishers sign a version at least once a \
+            day during their usual syncs, even without changes. It costs one small file. On a reader, sync, status and doctor warn if the \
+            newest version is more than three days old. Run this on a member that publishes. For a new zone, pass --freshness to init.
 
             EXAMPLES
               snapsync member freshness on --db desk.db
@@ -264,7 +261,7 @@ struct MemberFreshnessCommand: AsyncParsableCommand {
         case on, off
     }
 
-    @Argument(help: "Whether there is a version at least once a day.")
+    @Argument(help: "on for a version at least once a day, off to end that.")
     var state: State
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions

@@ -10,8 +10,8 @@ struct ShareCommand: AsyncParsableCommand {
         commandName: "share",
         abstract: "Share projects with everyone who can read the location, and comment on them.",
         discussion: """
-            A project with its items is published under its owner's name, from a JSON file or from a database's tables. Others list it, look at \
-            it and comment on it; the device that shared it alone replaces or removes it.
+            Publish a project with its items under its owner's name, from a JSON file or from the tables of a database. Other people can \
+            list it, view it and comment on it. Only the device that shared it can replace or remove it.
 
             EXAMPLES
               snapsync share publish --cloud /mnt/share/cloud --file garden.json --owner Anna
@@ -30,7 +30,7 @@ struct ShareListCommand: AsyncParsableCommand {
         commandName: "list",
         abstract: "List the shared projects, newest first.",
         discussion: """
-            The order is by the time when they were first shared, so a project that is replaced keeps its place.
+            Projects are sorted by the time when they were first shared, so a project that is replaced keeps its position.
 
             EXAMPLES
               snapsync share list --cloud /mnt/share/cloud
@@ -38,14 +38,14 @@ struct ShareListCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var share: ShareOptions
-    @Option(name: .long, help: ArgumentHelp("At most this many projects.", valueName: "n"))
+    @Option(name: .long, help: ArgumentHelp("Show at most this many projects.", valueName: "n"))
     var limit = 20
-    @Option(name: .long, help: ArgumentHelp("Which page of that many projects, from 1.", valueName: "n"))
+    @Option(name: .long, help: ArgumentHelp("Show this page of the list. Pages have --limit projects and start at 1.", valueName: "n"))
     var page = 1
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard limit >= 1, page >= 1 else { throw ValidationError("A limit and a page are at least 1.") }
+        guard limit >= 1, page >= 1 else { throw ValidationError("--limit and --page must be at least 1.") }
     }
 
     func run() async throws {
@@ -111,7 +111,7 @@ struct ShareStatusCommand: AsyncParsableCommand {
         commandName: "status",
         abstract: "Show whether a project is shared: exists or absent.",
         discussion: """
-            It fetches none of the project's fields.
+            Only the status is fetched, not the project's fields.
 
             EXAMPLES
               snapsync share status --cloud /mnt/share/cloud --project garden
@@ -162,8 +162,8 @@ struct ShareCommentCommand: AsyncParsableCommand {
         commandName: "comment",
         abstract: "Post a comment on a shared project.",
         discussion: """
-            Text and name must not be empty or white space. With --text - the command reads the text from standard input, and prints it on \
-            standard output if it cannot be sent.
+            Text and name must contain more than white space. With --text -, the text is read from standard input, and printed on standard \
+            output if it cannot be sent.
 
             EXAMPLES
               snapsync share comment --cloud /mnt/share/cloud --project garden --name Ben --text "Lovely!"
@@ -175,12 +175,12 @@ struct ShareCommentCommand: AsyncParsableCommand {
     @OptionGroup var project: ShareProjectOptions
     @Option(name: .long, help: ArgumentHelp("The author's name.", valueName: "name"))
     var name: String
-    @Option(name: .long, help: ArgumentHelp("The comment; - is standard input.", valueName: "text"))
+    @Option(name: .long, help: ArgumentHelp("The comment. Pass - to read standard input.", valueName: "text"))
     var text: String
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard !ShareLimits.isBlank(name), !ShareLimits.isBlank(text) else { throw ValidationError("A comment needs a text and a name.") }
+        guard !ShareLimits.isBlank(name), !ShareLimits.isBlank(text) else { throw ValidationError("--text and --name must not be blank.") }
     }
 
     func run() async throws {
@@ -210,7 +210,7 @@ struct ShareMembersCommand: AsyncParsableCommand {
         commandName: "members",
         abstract: "List who may share and comment in a signed zone, and the devices that requested it.",
         discussion: """
-            Ends with 78 where the zone is not signed.
+            List the members of a signed zone. Other zones have no members.
 
             EXAMPLE
               snapsync share members --cloud /mnt/share/cloud
@@ -234,16 +234,16 @@ struct ShareApproveCommand: AsyncParsableCommand {
         commandName: "approve",
         abstract: "Let a device that requested it share and comment in a signed zone.",
         discussion: """
-            It shows the words of the device's keys and asks on a terminal whether they are those that the device has printed; without a \
-            terminal and --yes it refuses (78). Run it on a member (78). A device that has not asked ends with 66.
+            Show the words of the device's keys and ask whether the device printed the same words. Without a terminal, pass --yes after \
+            you have compared them. Run this on a member.
 
             EXAMPLE
               snapsync share approve ben --cloud /mnt/share/cloud
             """)
 
-    @Argument(help: "The device's name, as share members shows it.")
+    @Argument(help: "The device's name, as share members prints it.")
     var name: String
-    @Flag(name: .long, help: "The words were compared already: do not ask.")
+    @Flag(name: .long, help: "Do not ask. Use it after you have compared the words.")
     var yes = false
     @OptionGroup var share: ShareOptions
     @OptionGroup var device: ShareDeviceOptions
@@ -266,13 +266,13 @@ struct ShareDismissCommand: AsyncParsableCommand {
         commandName: "dismiss",
         abstract: "End a device's membership of a signed zone; what it has shared is kept.",
         discussion: """
-            What the device shares, replaces or says from then on is refused. Run it on a member (78). The last member stays (78).
+            Later projects, changes and comments of the device are refused. Run this on a member. You cannot dismiss the last member.
 
             EXAMPLE
               snapsync share dismiss ben --cloud /mnt/share/cloud
             """)
 
-    @Argument(help: "The member's name, as share members shows it.")
+    @Argument(help: "The member's name, as share members prints it.")
     var name: String
     @OptionGroup var share: ShareOptions
     @OptionGroup var device: ShareDeviceOptions
@@ -292,7 +292,7 @@ struct ShareRemoveCommand: AsyncParsableCommand {
         commandName: "remove",
         abstract: "Remove a shared project with its items and comments.",
         discussion: """
-            Only the device that shared it may do so (77 on any other device).
+            Run this on the device that shared the project.
 
             EXAMPLES
               snapsync share remove --cloud /mnt/share/cloud --project garden

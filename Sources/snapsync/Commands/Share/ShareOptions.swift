@@ -6,18 +6,21 @@ import SnapshotSync
 struct ShareOptions: ParsableArguments {
     @OptionGroup var database: DatabaseOptions
 
-    @Option(name: .long, help: ArgumentHelp("The zone of the public scope.", valueName: "name"))
+    @Option(name: .long, help: ArgumentHelp("The zone, in the public scope.", valueName: "name"))
     var zone = ProjectSharing.standardZone
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The eight words of the creator of a signed zone: one that another made is refused (65), and one that is not signed (78). Default: SNAPSYNC_TRUST, else the creator that is met.",
+            """
+            Require that the zone was made by the creator with these eight words. Default: SNAPSYNC_TRUST, otherwise the first creator \
+            that is found.
+            """,
             valueName: "words"))
     var trust: String?
 
     func validate() throws {
         guard words.map({ KeyFingerprint($0) != nil }) ?? true else {
-            throw ValidationError("--trust takes eight words of five letters, as share members prints them: \(KeyFingerprint.example)")
+            throw ValidationError("--trust requires eight words of five letters, as share members prints them: \(KeyFingerprint.example)")
         }
     }
 
@@ -33,7 +36,7 @@ struct ShareOptions: ParsableArguments {
             if try engine.isSetUp() { return try await engine.sharing(device: device, zone: zone, trust: words, makesSigned: makesSigned) }
         }
         guard let cloud = database.cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") else {
-            throw ValidationError("Say where: --cloud DIR, or --db FILE with a database that snapsync init has set up.")
+            throw ValidationError("Pass --cloud DIR, or --db FILE with a database that snapsync init has set up.")
         }
         return try await ProjectSharing(
             openingAt: cloud, device: device ?? ProjectSharing.machineName, zone: zone, trust: words, makesSigned: makesSigned,
@@ -58,7 +61,10 @@ struct ShareDeviceOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "This device's name, the only one of that name in the zone; only this device may replace or remove what it shares. Default: the name in the database's settings, else the machine's.",
+            """
+            This device's name, which must be unique in the zone. Default: the name in the database's settings, otherwise the \
+            machine's name.
+            """,
             valueName: "name"))
     var device: String?
 }

@@ -10,10 +10,10 @@ struct SharePublishCommand: AsyncParsableCommand {
         commandName: "publish",
         abstract: "Share a project with its items under an owner's name; replaces what was shared before.",
         discussion: """
-            It replaces the project that was shared under the same id. Others see the whole old project or the whole new one, never a \
-            mixture. If the project is shared in the same form already, no commit is made. docs/from-cloudkit.md has the file, the tables and \
-            the rules. The project comes from a JSON file, or from two tables of a database. In a signed zone a device that is no member asks to be \
-            one, and ends with 78 until a member has run share approve.
+            Publish a project from a JSON file or from two tables of a database. A project with the same id is replaced. Other people see \
+            the old project or the new one, never a mixture. If it is unchanged, no version is made. In a signed zone, a device that is \
+            not a member requests access. Publish again after a member has run share approve. The file and the tables are described in \
+            docs/from-cloudkit.md.
 
             EXAMPLES
               snapsync share publish --cloud /mnt/share/cloud --file garden.json --owner Anna
@@ -23,41 +23,45 @@ struct SharePublishCommand: AsyncParsableCommand {
 
     @OptionGroup var share: ShareOptions
     @OptionGroup var device: ShareDeviceOptions
-    @Option(name: .long, help: ArgumentHelp("The name under which everybody sees the project.", valueName: "name"))
+    @Option(name: .long, help: ArgumentHelp("The owner's name, which everyone sees.", valueName: "name"))
     var owner: String
     @Option(
         name: .long,
         help: ArgumentHelp(
-            """
-            The project as a JSON file; - is standard input. This or --project is needed.
-            """, valueName: "file"), completion: .file())
+            "Read the project from this JSON file. Pass - to read standard input. Pass either this or --project.", valueName: "file"), completion: .file())
     var file: String?
-    @Option(name: .long, help: ArgumentHelp("The id of a project in the database's tables. This or --file is needed.", valueName: "id"))
+    @Option(name: .long, help: ArgumentHelp("Read the project with this id from the database. Pass either this or --file.", valueName: "id"))
     var project: String?
-    @Option(name: .customLong("project-table"), help: ArgumentHelp("With --project: the table of the projects. Default: projects.", valueName: "table"))
+    @Option(name: .customLong("project-table"), help: ArgumentHelp("With --project: the table of projects. Default: projects.", valueName: "table"))
     var projectTable: String?
-    @Option(name: .customLong("item-table"), help: ArgumentHelp("With --project: the table of their items. Default: items.", valueName: "table"))
+    @Option(name: .customLong("item-table"), help: ArgumentHelp("With --project: the table of items. Default: items.", valueName: "table"))
     var itemTable: String?
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "With --project: what a column holds, where it has another name: project.title=name, item.project=project_id, … May be given several times.",
+            """
+            With --project: the column of a field, if its name differs, such as project.title=name or item.project=project_id. May be \
+            repeated.
+            """,
             valueName: "field=column"))
     var column: [String] = []
     @Flag(
         name: .long,
         help:
-            "Make the zone a signed one, if it is missing: the keys of its members say who shares and comments, not rights on the store. A zone that is there and not signed is refused (78)."
+            """
+            If the zone does not exist, make a signed one, in which only members can share and comment. An existing zone must be \
+            signed.
+            """
     )
     var signed = false
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard (file == nil) != (project == nil) else { throw ValidationError("Say which project: either --file FILE, or --project ID of a database.") }
+        guard (file == nil) != (project == nil) else { throw ValidationError("Pass either --file FILE, or --project ID with --db FILE.") }
         guard project != nil || (projectTable == nil && itemTable == nil && column.isEmpty) else {
-            throw ValidationError("--project-table, --item-table and --column belong to --project.")
+            throw ValidationError("--project-table, --item-table and --column require --project.")
         }
-        guard !ShareLimits.isBlank(owner) else { throw ValidationError("The owner's name is empty.") }
+        guard !ShareLimits.isBlank(owner) else { throw ValidationError("--owner must not be blank.") }
         _ = try tables()
     }
 
@@ -77,7 +81,9 @@ struct SharePublishCommand: AsyncParsableCommand {
     private func draft() throws -> ProjectDraft {
         if file == "-" { return try ProjectDraft(json: FileHandle.standardInput.readToEnd() ?? Data(), named: "standard input") }
         if let file { return try ProjectDraft(file: file) }
-        guard let project, share.database.file.pathIfAny != nil else { throw ValidationError("--project needs a database: --db FILE, or set SNAPSYNC_DB.") }
+        guard let project, share.database.file.pathIfAny != nil else {
+            throw ValidationError("--project requires a database. Pass --db FILE, or set SNAPSYNC_DB.")
+        }
         return try share.database.engine().project(project, from: tables())
     }
 
@@ -86,7 +92,8 @@ struct SharePublishCommand: AsyncParsableCommand {
         for text in column {
             let parts = text.exact.split(separator: "=", maxSplits: 1)
             guard parts.count == 2, let field = ProjectTables.Field(rawValue: parts[0]) else {
-                throw ValidationError("--column takes FIELD=COLUMN, with one of \(ProjectTables.Field.allCases.map(\.rawValue).joined(separator: ", ")).")
+                throw ValidationError(
+                    "--column requires FIELD=COLUMN. The fields are \(ProjectTables.Field.allCases.map(\.rawValue).joined(separator: ", ")).")
             }
             tables.columns[field] = parts[1]
         }

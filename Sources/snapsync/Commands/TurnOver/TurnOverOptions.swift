@@ -5,11 +5,11 @@ import StrictText
 
 /// The options and the output of `sign` and `seal`.
 struct TurnOverOptions: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("The name of the new zone. Default: the present name and -signed or -sealed.", valueName: "name"))
+    @Option(name: .long, help: ArgumentHelp("The name of the new zone. Default: the current name with -signed or -sealed.", valueName: "name"))
     var zone: String?
-    @Flag(name: .long, help: "Then remove the versions, pins and messages of the zone that is left; also when it was left before.")
+    @Flag(name: .long, help: "Also remove the versions, pins and messages of the old zone, now or in a later run.")
     var pruneOld = false
-    @Flag(name: .long, help: "Only say what would happen.")
+    @Flag(name: .long, help: "Show what would happen, and change nothing.")
     var dryRun = false
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
@@ -80,14 +80,13 @@ struct SealCommand: AsyncParsableCommand {
         commandName: "seal",
         abstract: "Encrypt an existing zone: later versions can be read by its members only.",
         discussion: """
-            Run it on a device that publishes (78). The data go on in a new, sealed zone (docs/security.md), whose first version has every
-            dataset whole; this device makes it. The last version of the present zone says where it goes on, so nobody publishes there
-            any more. Every other device follows with its next sync: it takes what was changed there along, asks to be a member, and
-            waits (75) until it is approved: snapsync member approve NAME. The members of a signed zone stay members. Earlier programs
-            stop there and ask for an update (78).
+            Continue the data in a new, sealed zone (docs/security.md), and print a recovery code once. Run this on a device that \
+            publishes. The last version of the old zone names the new one, and publishing in the old zone ends. Every other device follows \
+            with its next sync and keeps its unpublished changes. It requests access and waits until you run snapsync member approve NAME \
+            on a member. Members of a signed zone stay members.
 
-            What was published before stays readable for whoever can read the store, until --prune-old removes it, now or later:
-            versions, pins and messages of the zone that is left. If the command is interrupted, run it again. It prints a recovery code once.
+            Anyone who can read the store can still read the earlier versions, until --prune-old removes them, now or later. If the \
+            command is interrupted, run it again.
 
             EXAMPLES
               snapsync seal --dry-run --db desk.db
@@ -95,12 +94,15 @@ struct SealCommand: AsyncParsableCommand {
               snapsync seal --prune-old --db desk.db
             """)
 
-    @Flag(name: .long, help: "Pad what is encrypted, so that the store learns sizes roughly; at most 12 % more bytes.")
+    @Flag(name: .long, help: "Pad encrypted data to hide exact sizes. This adds at most 12 % to the size.")
     var padded = false
     @Flag(
         name: .long,
         help:
-            "Give the members the keys by X-Wing (ML-KEM-768 and X25519), so that a quantum computer alone does not read them. Members of a signed zone have to be approved anew."
+            """
+            Protect the keys for members with X-Wing (ML-KEM-768 and X25519) against quantum computers. Members of a signed zone must \
+            be approved again.
+            """
     )
     var postQuantum = false
     @OptionGroup var turning: TurnOverOptions
@@ -119,13 +121,12 @@ struct SignCommand: AsyncParsableCommand {
         commandName: "sign",
         abstract: "Sign an existing zone: from then on, keys decide who may publish and send edits.",
         discussion: """
-            Run it on a device that publishes (78). The data go on in a new, signed zone (docs/security.md), whose first version has every
-            dataset whole; this device makes it. The last version of the present zone says where it goes on, so nobody publishes there
-            any more. Every other device follows with its next sync: it takes what was changed there along, and asks to be a member:
-            snapsync member approve NAME. Earlier programs stop there and ask for an update (78).
+            Continue the data in a new, signed zone (docs/security.md). Run this on a device that publishes. The last version of the old \
+            zone names the new one, and publishing in the old zone ends. Every other device follows with its next sync, keeps its \
+            unpublished changes, and requests access: snapsync member approve NAME.
 
-            What was published before lies there unsigned, until --prune-old removes it, now or later: versions, pins and messages of the
-            zone that is left. If the command is interrupted, run it again.
+            The earlier versions stay unsigned in the store, until --prune-old removes them, now or later. If the command is interrupted, \
+            run it again.
 
             EXAMPLES
               snapsync sign --dry-run --db desk.db
