@@ -23,7 +23,7 @@ import Testing
             run = subprocess.run([sys.argv[1]], stdin=side, stdout=subprocess.PIPE)
             print(run.returncode, run.stdout.decode().split('\\n')[0])
             """, [BuiltCommand.path()])
-        #expect(text == "0 OVERVIEW: Moves whole datasets from one SQLite database to others through a\n")
+        #expect(text == "0 OVERVIEW: Sync tables between SQLite databases through a shared folder or a\n")
     }
 
     /// A library that is loaded before the program and sets a variable moves `environ`, from where Swift's library searches for the
