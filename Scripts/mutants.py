@@ -21,7 +21,7 @@ from code_copy import ROOT, refresh
 # For each area its files, and the suites that must find its mutants.
 AREAS = {
     "merge": (["LocalStore/Merge", "SnapshotEngine/Conflicts"],
-              "RebaseTests|UniqueClashTests|KeptEditTests|KeptReaderEditTests|MessageTests|ExactlyOnceTests|PeerSyncTests|RandomHistoryTests"),
+              "RebaseTests|UniqueClashTests|ShiftedPeerTests|KeptEditTests|KeptReaderEditTests|MessageTests|ExactlyOnceTests|PeerSyncTests|RandomHistoryTests"),
     "log": (["LocalStore/Track"], "LocalStoreTests|SchemaChangeTests|OwnRowsTests|RandomHistoryTests"),
     "publish": (["SnapshotEngine/Publish", "CloudStore/Log"],
                 "CloudStoreTests|ExportRunTests|DatasetExporterTests|SortedBlockSourceTests|ChangedBlocksTests|PeerSyncTests|PublishTurnTests"),

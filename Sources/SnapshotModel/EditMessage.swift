@@ -60,6 +60,9 @@ package struct HandedOverEdit: Codable, Hashable, Sendable {
     package var row: String?
     /// Nil if the device had seen nothing under the key.
     package var base: Base?
+    /// Whether `row` lacks the columns that readers may not edit.
+    package var part: Bool?
+
     /// Whether the device's own table does not show the row.
     package var held: Bool?
     /// Whether a reference of the row, or to the deleted row, leads nowhere in the device's own tables.
@@ -76,7 +79,7 @@ package struct HandedOverEdit: Codable, Hashable, Sendable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case number, dataset, at, born, columns, row, base, held, loose, fullSync
+        case number, dataset, at, born, columns, row, base, part, held, loose, fullSync
         case key = "id"
     }
 }

@@ -10,7 +10,8 @@ import StrictText
 ///     …                                                                  // the import writes the version's rows
 ///     try carried?.restore()
 ///     …                                                                  // the device's edits are put on the version's rows
-///     try carried?.track()
+///     try carried?.track(publishes: true)
+///     try carried?.end()
 ///
 /// Memory: none; a temporary table holds the values.
 package final class CarriedColumns {
@@ -101,13 +102,15 @@ package final class CarriedColumns {
     }
 
     /// Records that the rows whose values were restored changed here, just after the version: any edit of another device is later. A column's default
-    /// does not count as a value. Drops the temporary table.
+    /// does not count as a value.
     package func track(publishes: Bool) throws {
         let isRestored = schema.keySQL.isIn("t", table: "temp.\(table)"),
             isSet = try Self.isSet(missing.map { schema.columns[$0] }, of: schema, in: transaction)
         try Self.track(missing, ofRows: "\(isRestored) AND (\(isSet))", of: schema, in: transaction, order: .after, as: Self.cause(publishes: publishes))
-        try transaction.db.execute(sql: "DROP TABLE temp.\(table)")
     }
+
+    /// Drops the temporary table.
+    package func end() throws { try transaction.db.execute(sql: "DROP TABLE temp.\(table)") }
 
     /// A publisher's next version has the values anyway. A reader's are its edits: it sends them, or keeps them.
     static func cause(publishes: Bool) -> ChangeCause { publishes ? .carried : .edit }
@@ -154,7 +157,7 @@ package final class CarriedColumns {
                         max(coalesce((SELECT at FROM main.snapsync_instants i WHERE i.dataset = \(id) AND i.key = \(key)), \(stamp), \(Int64.min)),
                             coalesce((\(after)), \(Int64.min))) AS base
                     FROM main.\(schema.table.sqlIdentifier) t WHERE \(condition)) WHERE 1
-                ON CONFLICT(dataset, key) DO UPDATE SET changed = excluded.changed || ' ' || changed;
+                ON CONFLICT(dataset, key) DO UPDATE SET changed = excluded.changed || ' ' || changed, cause = min(cause, excluded.cause);
                 """)
     }
 }

@@ -29,6 +29,7 @@ extension HandedOverEdit {
         guard let row, let allowed = schema.permissions.columns?.union(schema.keyIndices), base?.at != nil else { return self }
         let values = try codec.values(schema, row), kept = schema.columns.indices.filter(allowed.contains)
         var edit = self
+        edit.part = true
         edit.row = try codec.text(schema.with(columns: kept.map { schema.columns[$0] }), kept.map { values[$0] })
         return edit
     }

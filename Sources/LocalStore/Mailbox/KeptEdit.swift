@@ -69,7 +69,7 @@ extension TrackedChange {
             return instant == .distantPast && isInVersion == false ? KeptEdit(self, schema, .undated) : nil
         }
         let changed = if case .some(let some) = columns { Set(some.keys) } else { Set(schema.columns.indices).subtracting(schema.keyIndices) }
-        let rest = changed.subtracting(schema.permitted(changed))
+        let rest = changed.subtracting(schema.permitted(changed)).subtracting(schema.keyIndices)
         return rest.isEmpty ? nil : KeptEdit(self, schema, columns: rest, .columns)
     }
 }

@@ -208,8 +208,11 @@ extension Edit {
     }
 
     /// Takes the columns that a reader may not edit, and that no message has, from the version's row.
-    package mutating func fill(of schema: DatasetSchema, from there: VersionRow?) {
-        guard let allowed = schema.permissions.columns?.union(schema.keyIndices), !inserts, case .columns(let changed, var values) = change else { return }
+    ///
+    /// - Parameter isPart: whether the message says that its row lacks some.
+    package mutating func fill(of schema: DatasetSchema, from there: VersionRow?, isPart: Bool) {
+        let permitted = schema.permissions.columns ?? (isPart ? [] : nil)
+        guard let allowed = permitted?.union(schema.keyIndices), !inserts, case .columns(let changed, var values) = change else { return }
         for column in values.indices where !allowed.contains(column) && changed[column] == nil { values[column] = there?.values[column] ?? .null }
         change = .columns(changed, values: values)
     }

@@ -468,8 +468,9 @@ package struct ChangeLog: TransactionPart {
     /// give them other rowids.
     package func mayHaveUntrackedEdits(of schema: DatasetSchema) throws -> Bool {
         guard try TableInspector.hiddenKey(of: schema, db) == nil else { return false }
-        let doubt: Completeness = try UniqueKey.others(db, schema) == nil ? .complete : .untracked
-        return try self.doubt(of: schema) == TrackingDoubt(doubt.rawValue)
+        let doubt = try self.doubt(of: schema)
+        return try doubt == TrackingDoubt(Completeness.untracked.rawValue)
+            || doubt == TrackingDoubt(Completeness.complete.rawValue) && UniqueKey.others(db, schema) == nil
     }
 
     /// Whether any entity of a dataset was changed since the applied version, in the log or in the tracked changes. Stops at the first one found.

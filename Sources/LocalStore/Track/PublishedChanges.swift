@@ -66,9 +66,9 @@ package struct PublishedChanges: TransactionPart {
         let many = try publications(
             of: id,
             where: """
-                key IN (SELECT key FROM snapsync_published p WHERE dataset = ?1 AND version = ?2
-                    AND (SELECT count(*) FROM snapsync_published q WHERE q.dataset = ?1 AND q.key = p.key) > \(Self.depth))
-                """, version)
+                key IN (SELECT key FROM snapsync_changes c WHERE dataset = ?1 AND seq <= ?2
+                    AND (SELECT count(*) FROM snapsync_published q WHERE q.dataset = ?1 AND q.key = c.key) > \(Self.depth))
+                """, Int(sequence))
         for rows in many {
             let one = rows[0].followed(by: rows[1], of: schema)
             try KeyedStatement(db, "DELETE FROM snapsync_published WHERE dataset = ? AND key = ? AND version = ?")
@@ -88,12 +88,12 @@ package struct PublishedChanges: TransactionPart {
 
     /// The publications of each key that satisfies a condition, by their versions.
     private func publications(
-        of id: Int64, where condition: String, _ version: Int, isPresent: String = "0"
+        of id: Int64, where condition: String, _ number: Int, isPresent: String = "0"
     ) throws -> [[Publication]] {
         let rows = try KeyedStatement(
             db,
             "SELECT \(Publication.sqlColumns), \(isPresent) FROM snapsync_published p WHERE dataset = ?1 AND key <> \(Self.allRows) AND \(condition) ORDER BY key, version"
-        ).bind(.integer(id), .integer(Int64(version)))
+        ).bind(.integer(id), .integer(Int64(number)))
         defer { rows.end() }
         var found: [[Publication]] = []
         while try rows.step() {
@@ -146,6 +146,14 @@ package struct PublishedChanges: TransactionPart {
         }
     }
 
+    /// The keys of what this device published after `version`.
+    package func keys(of schema: DatasetSchema, after version: Int) throws -> Set<EntityKey> {
+        guard try db.hasTable(Self.table), let id = try trackingID(schema) else { return [] }
+        return try Set(
+            KeyedStatement(db, "SELECT key FROM snapsync_published WHERE dataset = ? AND version > ? AND key <> \(Self.allRows)")
+                .bind(.integer(id), .integer(Int64(version))).keys())
+    }
+
     private func trackAgain(_ one: Publication, of schema: DatasetSchema, id: Int64) throws {
         let place: [KeyedStatement.Parameter] = [.integer(id), .value(one.key)]
         let pending = try KeyedStatement(db, "SELECT \(TrackedChange.sqlColumns) FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(place)
@@ -173,10 +181,11 @@ package struct PublishedChanges: TransactionPart {
         let key = schema.keySQL
         try db.execute(
             sql: """
-                INSERT OR IGNORE INTO snapsync_changes(dataset, key, at, seq, state)
+                INSERT INTO snapsync_changes(dataset, key, at, seq, state)
                 SELECT ?1, x.key, ifnull(x.at, \(Int64.min)), 0, CASE WHEN x.at IS x.own THEN \(TrackedState.plain) ELSE \(TrackedState.stamped) END FROM (
                     SELECT \(key.value(of: "t")) AS key, \(Self.instant(of: schema)) AS at, \(schema.ownInstantSQL) AS own FROM \(schema.table.sqlIdentifier) t
-                    WHERE EXISTS (SELECT 1 FROM snapsync_published WHERE dataset = ?1 AND key = \(Self.allRows) AND version > ?2) AND \(key.isNotNull("t"))) x
+                    WHERE EXISTS (SELECT 1 FROM snapsync_published WHERE dataset = ?1 AND key = \(Self.allRows) AND version > ?2) AND \(key.isNotNull("t"))) x WHERE 1
+                ON CONFLICT(dataset, key) DO UPDATE SET changed = NULL WHERE state <> \(TrackedState.deleted)
                 """, arguments: [id, version])
     }
 

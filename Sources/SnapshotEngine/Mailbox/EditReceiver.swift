@@ -192,7 +192,7 @@ struct DeviceEdits {
     ///   - sender: the device that made the edits.
     init(_ handedOver: [HandedOverEdit], after known: Int64, of sender: String, device: SyncContext, transaction: LocalTransaction, now: Instant) throws {
         let datasets = device.settings.datasets, state = TableVersion(transaction, datasets, .json, own: nil, hasChanges: true)
-        var decided: Set<RowPlace> = []
+        var decided: Set<RowPlace> = [], incomplete: [(place: RowPlace, edit: Edit, reason: String)] = []
         let edits = try handedOver.compactMap { one -> (place: RowPlace, edit: Edit)? in
             guard let key = one.key, let index = datasets.firstIndex(where: { $0.name.exact == one.dataset?.exact }) else { return nil }
             let place = RowPlace(index, key)
@@ -201,17 +201,27 @@ struct DeviceEdits {
                 return nil
             }
             var edit = try one.edit(of: datasets[index], .json, notAfter: now)
-            if datasets[index].permissions.columns != nil { edit.fill(of: datasets[index], from: try state.entry(place)?.row) }
+            if one.part == true || datasets[index].permissions.columns != nil {
+                let there = try state.entry(place)?.row
+                guard there != nil || one.part != true || !datasets[index].permissions.inserts else {
+                    incomplete.append((place, edit, "the row was deleted, and the edit does not have all of its columns"))
+                    return nil
+                }
+                edit.fill(of: datasets[index], from: there, isPart: one.part == true)
+            }
             // After an edit that was decided before, it is of the row that came of that one, whose insertion may count as earlier here.
             if decided.contains(place), !edit.inserts, let row = try state.entry(place)?.row { edit.born = row.born }
             return (place, edit)
         }
-        self.init(edits, of: sender, device: device, transaction: transaction, now: now)
+        self.init(edits, refusing: incomplete, of: sender, device: device, transaction: transaction, now: now)
     }
 
-    init(_ edits: [(place: RowPlace, edit: Edit)], of sender: String, device: SyncContext, transaction: LocalTransaction, now: Instant) {
+    init(
+        _ edits: [(place: RowPlace, edit: Edit)], refusing: [(place: RowPlace, edit: Edit, reason: String)] = [], of sender: String, device: SyncContext,
+        transaction: LocalTransaction, now: Instant
+    ) {
         let datasets = device.settings.datasets
-        var permitted: [(place: RowPlace, edit: Edit)] = [], forbidden: [(place: RowPlace, edit: Edit, reason: String)] = []
+        var permitted: [(place: RowPlace, edit: Edit)] = [], forbidden = refusing
         for (place, edit) in edits {
             let schema = datasets[place.dataset], part = edit.permitted(in: schema)
             if let fault = edit.values.flatMap({ Self.fault(in: $0, of: schema) }) {
@@ -242,8 +252,9 @@ struct DeviceEdits {
     func put(_ choice: EditChoice) throws -> EditReceiver.Outcome {
         var outcome = try put(choice.take(edits))
         for one in forbidden { try refuse(one.place, one.edit, one.reason, &outcome) }
+        let refused = choice.refused.isEmpty ? [:] : Dictionary(grouping: edits) { $0.place }
         for (place, reason) in choice.refused.sorted(by: { $0.key < $1.key }) {
-            if let edit = EditList(edits.filter { $0.place == place }).edit(of: place) { try refuse(place, edit, reason, &outcome) }
+            if let edit = refused[place].flatMap({ EditList($0).edit(of: place) }) { try refuse(place, edit, reason, &outcome) }
         }
         outcome.warnings += transaction.triggerNotices
         return outcome

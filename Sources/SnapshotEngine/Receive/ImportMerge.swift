@@ -58,8 +58,11 @@ final class ImportMerge {
             for commit in changes?.commits ?? [] { try TombstoneHorizon.take(from: commit, of: one.schema, in: transaction) }
         }
         if let own { try put(own, on: incoming, changes, isFirst: isFirst) }
-        // An old version that is only shown makes no edits.
-        for columns in carried { try columns.track(publishes: device.settings.role.publishes || isView) }
+        for columns in carried {
+            // An old version that is only shown makes no edits.
+            if !isView { try columns.track(publishes: device.settings.role.publishes) }
+            try columns.end()
+        }
         for one in incoming where first.isSingle(one.schema) { try single(one.schema).keepOne() }
         for one in incoming { try transaction.detachedChanges.forget(of: one.schema) }
     }

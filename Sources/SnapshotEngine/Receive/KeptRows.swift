@@ -5,7 +5,8 @@ import StrictText
 
 /// Puts rows that were kept beside the database back into their table: those that it lacks, and those that are later than its own.
 ///
-/// A row that does not fit beside the table's rows is left out. The changes count as this device's own edits.
+/// A row that does not fit beside the table's rows is left out. Where a later row of the file has no value, the table keeps its own: the file may be
+/// older than the column. The changes count as this device's own edits.
 final class KeptRows: EntitySink {
     private let schema: DatasetSchema
     private let transaction: LocalTransaction
@@ -37,7 +38,8 @@ final class KeptRows: EntitySink {
             }
         }
         do {
-            try transaction.undoingOnError { try applier.take(values) }
+            let all = isThere ? zip(values.map(OwnedValue.init), there.values).map { $0 == .null ? $1 : $0 } : values.map(OwnedValue.init)
+            try transaction.undoingOnError { try all.lending { try applier.take($0) } }
             if isThere { replacedCount += 1 } else { addedCount += 1 }
         } catch let error as LocalStoreError where error.code == .badRow {
             misfitCount += 1

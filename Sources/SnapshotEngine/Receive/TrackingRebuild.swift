@@ -57,7 +57,7 @@ struct TrackingRebuild: Sendable {
                     throw SyncError(.nothingThere, step: .fetch, at: schema.name, "the version is no longer in the zone")
                 }
                 let version = try await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone)
-                try track(schema, comparedWith: version, isApplied: isApplied)
+                try track(schema, comparedWith: version, isApplied: isApplied, fork: fork)
             } catch let error as SyncError where !publishes && [.nothingThere, .dataRefused, .tryAgainLater].contains(error.code) {
                 warnings.append(
                     "\(schema.name): its changes were not tracked, and version \(applied.number), to compare with, is not to be had (\(error.reason)); "
@@ -67,7 +67,7 @@ struct TrackingRebuild: Sendable {
         return warnings
     }
 
-    private func track(_ schema: DatasetSchema, comparedWith version: DatasetVersion, isApplied: Bool) throws {
+    private func track(_ schema: DatasetSchema, comparedWith version: DatasetVersion, isApplied: Bool, fork: AppliedVersion?) throws {
         // Columns that only one side has values of cannot be compared.
         let unseen = try device.database.read(at: .read) { try $0.state.unseenColumns(of: schema) }
         let here = try schema.with(columns: schema.columns.filter { !unseen.contains($0.name.exact) })
@@ -80,8 +80,13 @@ struct TrackingRebuild: Sendable {
         // A logged change whose row is not there is no change: the row is missing.
         try device.database.write(at: .read) { try $0.changeLog.consolidate(of: [schema]) }
         let positions = Dictionary(uniqueKeysWithValues: schema.columns.enumerated().map { ($1.name.exact, $0) })
-        let (found, absent) = try version.giving(shared).differences(from: device.database)
-        try device.database.write(at: .read) { transaction in
+        var (found, absent) = try version.giving(shared).differences(from: device.database)
+        // What this device published in the versions that lost has its own instants, and is tracked again with them.
+        if let fork {
+            let published = try device.database.read(at: .read) { try $0.publishedChanges.keys(of: schema, after: fork.number) }
+            found.removeAll { published.isEmpty ? false : published.contains($0.key) }
+        }
+        try device.database.write(at: .read) { [found] transaction in
             let rows = try transaction.rows.lookup(of: schema), nowhere = EntityStates(schema: schema) { _ in false }
             // A row that is missing without a tracked deletion counts as damage; the import brings it back.
             let isRenumbered = try transaction.rowids.mayBeRenumbered(schema)
