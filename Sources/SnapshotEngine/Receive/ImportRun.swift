@@ -91,7 +91,7 @@ package struct ImportRun: Sendable {
         device = identity.device
         warnings += identity.warnings
         try await RunGuard.Facts(device: device, allowed: allowed, upstream: upstream).ask(Self.guards)
-        let followed = try SchemaUpdate(device: device).follow(upstream.changes.commits)
+        let followed = try SchemaUpdate(device: device).follow(upstream.changes)
         device = followed.device
         warnings += followed.notices
         let agreed = try SchemaUpdate(device: device).followChoices(upstream.changes)

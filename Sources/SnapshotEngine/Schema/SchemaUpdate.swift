@@ -105,13 +105,17 @@ struct SchemaUpdate {
     /// that it has removed. The tables' columns and their values stay.
     ///
     /// - Throws: ``SyncError`` with `.refused` at a publisher, whose next version would bring the columns back.
-    func follow(_ commits: [Commit]) throws -> Outcome {
+    func follow(_ changes: ZoneChanges) throws -> Outcome {
         var outcome = Outcome(device: device)
         let isFirst = try isFirst()
         // Of several commits, the last one counts.
-        var latest: [String: (commit: Commit, record: CloudRecord)] = [:]
-        for commit in commits { for record in commit.saved where DatasetDescription.isRecord(record) { latest[record.name] = (commit, record) } }
-        for (commit, record) in latest.sorted(by: { $0.key < $1.key }).map(\.value) where commit.device != device.settings.device {
+        var latest: [String: (commit: Commit?, record: CloudRecord)] = [:]
+        // A checkpoint does not contain a publisher's own unpublished choice, so a publisher ignores checkpoints.
+        if !device.settings.role.publishes { for record in changes.base where DatasetDescription.isRecord(record) { latest[record.name] = (nil, record) } }
+        for commit in changes.commits {
+            for record in commit.saved where DatasetDescription.isRecord(record) { latest[record.name] = (commit, record) }
+        }
+        for (commit, record) in latest.sorted(by: { $0.key < $1.key }).map(\.value) where commit?.device != device.settings.device {
             guard let zone = try? DatasetDescription(record, in: device.zone) else { continue }
             guard var schema = outcome.device.settings.datasets.first(where: { $0.name == zone.schema.name }) else {
                 if isFirst { continue }
@@ -141,11 +145,11 @@ struct SchemaUpdate {
             }
             let gone = schema.columns.filter { !names.contains($0.name.exact) && !missing.contains($0.name.exact) }
             guard !gone.isEmpty, source != .file else { continue }
-            let list = gone.map(\.name).joined(separator: ", ")
+            let list = gone.map(\.name).joined(separator: ", "), by = commit.map { "the device \($0.device)" } ?? "the publisher"
             guard !device.settings.role.publishes else {
                 throw SyncError(
-                    .refused, step: .fetch, at: "version \(commit.token.number) of zone \(device.zone)",
-                    "the device \(commit.device) has taken \(list) out of the dataset \(schema.name), and this device still publishes it",
+                    .refused, step: .fetch, at: "version \(commit?.token.number ?? 0) of zone \(device.zone)",
+                    "\(by) has taken \(list) out of the dataset \(schema.name), and this device still publishes it",
                     hint:
                         "to take it out here, too (the table keeps its column and values): snapsync describe --update --db \(device.database.path.shellWord)"
                 )
@@ -159,7 +163,7 @@ struct SchemaUpdate {
                 try transaction.settings.setDatasets(outcome.device.settings.datasets)
             }
             outcome.notices.append(
-                "\(schema.name): the device \(commit.device) has taken \(list) out of the dataset; this table keeps the column and its values, and no import changes them"
+                "\(schema.name): \(by) has taken \(list) out of the dataset; this table keeps the column and its values, and no import changes them"
             )
         }
         return outcome
