@@ -44,12 +44,9 @@ extension TableLiteral: Codable {
             self = .integer(try container.decode(Int64.self, forKey: .integer))
         } else if container.contains(.real) {
             // As in the rows: no JSON number is infinite.
+            let name = try? container.decode(ExactText.self, forKey: .real)
             self = .real(
-                switch try? container.decode(ExactText.self, forKey: .real) {
-                case "Infinity".exact: .infinity
-                case "-Infinity".exact: -.infinity
-                default: try container.decode(Double.self, forKey: .real)
-                })
+                name == "Infinity".exact ? .infinity : name == "-Infinity".exact ? -.infinity : try container.decode(Double.self, forKey: .real))
         } else if container.contains(.text) {
             self = .text(try container.decode(ExactText.self, forKey: .text))
         } else {

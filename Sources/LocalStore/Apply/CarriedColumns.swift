@@ -157,7 +157,7 @@ package final class CarriedColumns {
                         max(coalesce((SELECT at FROM main.snapsync_instants i WHERE i.dataset = \(id) AND i.key = \(key)), \(stamp), \(Int64.min)),
                             coalesce((\(after)), \(Int64.min))) AS base
                     FROM main.\(schema.table.sqlIdentifier) t WHERE \(condition)) WHERE 1
-                ON CONFLICT(dataset, key) DO UPDATE SET changed = excluded.changed || ' ' || changed, cause = min(cause, excluded.cause);
+                ON CONFLICT(dataset, key) DO UPDATE SET changed = excluded.changed || ' ' || changed, at = max(at, excluded.at), cause = min(cause, excluded.cause);
                 """)
     }
 }

@@ -26,6 +26,7 @@ package struct PublishedChanges: TransactionPart {
         var seen: [KeyedStatement.Parameter]
         /// Whether the row is still as it was published.
         let isPresent: Bool
+        let entityKey: EntityKey?
 
         var isDeletion: Bool { state == TrackedState.deleted.rawValue }
 
@@ -35,6 +36,7 @@ package struct PublishedChanges: TransactionPart {
         init(_ row: KeyedStatement) {
             func parameter(_ column: Int32) -> KeyedStatement.Parameter { .value(row.value(column)) }
             (key, version, at, state) = (row.value(0), row.integer(1), row.instant(2), row.integer(3))
+            entityKey = row.key(0)
             columns = ChangedColumns(row.text(4), at: at)
             (base, born) = (parameter(5), parameter(6))
             seen = row.isNull(7) ? [] : (7...10).map(parameter)
@@ -146,12 +148,14 @@ package struct PublishedChanges: TransactionPart {
         }
     }
 
-    /// The keys of what this device published after `version`.
-    package func keys(of schema: DatasetSchema, after version: Int) throws -> Set<EntityKey> {
-        guard try db.hasTable(Self.table), let id = try trackingID(schema) else { return [] }
-        return try Set(
-            KeyedStatement(db, "SELECT key FROM snapsync_published WHERE dataset = ? AND version > ? AND key <> \(Self.allRows)")
-                .bind(.integer(id), .integer(Int64(version))).keys())
+    /// Which columns this device published after `version`, by the keys of the rows; nil for all columns of a row.
+    package func columns(of schema: DatasetSchema, after version: Int) throws -> [EntityKey: Set<Int>?] {
+        guard try db.hasTable(Self.table), let id = try trackingID(schema) else { return [:] }
+        return try publications(of: id, where: "version > ?2", version).reduce(into: [:]) { found, rows in
+            guard let key = rows[0].entityKey else { return }
+            let columns = rows.dropFirst().reduce(rows[0]) { $0.followed(by: $1, of: schema) }.columns
+            found[key] = .some(if case .some(let some) = columns { Set(some.keys) } else { nil })
+        }
     }
 
     private func trackAgain(_ one: Publication, of schema: DatasetSchema, id: Int64) throws {

@@ -83,8 +83,11 @@ struct TrackingRebuild: Sendable {
         var (found, absent) = try version.giving(shared).differences(from: device.database)
         // What this device published in the versions that lost has its own instants, and is tracked again with them.
         if let fork {
-            let published = try device.database.read(at: .read) { try $0.publishedChanges.keys(of: schema, after: fork.number) }
-            found.removeAll { published.isEmpty ? false : published.contains($0.key) }
+            let published = try device.database.read(at: .read) { try $0.publishedChanges.columns(of: schema, after: fork.number) }
+            found.removeAll { one in
+                guard let columns = published[one.key] else { return false }
+                return one.columns.allSatisfy { positions[shared.columns[$0].name.exact].map { columns?.contains($0) ?? true } ?? false }
+            }
         }
         try device.database.write(at: .read) { [found] transaction in
             let rows = try transaction.rows.lookup(of: schema), nowhere = EntityStates(schema: schema) { _ in false }
