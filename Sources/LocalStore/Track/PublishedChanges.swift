@@ -154,7 +154,8 @@ package struct PublishedChanges: TransactionPart {
         return try publications(of: id, where: "version > ?2", version).reduce(into: [:]) { found, rows in
             guard let key = rows[0].entityKey else { return }
             let columns = rows.dropFirst().reduce(rows[0]) { $0.followed(by: $1, of: schema) }.columns
-            found[key] = .some(if case .some(let some) = columns { Set(some.keys) } else { nil })
+            let some: Set<Int>? = if case .some(let some) = columns { Set(some.keys) } else { nil }
+            found[key] = .some(some)
         }
     }
 
