@@ -69,8 +69,8 @@ struct InitCommand: AsyncParsableCommand {
         name: .long,
         help: ArgumentHelp(
             """
-            The container identifier: iCloud. and a reverse-DNS name. An existing location must have it. Default: the location's, or \
-            iCloud.org.snapsync for a new one.
+            The container identifier: iCloud. and a reverse-DNS name. An existing location must have it. Default: the location's. A new \
+            one gets iCloud.org.snapsync.
             """,
             valueName: "id"))
     var container: String?
