@@ -82,4 +82,21 @@ import Testing
         for name in ["phone", "desk"] { try scene.succeed("sync --db \(name).db") }
         #expect(try scene.value("SELECT stars FROM recipes WHERE id = 'r1'", in: "desk.db") == "5")
     }
+
+    /// A column that the zone had first: the reader's table gets it later, with values. Those where the version has none are edits.
+    @Test func valuesOfAColumnThatTheTableGetsLaterAreEdits() throws {
+        let scene = try kitchen()
+        try scene.database("desk.db").run("ALTER TABLE recipes ADD COLUMN stars INTEGER; UPDATE recipes SET stars = 1 WHERE id = 'r1'")
+        for name in ["desk", "phone"] { try scene.succeed("sync --db \(name).db") }
+        try scene.database("phone.db").run(
+            "ALTER TABLE recipes ADD COLUMN stars INTEGER; UPDATE recipes SET stars = 5 WHERE id = 'r1'; UPDATE recipes SET stars = 3 WHERE id = 'r2'")
+        let text = try scene.succeed("sync --db phone.db")
+        #expect(text.contains("1 edit lost to a later one"), "\(text)")
+        #expect(try scene.database("phone.db").run("SELECT id, stars FROM recipes ORDER BY id") == "r1|1\nr2|3\n")
+        #expect(try scene.succeed("conflicts --db phone.db").contains("stars: 5 lost, 1 was kept"))
+        for name in ["desk", "phone"] { try scene.succeed("sync --db \(name).db") }
+        for name in ["desk", "phone"] {
+            #expect(try scene.database("\(name).db").run("SELECT id, stars FROM recipes ORDER BY id") == "r1|1\nr2|3\n", "\(name)")
+        }
+    }
 }

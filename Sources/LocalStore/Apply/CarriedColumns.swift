@@ -56,35 +56,6 @@ package final class CarriedColumns {
                 """)
     }
 
-    /// Calls `body` with each row whose values give way to the version's, which has values in these columns by now: the row with its own values.
-    /// Call it before ``restore()``.
-    package func forEachReplaced(_ body: (EntityKey, _ own: [OwnedValue], _ version: [OwnedValue], _ columns: [Int]) throws -> Void) throws {
-        let own = "main.\(schema.table.sqlIdentifier)", key = schema.keySQL, seen = zip(missing, columns).filter { !unpublished.contains($0.0) }
-        guard !seen.isEmpty else { return }
-        let defaults = try transaction.db.defaults(of: schema.table)
-        let isLost = seen.map { "k.\($1) IS NOT t.\($1) AND k.\($1) IS NOT (\(defaults[schema.columns[$0].column.folded] ?? "NULL"))" }
-        let rows = try KeyedStatement(
-            transaction.db,
-            """
-            SELECT \(key.value(of: "t")), \((isLost + seen.map { "k.\($0.1)" }).joined(separator: ", "))
-            FROM temp.\(table) k CROSS JOIN \(own) t ON \(key.isSame("t", "k"))
-            WHERE NOT (\(unset.joined(separator: " AND "))) AND (\(isLost.joined(separator: " OR ")))
-            """
-        ).bind()
-        defer { rows.end() }
-        while try rows.step() {
-            guard let key = rows.key(0) else { continue }
-            let version = RowValues()
-            try transaction.rows.giveRow(key, of: schema, to: version)
-            var values = version.values, lost: [Int] = []
-            for (number, one) in seen.enumerated() where rows.integer(Int32(1 + number)) == 1 {
-                values[one.0] = rows.value(Int32(1 + seen.count + number))
-                lost.append(one.0)
-            }
-            try body(key, values, version.values, lost)
-        }
-    }
-
     /// Writes the values back into the rows that the version also has.
     package func restore() throws {
         let own = "main.\(schema.table.sqlIdentifier)", key = schema.keySQL
@@ -148,7 +119,7 @@ package final class CarriedColumns {
             }
         let changed = columns.map { "'\($0)@' || \(instant)" }.joined(separator: " || ' ' || ")
         // A reader's values come after what it has changed in the row, and may have sent.
-        let after = cause == .edit ? "SELECT max(c.at) FROM main.snapsync_changes c WHERE c.dataset = \(id) AND c.key = \(key)" : "NULL"
+        let after = cause == .edit && order == .after ? "SELECT max(c.at) FROM main.snapsync_changes c WHERE c.dataset = \(id) AND c.key = \(key)" : "NULL"
         try transaction.db.execute(
             sql: """
                 INSERT INTO main.snapsync_changes(dataset, key, at, seq, state, isNew, base, cause, changed)

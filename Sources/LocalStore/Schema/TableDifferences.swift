@@ -162,10 +162,12 @@ package struct SchemaTransition: TransactionPart {
                 sql: "UPDATE snapsync_changes SET changed = ? WHERE dataset = ? AND changed IS NULL AND isNew <> \(TrackedOrigin.new)",
                 arguments: [columns, id])
         }
-        // What a reader's table has in columns that the version has as well is no edit of it: the version's values come.
-        if publishes { try CarriedColumns.track(added.filter { unseen.contains($0.name.exact) }, of: after, in: transaction, order: .before) }
-        try CarriedColumns.track(
-            added.filter { !unseen.contains($0.name.exact) }, of: after, in: transaction, order: .after, as: CarriedColumns.cause(publishes: publishes))
+        // Where the version has values as well, they count as later.
+        for (columns, order) in [
+            (added.filter { unseen.contains($0.name.exact) }, CarriedColumns.Order.before), (added.filter { !unseen.contains($0.name.exact) }, .after),
+        ] {
+            try CarriedColumns.track(columns, of: after, in: transaction, order: order, as: CarriedColumns.cause(publishes: publishes))
+        }
     }
 
     /// Ends the tracking of a dataset that this device no longer syncs. Its rows stay.

@@ -75,20 +75,6 @@ package final class ImportLedger {
             in: transaction)
     }
 
-    /// Writes values to the conflict journal that were here before the zone had their columns.
-    func recordReplaced(
-        _ key: EntityKey, _ own: [OwnedValue], by version: [OwnedValue], columns: [Int], of schema: DatasetSchema, in transaction: LocalTransaction
-    ) throws {
-        func side(_ values: [OwnedValue], _ author: String?) throws -> ConflictSide {
-            ConflictSide(entity: try EntityCodec.json.text(schema, values), instant: .distantPast, device: author)
-        }
-        try recordConflict(
-            Conflict(
-                dataset: schema.name, key: key, reason: .laterEdit, loser: side(own, device), winner: side(version, author),
-                detail: "the value was here before the zone had the column", columns: columns.map { schema.columns[$0].name }),
-            in: transaction)
-    }
-
     /// Writes an edit that loses to the conflict journal.
     func recordConflict(_ conflict: Conflict, in transaction: LocalTransaction) throws {
         guard try transaction.conflictJournal.record(conflict, at: now) != nil else { return }

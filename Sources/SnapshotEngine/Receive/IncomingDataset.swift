@@ -90,7 +90,6 @@ struct IncomingDataset: Sendable {
                 "they do not lead from what is here to the version that the commit names", hint: SnapshotAsset.hint)
         }
         try SyncError.at(.apply) {
-            try carried?.forEachReplaced { try ledger.recordReplaced($0, $1, by: $2, columns: $3, of: schema, in: transaction) }
             try carried?.restore()
             if let carried { merge.carried.append(carried) }
             try transaction.defaultedRows.end(of: schema)

@@ -126,18 +126,21 @@ struct SchemaUpdate {
             // Before its first import, a device already describes the zone's present columns.
             if isFirst { continue }
             let names = Set(zone.schema.columns.map(\.name.exact))
-            let (missing, removed, source) = try device.database.read(at: .read) {
-                (Set(try $0.state.missingColumns(of: schema).map(\.exact)), try $0.state.removedColumns(of: schema), try $0.settings.descriptionSource())
+            let (missing, removed, described, source) = try device.database.read(at: .read) {
+                (
+                    Set(try $0.state.missingColumns(of: schema).map(\.exact)), try $0.state.removedColumns(of: schema),
+                    try $0.state.describedColumns(of: schema), try $0.settings.descriptionSource()
+                )
             }
             let back = removed.intersection(names)
             if !back.isEmpty {
                 try device.database.write(at: .open) { try $0.state.setRemovedColumns(removed.subtracting(names), of: schema) }
             }
-            if device.settings.role == .reader, source != .file {
-                let added = names.subtracting(schema.columns.map(\.name.exact))
+            let added = names.subtracting(schema.columns.map(\.name.exact))
+            if device.settings.role == .reader, source != .file, !added.isEmpty || !described.isEmpty {
                 try device.database.write(at: .open) { transaction in
                     try transaction.state.setDescribedColumns(added, of: schema)
-                    let here = try added.isEmpty ? [] : transaction.tables.differences(from: schema).newColumns.filter { added.contains($0.exact) }
+                    let here = try transaction.tables.differences(from: schema).newColumns.filter { added.contains($0.exact) }
                     guard !here.isEmpty, here.count <= schema.freeColumns else { return }
                     try add(here, to: schema, &outcome, transaction)
                     schema = outcome.device.settings.datasets.first { $0.name.exact == schema.name.exact } ?? schema
