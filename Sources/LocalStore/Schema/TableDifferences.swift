@@ -46,8 +46,8 @@ extension TableInspector {
         let triggers = try transaction.ownTriggers(beginning + "update").compactMap { one in
             Int(Substring(one.name.utf8.dropFirst(beginning.utf8.count + 6))).map { (group: $0, table: one.table, sql: one.sql) }
         }
-        let type = try String.fetchOne(
-            db.keptStatement(sql: "SELECT CASE type WHEN 'view' THEN type ELSE 'table' END FROM pragma_table_list(?) WHERE schema = 'main'"), arguments: [schema.table])
+        let sql = "SELECT CASE type WHEN 'view' THEN type ELSE 'table' END FROM pragma_table_list(?) WHERE schema = 'main'"
+        let type = try String.fetchOne(db.keptStatement(sql: sql), arguments: [schema.table])
         // A view in place of the table is reported when the table is checked.
         if type == "view" {
             found.table = schema.table
