@@ -1,6 +1,14 @@
 import Foundation
 import GRDB
 package import SnapshotModel
+import StrictText
+
+/// A trigger of the toolkit, on whatever table it is.
+struct OwnTrigger {
+    let name: String
+    let table: String
+    let sql: String
+}
 
 /// The database as one transaction sees it. Valid only inside the closure that receives it.
 ///
@@ -16,6 +24,8 @@ package final class LocalTransaction {
     var trackingIDs: [String: Int64] = [:]
     /// Cache of the foreign keys of all tables.
     var knownForeignKeys: [ForeignKey]?
+    /// Cache of the toolkit's triggers, in the order of their names, with the schema version at which they were read.
+    private var knownTriggers: (version: Int64, all: [OwnTrigger]) = (-1, [])
     /// How many bytes the conflict journal holds; nil until this transaction records an entry.
     var conflictBytes: Int64?
     /// The positions of the columns that the version being imported does not have, by dataset name.
@@ -35,6 +45,22 @@ package final class LocalTransaction {
 
     init(_ db: Database, path: String, silenced: SilencedTables = SilencedTables(), noticeLimit: Int? = nil) {
         (self.db, self.path, self.silenced, self.noticeLimit) = (db, path, silenced, noticeLimit)
+    }
+
+    /// The toolkit's triggers whose names have this beginning. All are read at once: sqlite_schema has no index.
+    func ownTriggers(_ beginning: String) throws -> ArraySlice<OwnTrigger> {
+        let version = try tables.schemaVersion()
+        if knownTriggers.version != version {
+            let sql = "SELECT name, tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND name GLOB 'snapsync_*' ORDER BY name"
+            knownTriggers = (version, try Row.fetchAll(db, sql: sql).map { OwnTrigger(name: $0[0], table: $0[1], sql: $0[2]) })
+        }
+        let all = knownTriggers.all, wanted = beginning.exact
+        var (first, end) = (0, all.count)
+        while first < end {
+            let middle = (first + end) / 2
+            if all[middle].name.exact < wanted { first = middle + 1 } else { end = middle }
+        }
+        return all[first...].prefix { $0.name.exact.hasPrefix(beginning) }
     }
 
     /// Starts observing which rows of the datasets this transaction changes, if there are listeners. An application's own edits are not observed.

@@ -122,7 +122,8 @@ extension Database {
     ///
     /// GRDB's `tableExists` caches its answer until this connection changes the schema, but other programs change it too.
     func hasTable(_ name: String) throws -> Bool {
-        try KeyedStatement(self, "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE)").bind(.text(name))
+        // In SQLite's schema in memory: sqlite_schema has no index.
+        try KeyedStatement(self, "SELECT EXISTS (SELECT 1 FROM pragma_table_list(?) WHERE schema = 'main' AND type <> 'view')").bind(.text(name))
             .integer() == 1
     }
 

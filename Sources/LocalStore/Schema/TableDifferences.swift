@@ -43,13 +43,11 @@ extension TableInspector {
         var found = TableDifferences(schema: schema)
         let beginning = "snapsync_\(schema.name)_"
         // The number of the group of columns, and the trigger.
-        let triggers = try Row.fetchAll(
-            db, sql: "SELECT name, tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND name GLOB ?", arguments: [beginning + "update[0-9]*"]
-        ).compactMap { row in
-            Int(Substring((row[0] as String).utf8.dropFirst(beginning.utf8.count + 6))).map { (group: $0, table: row[1] as String, sql: row[2] as String) }
+        let triggers = try transaction.ownTriggers(beginning + "update").compactMap { one in
+            Int(Substring(one.name.utf8.dropFirst(beginning.utf8.count + 6))).map { (group: $0, table: one.table, sql: one.sql) }
         }
-        let type = try String.fetchOne(
-            db, sql: "SELECT type FROM main.sqlite_schema WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE", arguments: [schema.table])
+        let sql = "SELECT CASE type WHEN 'view' THEN type ELSE 'table' END FROM pragma_table_list(?) WHERE schema = 'main'"
+        let type = try String.fetchOne(db.keptStatement(sql: sql), arguments: [schema.table])
         // A view in place of the table is reported when the table is checked.
         if type == "view" {
             found.table = schema.table

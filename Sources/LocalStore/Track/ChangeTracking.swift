@@ -171,7 +171,8 @@ package struct ChangeTracking: TransactionPart {
     }
 
     private static let trackingTableCount = """
-        SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name COLLATE NOCASE IN (\(LocalTable.trackingTables.map { "'\($0.name)'" }.joined(separator: ", ")))
+        SELECT count(*) FROM (\(LocalTable.trackingTables.map { "SELECT '\($0.name)' AS name" }.joined(separator: " UNION ALL "))) x
+        WHERE EXISTS (SELECT 1 FROM pragma_table_list(x.name) WHERE schema = 'main' AND type = 'table')
         """
 
     /// Whether all tracking tables exist.
@@ -190,11 +191,9 @@ package struct ChangeTracking: TransactionPart {
     }
 
     /// The triggers of a dataset, on whatever table they are: SQLite leaves them on a table that was renamed, in whose place there may be another.
-    func installedTriggers(_ schema: DatasetSchema) throws -> [(name: String, table: String, sql: String)] {
+    func installedTriggers(_ schema: DatasetSchema) throws -> [OwnTrigger] {
         let beginning = "snapsync_\(schema.name)_"
-        return try Row.fetchAll(
-            db, sql: "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'trigger' AND name GLOB ? ORDER BY name", arguments: [beginning + "*"]
-        ).map { (name: $0[0], table: $0[1], sql: $0[2]) }.filter { ChangeTriggers.isKind($0.name.utf8.dropFirst(beginning.utf8.count)) }
+        return try transaction.ownTriggers(beginning).filter { ChangeTriggers.isKind($0.name.utf8.dropFirst(beginning.utf8.count)) }
     }
 
     // MARK: - Imports: the triggers do not log their changes

@@ -141,7 +141,7 @@ struct ChangeTriggers {
     }
 
     /// Whether the found triggers, in the order of their names, are exactly these.
-    func areThese(_ found: [(name: String, table: String, sql: String)]) -> Bool {
+    func areThese(_ found: [OwnTrigger]) -> Bool {
         statements.sorted { $0.name < $1.name }.elementsEqual(found) { $0.name == $1.name && $0.sql.exact == $1.sql.exact }
     }
 }

@@ -8,9 +8,17 @@ import StrictText
 enum DatabaseChecks {
     static func findings(_ database: DatabaseFacts) -> [DoctorReport.Finding] {
         integrity(database) + [permission(database)] + journal(database)
-            + database.datasets.flatMap { one in
+            + datasets(database) + foreignKeys(database) + checks(database)
+    }
+
+    private static func datasets(_ database: DatabaseFacts) -> [DoctorReport.Finding] {
+        switch database.datasets {
+        case .failure(let error): [.error("table", error, means: "no dataset is imported or published")]
+        case .success(let all):
+            all.flatMap { one in
                 table(one, database) + [triggers(one, database)] + applicationTriggers(one, database) + unknownFields(one, database) + held(one, database)
-            } + foreignKeys(database) + checks(database)
+            }
+        }
     }
 
     private static func checks(_ database: DatabaseFacts) -> [DoctorReport.Finding] {
@@ -175,7 +183,7 @@ struct DatabaseFacts: Sendable {
     /// Why this user cannot write the file; nil if it is writable.
     let obstacle: SyncError?
     let journalMode: DoctorFacts.Look<String>
-    let datasets: [Dataset]
+    let datasets: DoctorFacts.Look<[Dataset]>
     let applied: AppliedVersion?
     /// Rows of the synced tables whose foreign keys refer to rows that do not exist; nil if they were not searched.
     let dangling: DoctorFacts.Look<DanglingReport>?
@@ -223,20 +231,28 @@ struct DatabaseFacts: Sendable {
                     }
                 }
             }
-        let states = (try? database.read { try $0.datasetStates.all() }) ?? []
         let survey = look { try TriggerSurvey(database, settings.datasets) }
-        datasets = settings.datasets.map { schema in
-            let shape = look {
-                try MissingTables.verify([schema], of: settings, in: database)
-                return try database.read { try $0.tables.check(of: schema) }
+        // One transaction, so that what the database has is looked up once, not once for each dataset.
+        datasets = look {
+            try database.read { transaction in
+                let states = (try? transaction.datasetStates.all()) ?? []
+                return settings.datasets.map { schema in
+                    let shape = look {
+                        let differences = try transaction.tables.differences(from: schema)
+                        if let refusal = MissingTables.refusal([differences], settings, at: database.path) { throw refusal }
+                        return try transaction.tables.check(of: schema)
+                    }
+                    return Dataset(
+                        schema: schema, shape: shape,
+                        isTracking: look { try transaction.tracking.isInstalled([schema]) },
+                        held: look { try max(transaction.waiting.rows(of: schema).count, transaction.held.count(of: schema)) },
+                        unknownFields: states.first { $0.name == schema.name }?.unknownFields ?? [],
+                        applicationTriggers: survey.map { survey in
+                            survey.triggers.filter { $0.dataset == schema.name }.map { TriggerReport($0, datasets: settings.datasets) }
+                        },
+                        unwritable: (try? shape.get()) == nil ? nil : (try? survey.get())?.unwritable[schema.name])
+                }
             }
-            return Dataset(
-                schema: schema, shape: shape,
-                isTracking: look { try database.read { try $0.tracking.isInstalled([schema]) } },
-                held: look { try database.read { try max($0.waiting.rows(of: schema).count, $0.held.count(of: schema)) } },
-                unknownFields: states.first { $0.name == schema.name }?.unknownFields ?? [],
-                applicationTriggers: survey.map { $0.triggers.filter { $0.dataset == schema.name }.map { TriggerReport($0, datasets: settings.datasets) } },
-                unwritable: (try? shape.get()) == nil ? nil : (try? survey.get())?.unwritable[schema.name])
         }
     }
 }
