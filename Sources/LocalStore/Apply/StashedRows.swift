@@ -51,10 +51,11 @@ package final class StashedRows {
     /// - Parameter condition: which rows `t` of the dataset's table are copied into it; nil for none.
     package func create(where condition: String? = nil) throws {
         let name = table.dropFirst("temp.".count)
+        let generated = try TableColumns(db, schema.table).map { try GeneratedColumns(db, $0).definitions } ?? []
         try db.execute(
             sql: """
                 DROP TABLE IF EXISTS \(table);
-                CREATE TEMP TABLE \(name)(\(columns));
+                CREATE TEMP TABLE \(name)(\((columnNames + generated).joined(separator: ", ")));
                 CREATE UNIQUE INDEX \(table)_key ON \(name)(\(key.indexed));
                 """)
         // The columns have no collations, which may be the application's own.
@@ -99,12 +100,10 @@ package final class StashedRows {
         let unique = try UniqueKey.others(db, schema) ?? []
         return try rivals.flatMap { rival in
             let found = try unique.filter { one in
-                // An expression names columns of one row alone.
-                try one.parts.allSatisfy { $0.name != nil }
-                    && KeyedStatement(
-                        db,
-                        "SELECT 1 FROM \(table) \"NEW\" CROSS JOIN main.\(schema.table.sqlIdentifier) t ON \(one.isTakenFrom) WHERE \(self.key.matches("NEW", "?1")) AND \(self.key.matches("t", "?2"))"
-                    ).bind(.key(key), .key(rival)).integer() != nil
+                let isTaken =
+                    "EXISTS (SELECT 1 FROM main.\(schema.table.sqlIdentifier) t WHERE \(one.isTakenFrom) AND \(self.key.matches("t", "?2")))"
+                return try KeyedStatement(db, "SELECT 1 FROM \(table) \"NEW\" WHERE \(self.key.matches("NEW", "?1")) AND \(isTaken)")
+                    .bind(.key(key), .key(rival)).integer() != nil
             }
             return (found.isEmpty ? unique : found).map { one in
                 (rival, Set(one.columns.compactMap { name in schema.columns.firstIndex { $0.column.folded == name.folded } }))

@@ -17,7 +17,7 @@ package struct DatasetLinks {
         private let key: ForeignKey
         private let schemas: (child: DatasetSchema, parent: DatasetSchema)
 
-        init?(_ transaction: LocalTransaction, _ key: ForeignKey, _ datasets: [DatasetSchema]) {
+        init?(_ transaction: LocalTransaction, _ key: ForeignKey, _ datasets: [DatasetSchema]) throws {
             guard let child = datasets.firstIndex(where: { $0.table.folded == key.child.folded }),
                 let parent = datasets.firstIndex(where: { $0.table.folded == key.parent.folded })
             else { return nil }
@@ -26,8 +26,13 @@ package struct DatasetLinks {
             self.transaction = transaction
             self.key = key
             schemas = (datasets[child], datasets[parent])
-            columns = Set(key.columns.compactMap { pair in datasets[child].columns.firstIndex { $0.column.folded == pair.child.folded } })
-            parentColumns = Set(key.columns.compactMap { pair in datasets[parent].columns.firstIndex { $0.column.folded == pair.parent.folded } })
+            func positions(_ names: [String], in schema: DatasetSchema) throws -> Set<Int> {
+                guard let table = try TableColumns(transaction.db, schema.table) else { return [] }
+                let sources = try GeneratedColumns(transaction.db, table).sources(of: names)
+                return Set(sources.compactMap { name in schema.columns.firstIndex { $0.column.folded == name.folded } })
+            }
+            columns = try positions(key.columns.map(\.child), in: schemas.child)
+            parentColumns = try positions(key.columns.map(\.parent), in: schemas.parent)
         }
 
         /// Whether a row of the child's table refers to a row that is not there.
@@ -112,7 +117,7 @@ package struct DatasetLinks {
     private let orphans: [Int?]
 
     package init(_ transaction: LocalTransaction, _ datasets: [DatasetSchema]) throws {
-        let links = try transaction.references.foreignKeys().compactMap { Link(transaction, $0, datasets) }
+        let links = try transaction.references.foreignKeys().compactMap { try Link(transaction, $0, datasets) }
         children = datasets.indices.map { index in links.filter { $0.child == index } }
         parents = datasets.indices.map { index in links.filter { $0.parent == index } }
         orphans = try datasets.map { try transaction.rows.orphanColumn(of: $0) }

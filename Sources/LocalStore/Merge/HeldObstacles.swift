@@ -3,11 +3,16 @@ package import SnapshotModel
 import StrictText
 
 extension HeldRows {
-    /// Why a held row does not fit into its table, as clauses of a sentence: a UNIQUE value is taken, or a row that it refers to is missing.
+    /// Why a held row does not fit into its table, as clauses of a sentence: a UNIQUE value is taken, a row that it refers to is missing, or it breaks a
+    /// CHECK.
     ///
     /// - Parameter values: the row.
     package func obstacles(of values: [OwnedValue], in schema: DatasetSchema) throws -> [String] {
-        let columns = schema.columns.enumerated().map { "?\($0 + 1) AS \($1.column.sqlIdentifier)" }.joined(separator: ", ")
+        guard let table = try TableColumns(db, schema.table) else { return [] }
+        let described = schema.columns.map(\.column.folded)
+        let others = table.columns.filter { !$0.isGenerated && !described.contains($0.name.folded) }.map { "NULL AS \($0.name.sqlIdentifier)" }
+        let columns = schema.columns.enumerated().map { "?\($0 + 1) AS \($1.column.sqlIdentifier)" } + others
+        let row = try GeneratedColumns(db, table).computed(from: "(SELECT \(columns.joined(separator: ", ")))")
         let parameters = values.map { KeyedStatement.Parameter.value($0) }
         func named(_ names: [String]) -> String {
             names.map { name in
@@ -17,18 +22,22 @@ extension HeldRows {
         }
         var found: [String] = []
         for unique in try UniqueKey.others(db, schema) ?? [] {
-            let rivals = try KeyedStatement(
-                db,
+            let rival = """
+                SELECT \(schema.keySQL.value(of: "t")) FROM main.\(schema.table.sqlIdentifier) t
+                WHERE \(unique.isTakenFrom) AND NOT (\(schema.keySQL.isSame("t", "NEW"))) LIMIT 1
                 """
-                SELECT \(schema.keySQL.value(of: "t")) FROM (SELECT \(columns)) "NEW" CROSS JOIN main.\(schema.table.sqlIdentifier) t
-                ON \(unique.isTakenFrom) WHERE NOT (\(schema.keySQL.isSame("t", "NEW"))) LIMIT 1
-                """
-            ).bind(parameters).keys()
+            let rivals = try KeyedStatement(db, "SELECT key FROM (SELECT (\(rival)) AS key FROM \(row) \"NEW\") WHERE key IS NOT NULL").bind(parameters).keys()
             found += rivals.map { "\(named(unique.columns)) is that of \($0.description)" }
         }
         for key in try transaction.references.foreignKeys() where key.child.folded == schema.table.folded {
-            let isDangling = try KeyedStatement(db, "SELECT 1 FROM (SELECT \(columns)) c WHERE \(key.isDangling)").bind(parameters).integer() == 1
+            let isDangling = try KeyedStatement(db, "SELECT 1 FROM \(row) c WHERE \(key.isDangling)").bind(parameters).integer() == 1
             if isDangling { found.append("\(named(key.columns.map(\.child))) is in no row of \(key.parent)") }
+        }
+        // Of the table's own constraints, those that the application alone can compute are left out.
+        for check in try table.checks(db) {
+            let sql = "SELECT 1 FROM \(row) WHERE NOT (\(check))"
+            guard (try? db.makeStatement(sql: sql)) != nil, try KeyedStatement(db, sql).bind(parameters).integer() == 1 else { continue }
+            found.append("it breaks CHECK (\(check))")
         }
         return found
     }

@@ -64,13 +64,13 @@ package struct TableVersion: VersionState {
 
     package func heldRows() throws -> [(place: RowPlace, row: VersionRow)] {
         try datasets.enumerated().flatMap { index, schema in
-            var ofVersion: [(EntityKey, VersionRow)] = []
+            var found: [EntityKey: VersionRow] = [:]
             try transaction.held.forEach(of: schema) { key, entity, reason in
-                if reason == HeldRows.published { ofVersion.append((key, try held(entity, RowPlace(index, key)))) }
+                if reason == HeldRows.published { found[key] = try held(entity, RowPlace(index, key)) }
             }
-            return try (ofVersion + transaction.waiting.rows(of: schema).map { ($0.key, try waiting($0, schema)) }).map {
-                (place: RowPlace(index, $0.0), row: $0.1)
-            }
+            // A row that this device holds stands for the version's held row with that key.
+            for row in try transaction.waiting.rows(of: schema) { found[row.key] = try waiting(row, schema) }
+            return found.map { (place: RowPlace(index, $0.key), row: $0.value) }
         }
     }
 

@@ -205,6 +205,8 @@ private struct PendingChange {
         if isNewRow {
             (self.origin, born) = (.new, at)
         } else {
+            // The clock was ahead at the insertion.
+            born = born.map { min($0, at) }
             self.origin = !isTracked ? origin : self.origin == .inVersion && origin != .inVersion ? .unknown : self.origin
         }
         columns.add(changed.map(groups.closed), at: Instant(microseconds: at))

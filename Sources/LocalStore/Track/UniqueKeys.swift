@@ -2,81 +2,103 @@ import GRDB
 import SnapshotModel
 import StrictText
 
-/// A UNIQUE constraint of a table other than the dataset's key: columns, or expressions of an index.
+/// A UNIQUE constraint of a table other than the dataset's key: columns, or expressions of an index, for all rows or those that meet a condition.
 ///
 /// `INSERT OR REPLACE` removes a row with the same values without running a delete trigger.
 struct UniqueKey {
     /// A column or an expression, with the collation that the index uses.
-    struct Part {
+    private struct Part {
         /// The column's name; nil for an expression.
         let name: String?
         /// The expression as the index has it, with the table's column names.
         let expression: String
-        /// The table's columns that the expression mentions; for a column, the column itself.
-        let columns: [String]
         let collation: String
     }
 
-    let parts: [Part]
+    /// The table's columns, other than generated ones, that the values are computed from.
+    let valueColumns: [String]
+    /// Those and the columns of the condition.
+    let columns: [String]
+    private let parts: [Part]
+    /// The condition of a partial index, as the index has it.
+    private let condition: String?
+    /// The columns that the expressions and the condition mention, which may be generated.
+    private let mentioned: [String]
+    /// The literal defaults of NOT NULL columns: REPLACE puts them in place of NULL, after the triggers.
+    private let defaults: [ExactText: String]
 
-    /// The table's columns that the constraint depends on.
-    var columns: [String] {
-        var seen: Set<ExactText> = []
-        return parts.flatMap(\.columns).filter { seen.insert($0.folded).inserted }
+    private init(_ parts: [Part], where condition: String? = nil, _ table: TableColumns, _ generated: GeneratedColumns) {
+        (self.parts, self.condition) = (parts, condition)
+        let ofValues = parts.flatMap { part in part.name.map { [$0] } ?? table.columns(in: part.expression) }
+        let ofCondition = condition.map { table.columns(in: $0) } ?? []
+        let inExpressions = Set((parts.filter { $0.name == nil }.flatMap { table.columns(in: $0.expression) } + ofCondition).map(\.folded))
+        mentioned = table.columns.map(\.name).filter { inExpressions.contains($0.folded) }
+        valueColumns = generated.sources(of: ofValues)
+        columns = generated.sources(of: ofValues + ofCondition)
+        let required = table.columns.filter { $0.isNotNull && $0.defaultText?.utf8.contains(UInt8(ascii: "(")) == false }
+        defaults = Dictionary(required.map { ($0.name.folded, $0.defaultText ?? "NULL") }) { first, _ in first }
     }
 
     /// The UNIQUE constraints of a dataset's table other than its key.
     ///
     /// - Returns: nil if one is an index on expressions that cannot be parsed. A trigger cannot follow such an index.
     static func others(_ db: Database, _ schema: DatasetSchema) throws -> [UniqueKey]? {
+        guard let table = try TableColumns(db, schema.table) else { return [] }
+        let generated = try GeneratedColumns(db, table)
         var found: [UniqueKey] = []
         let key = Set(schema.keyColumns.map { $0.column.folded })
         for index in try Row.fetchAll(
-            db.keptStatement(sql: "SELECT name FROM pragma_index_list(?) WHERE \"unique\" = 1 ORDER BY name"), arguments: [schema.table])
+            db.keptStatement(sql: "SELECT name, partial FROM pragma_index_list(?) WHERE \"unique\" = 1 ORDER BY name"), arguments: [schema.table])
         {
-            let parts = try Row.fetchAll(
+            let columns = try Row.fetchAll(
                 db.keptStatement(sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key = 1 ORDER BY seqno"), arguments: [index[0] as String])
-            var columns: [Part] = []
-            for (place, part) in parts.enumerated() {
-                if let name = part[0] as String? {
-                    columns.append(Part(name: name, expression: name.sqlIdentifier, columns: [name], collation: part[1]))
-                } else {
-                    guard let text = try IndexText.expressions(db, index: index[0]), text.count == parts.count else { return nil }
-                    let names = try IndexText.columns(in: text[place], of: schema.table, db)
-                    columns.append(Part(name: nil, expression: text[place], columns: names, collation: part[1]))
-                }
+            let isPartial: Bool = index[1]
+            var text: IndexText?
+            if try isPartial || columns.contains(where: { try $0[0] as String? == nil }) {
+                text = try IndexText(db, index: index[0])
+                guard let text, text.parts.count == columns.count, isPartial == (text.condition != nil) else { return nil }
             }
-            if columns.count != key.count || Set(columns.map { $0.name?.folded ?? "" }) != key { found.append(UniqueKey(parts: columns)) }
+            let parts = columns.enumerated().map { place, column in
+                let name: String? = column[0]
+                return Part(name: name, expression: name?.sqlIdentifier ?? text?.parts[place] ?? "", collation: column[1])
+            }
+            if isPartial || parts.count != key.count || Set(parts.map { $0.name?.folded ?? "" }) != key {
+                found.append(UniqueKey(parts, where: text?.condition, table, generated))
+            }
         }
         // INTEGER PRIMARY KEY is the rowid and has no index of its own.
-        let primary = try Row.fetchAll(db.keptStatement(sql: "SELECT name, type FROM pragma_table_info(?) WHERE pk > 0"), arguments: [schema.table])
-        if primary.count == 1, (primary[0][1] as String).folded == "integer",
-            !(key.count == 1 && key.contains((primary[0][0] as String).folded))
-        {
-            let name: String = primary[0][0]
-            found.append(UniqueKey(parts: [Part(name: name, expression: name.sqlIdentifier, columns: [name], collation: "BINARY")]))
+        let primary = table.primaryKey
+        if primary.count == 1, primary[0].declared.folded == "integer", key != [primary[0].name.folded] {
+            found.append(UniqueKey([Part(name: primary[0].name, expression: primary[0].name.sqlIdentifier, collation: "BINARY")], table, generated))
         }
         return found
     }
 
-    /// The condition that row `t` has the values of the new row.
+    /// The condition that row `t` has the values of the new row. Names without a table are those of `t`, so no other table may be beside it.
     var isTakenFrom: String {
-        parts.map { part in
-            if let name = part.name { return "t.\(name.sqlIdentifier) = NEW.\(name.sqlIdentifier) COLLATE \(part.collation.sqlIdentifier)" }
-            // Names in the expression refer to the row that the inner SELECT returns.
-            let row = part.columns.map { "NEW.\($0.sqlIdentifier) AS \($0.sqlIdentifier)" }.joined(separator: ", ")
-            return "(\(part.expression)) = (SELECT (\(part.expression)) FROM (SELECT \(row))) COLLATE \(part.collation.sqlIdentifier)"
+        // Names in an expression refer to the row that the inner SELECT returns.
+        let row = "(SELECT \(mentioned.map { "\(value($0)) AS \($0.sqlIdentifier)" }.joined(separator: ", ")))"
+        func value(_ column: String) -> String {
+            defaults[column.folded].map { "coalesce(NEW.\(column.sqlIdentifier), \($0))" } ?? "NEW.\(column.sqlIdentifier)"
         }
-        .joined(separator: " AND ")
+        func new(_ expression: String) -> String { "(SELECT (\(expression))\(mentioned.isEmpty ? "" : " FROM \(row)"))" }
+        let equal = parts.map { part in
+            if let name = part.name { return "t.\(name.sqlIdentifier) = \(value(name)) COLLATE \(part.collation.sqlIdentifier)" }
+            return "(\(part.expression)) = \(new(part.expression)) COLLATE \(part.collation.sqlIdentifier)"
+        }
+        return (equal + (condition.map { ["(\($0))", new($0)] } ?? [])).joined(separator: " AND ")
     }
 }
 
-/// Reads the expressions of an index from its CREATE INDEX statement, because no pragma returns them.
-enum IndexText {
-    /// The indexed columns and expressions of an index in order, as the statement has them, without `ASC` and `DESC`.
-    ///
+/// The text of an index in its CREATE INDEX statement, because no pragma returns expressions.
+struct IndexText {
+    /// The indexed columns and expressions in order, as the statement has them, without `ASC` and `DESC`.
+    let parts: [String]
+    /// The condition of a partial index.
+    let condition: String?
+
     /// - Returns: nil if the statement cannot be parsed.
-    static func expressions(_ db: Database, index: String) throws -> [String]? {
+    init?(_ db: Database, index: String) throws {
         guard let sql = try String.fetchOne(db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'index' AND name = ?", arguments: [index]) else {
             return nil
         }
@@ -86,28 +108,21 @@ enum IndexText {
         tokens = tokens[(on + 1)...]
         guard let open = tokens.firstIndex(where: { $0.symbol == "(" }) else { return nil }
         var parts: [[SQLToken]] = [[]]
-        var depth = 1
-        for token in tokens[(open + 1)...] {
+        var depth = 1, end = open
+        for (place, token) in zip(tokens.indices, tokens).dropFirst(open + 1 - tokens.startIndex) {
+            end = place
             if token.symbol == "(" { depth += 1 }
             if token.symbol == ")" { depth -= 1 }
             if depth == 0 { break }
             if depth == 1, token.symbol == "," { parts.append([]) } else { parts[parts.count - 1].append(token) }
         }
         guard depth == 0 else { return nil }
-        return parts.map { part in
+        self.parts = parts.map { part in
             var part = part
             if part.last?.isWord("asc") == true || part.last?.isWord("desc") == true { part.removeLast() }
             return SQLToken.text(of: part[...], in: text)
         }
-    }
-
-    /// The columns of a table that an expression mentions, in the table's order.
-    static func columns(in expression: String, of table: String, _ db: Database) throws -> [String] {
-        let names = Set(
-            SQLToken.all(of: Array(expression.unicodeScalars)).compactMap { token in
-                // A name without quotes may have its table before it.
-                token.quote == nil ? token.name?.exact.split(separator: ".").last?.folded : token.name?.folded
-            })
-        return try TableColumns(db, table)?.columns.map(\.name).filter { names.contains($0.folded) } ?? []
+        let rest = tokens[(end + 1)...]
+        condition = rest.first?.isWord("where") == true && rest.count > 1 ? SQLToken.text(of: rest.dropFirst(), in: text) : nil
     }
 }

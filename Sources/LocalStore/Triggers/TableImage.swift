@@ -45,15 +45,9 @@ struct TableImage {
         let primary = info.filter { $0[2] as Int > 0 }
         let hasAlias = primary.count == 1 && (primary[0][1] as String).folded == "integer"
         rowid = !comparesRowids || hasNoRowid || hasAlias ? nil : ["rowid", "_rowid_", "oid"].first { !lowercased.contains($0.exact) }
-        let parts = try Set(
-            String.fetchAll(
-                db,
-                sql:
-                    "SELECT DISTINCT x.name FROM pragma_index_list(?) l, pragma_index_xinfo(l.name) x WHERE l.\"unique\" = 1 AND x.key = 1 AND x.name IS NOT NULL",
-                arguments: [schema.table]
-            ).map(\.exact))
+        let parts = Set(try (UniqueKey.others(db, schema) ?? []).flatMap(\.valueColumns).map(\.folded))
         var unique: [Int: Bool] = [:]
-        for (index, row) in info.enumerated() where parts.contains((row[0] as String).exact) || row[2] as Int > 0 {
+        for (index, row) in info.enumerated() where parts.contains((row[0] as String).folded) || row[2] as Int > 0 {
             unique[index] = (row[3] as Int) == 0 && (row[2] as Int) == 0
         }
         // A row keeps its key. Key columns can differ only in spelling.

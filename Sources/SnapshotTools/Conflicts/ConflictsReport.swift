@@ -54,7 +54,7 @@ public struct ConflictsReport: Sendable, Encodable {
         public let key: ReportedKey
         /// The row as JSON that carries every value.
         public let entity: String
-        /// Why it does not fit, as clauses of a sentence. Empty if it fits by now: the next sync shows it.
+        /// Why it does not fit, as clauses of a sentence. Empty if it fits here: the next sync shows it, if it fits where it is published.
         public let obstacles: [String]
     }
 

@@ -68,7 +68,10 @@ extension ConflictsReport {
         return [conflicts.isEmpty ? "no edit has lost to another one" : count] + conflicts.flatMap(\.lines)
             + (held.isEmpty
                 ? [] : ["\(Format.count(held.count, "row is", "rows are")) held, in no table, until \(Format.word(held.count, "it fits", "they fit"))"])
-            + held.map { "  \($0.dataset) \($0.key): " + ($0.obstacles.isEmpty ? "it fits by now; run snapsync sync" : $0.obstacles.joined(separator: "; ")) }
+            + held.map { row in
+                let why = row.obstacles.isEmpty ? "it fits here; the next sync shows it, if it fits where it is published" : row.obstacles.joined(separator: "; ")
+                return "  \(row.dataset) \(row.key): \(why)"
+            }
             + (removed > 0
                 ? ["  \(Format.count(removed, "older entry was", "older entries were")) removed: the journal keeps 90 days and 16 MiB"] : [])
     }
