@@ -80,11 +80,16 @@ package struct SyncContext: Sendable {
     /// error is only logged.
     package func report(_ token: ChangeToken?) async {
         do {
-            try await cloud.report(
-                DeviceReport(device: settings.device, role: settings.role.rawValue, token: token, clock: now(), nonce: try nextNonce()), in: zone)
+            try await announce(token)
         } catch {
             logger.warning("the device's report was not written", metadata: ["error": "\(error)"])
         }
+    }
+
+    /// Reports this device's version to the zone, or throws.
+    func announce(_ token: ChangeToken?) async throws {
+        let report = DeviceReport(device: settings.device, role: settings.role.rawValue, token: token, clock: now(), nonce: try nextNonce())
+        try await cloud.report(report, in: zone)
     }
 }
 

@@ -291,7 +291,9 @@ public final class SyncEngine: Sendable {
                     role: settings.role.rawValue, exported: nil, imported: ImportReport(applied: false, version: nil, datasets: [], view: view, warnings: []))
             }
             let imported = try await importUpdates(allowed, progress)
-            var report = SyncReport(role: settings.role.rawValue, exported: nil, imported: imported, messages: try await sendMessages())
+            let sent = try await sendMessages()
+            var report = SyncReport(
+                role: settings.role.rawValue, exported: nil, imported: sent?.warnings.reduce(imported) { $0.warning($1) } ?? imported, messages: sent)
             report.kept = try database.read(at: .read) { try KeptChanges.all(of: $0.settings.read().datasets, in: $0) }
             return report
         }

@@ -78,6 +78,13 @@ package struct HandedOverEdit: Codable, Hashable, Sendable {
         fullSync = true
     }
 
+    /// Whether the other one is this edit, whatever columns their rows lack.
+    package func isSame(as other: HandedOverEdit) -> Bool {
+        var (one, two) = (self, other)
+        (one.row, one.part, two.row, two.part) = (nil, nil, nil, nil)
+        return one == two
+    }
+
     private enum CodingKeys: String, CodingKey {
         case number, dataset, at, born, columns, row, base, part, held, loose, fullSync
         case key = "id"

@@ -81,7 +81,7 @@ extension SnapshotTailBuilder {
         // All entities share the instants, so a single run of each list covers them.
         let ends = try tables.firstAndLastKey(of: schema)
         guard let first = ends.first, let last = ends.last else { return true }
-        let columns = Set(rewritten.columns ?? []).subtracting(schema.keyIndices)
+        let columns = rewritten.columns ?? []
         let lists: [(InstantPart, Instant?)] =
             columns.isEmpty
             ? [(.row, common)] + (schema.timestampIndex == nil ? [] : [(.born, nil)])

@@ -81,15 +81,20 @@ import Testing
         #expect(try scene.contents("desk.db") == scene.contents("laptop.db"))
     }
 
-    @Test func readerFollowsTheCommitThatStands() throws {
+    /// Also if its first version is the one that loses.
+    @Test(arguments: ["reader", "peer"], [true, false]) func othersFollowTheCommitThatStands(role: String, joinsBefore: Bool) throws {
         let scene = try Scene()
         try scene.peersWithCopies()
-        try scene.succeed("init --db watch.db --cloud two --role reader --device watch --create")
-        try scene.succeed("sync --db watch.db")
+        func join() throws { try scene.succeed("init --db watch.db --cloud two --role \(role) --device watch --create") }
+        if joinsBefore {
+            try join()
+            try scene.succeed("sync --db watch.db")
+        }
         try scene.database("desk.db").run("UPDATE notifications SET title = 'by desk'")
         try scene.database("laptop.db").run("DELETE FROM notifications")
         try scene.succeed("sync --db desk.db")
         try scene.succeed("sync --db laptop.db")
+        if !joinsBefore { try join() }
         try scene.succeed("sync --db watch.db")
         try scene.replicate("one", "two", conflict: "sync-conflict-20260301-081500-7KQ2M4A")
         // What it shows lost its number, and another's shows that for certain only once somebody goes on from it.

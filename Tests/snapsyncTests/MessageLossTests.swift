@@ -91,6 +91,39 @@ import Testing
         try expectSettled(scene)
     }
 
+    /// A copy beside the reader, or a backup in its place: it sends under another name, and both edits arrive.
+    @Test(arguments: ["copy.db", "watch.db"]) func aCopyOfAReaderSendsUnderAnotherName(name: String) throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.scratch.copy(scene.scratch.path("watch.db"), to: "backup.db")
+        try scene.database("watch.db").run("\(Self.mark) 1)")
+        try scene.succeed("sync --db watch.db")
+        try? FileManager.default.removeItem(atPath: scene.scratch.path(name))
+        try scene.scratch.copy(scene.scratch.path("backup.db"), to: name)
+        let mark = Self.mark.replacing("ORDER BY id LIMIT", with: "ORDER BY id DESC LIMIT")
+        try scene.database(name).run("\(mark) 1)")
+        #expect(try scene.succeed("sync --db \(name)").contains("warning: another database has synced as watch: "))
+        for database in ["phone.db", "watch.db", name, "watch.db"] { try scene.succeed("sync --db \(database)") }
+        #expect(try scene.database("phone.db").run(Self.marked) == "2\n")
+        #expect(try scene.contents(name) == scene.contents("phone.db"))
+        try scene.succeed("verify --local --db \(name)")
+        // Nobody removes the message of a database that is lost.
+        if name != "watch.db" { try expectSettled(scene) }
+    }
+
+    /// The message of a database that is lost stays until it is decided.
+    @Test func aMessageIsNotReplacedByOneWithoutItsEdits() throws {
+        let scene = try sent(1)
+        try FileManager.default.removeItem(atPath: scene.scratch.path("watch.db"))
+        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create --take-over")
+        try scene.succeed("sync --db watch.db")
+        try scene.database("watch.db").run("DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)")
+        try scene.succeed("sync --db watch.db")
+        #expect(try names(scene).count == 2)
+        for database in ["phone.db", "watch.db"] { try scene.succeed("sync --db \(database)") }
+        #expect(try scene.database("phone.db").run(Self.marked) == "1\n")
+        try expectSettled(scene)
+    }
+
     @Test func decidedMessageIsNotPutBack() throws {
         let scene = try sent(1)
         try scene.succeed("sync --db phone.db")

@@ -71,10 +71,10 @@ package struct SentEdits: TransactionPart {
         try db.execute(sql: "DELETE FROM snapsync_sent WHERE number <= ?", arguments: [number])
     }
 
-    /// Takes back the edits from a number on. The next message has none of them.
+    /// Takes back the edits of rows from a number on. The next message has none of them.
     package func withdraw(from number: Int64 = .min) throws {
         guard try db.hasTable(Self.table) else { return }
-        try db.execute(sql: "DELETE FROM snapsync_sent WHERE number >= ?", arguments: [number])
+        try db.execute(sql: "DELETE FROM snapsync_sent WHERE number >= ? AND key IS NOT NULL", arguments: [number])
     }
 
     /// Adds a request for a full sync, unless one waits.

@@ -7,7 +7,7 @@ extension Database {
     /// Adds SQL functions that make and decode encoded keys.
     ///
     /// - `snapsync_key(spec, value, …)`: the key of these values, as the toolkit's tables store it; NULL if one of them is NULL. `spec` has a letter
-    ///   for each value, which is the collation of its text (`b`, `n`, `r`). A single number stays as it is, and a single text is folded.
+    ///   for each value, which is the collation of its text (`b`, `n`, `r`). Of a single number, 1.0 becomes 1, and a single text is folded.
     /// - `snapsync_key_value(key, n)`: the value at position `n` of a stored key.
     /// - `snapsync_logged_key(spec, text)`: the encoded key of a text that a trigger has logged (``KeySQL/logged(of:)``).
     /// - `snapsync_is_utf8(value)`: 0 for a text that is not UTF-8, else 1.
@@ -17,7 +17,10 @@ extension Database {
             var key: [UInt8] = []
             if count == 2, let collation = KeyCollation(letter: spec[0]) {
                 switch sqlite3_value_type(arguments[1]) {
-                case SQLITE_INTEGER, SQLITE_FLOAT: return sqlite3_result_value(context, arguments[1])
+                case SQLITE_INTEGER: return sqlite3_result_value(context, arguments[1])
+                case SQLITE_FLOAT:
+                    guard let whole = Int64(exactly: sqlite3_value_double(arguments[1])) else { return sqlite3_result_value(context, arguments[1]) }
+                    return sqlite3_result_int64(context, whole)
                 case SQLITE_TEXT:
                     guard collation != .binary, let text = bytes(of: arguments[1]) else { return sqlite3_result_value(context, arguments[1]) }
                     collation.appendFolded(text, to: &key)

@@ -6,9 +6,9 @@ import StrictText
 ///     "SELECT 1 FROM \(table) t WHERE \(key.matches("t", "c.key"))"     // uses the index of the table's key
 ///     "SELECT 1 FROM snapsync_changes c WHERE c.key = \(key.value(of: "t"))"
 ///
-/// The toolkit's tables store the key of one column as its value, with folded text, but for a blob; they store that, and a key of several columns, as
-/// the bytes of an encoded key. So SQLite sorts stored keys as the table sorts its rows. The functions that convert between the two
-/// (``GRDB/Database/addKeyFunctions()``) exist only on the toolkit's own connections; triggers use ``logged(of:)`` instead.
+/// The toolkit's tables store the key of one column as its value, with folded text and 1 for 1.0, but for a blob; they store that, and a key of several
+/// columns, as the bytes of an encoded key. So each key has one form, and SQLite sorts stored keys as the table sorts its rows. The functions that convert
+/// between the two (``GRDB/Database/addKeyFunctions()``) exist only on the toolkit's own connections; triggers use ``logged(of:)`` instead.
 struct KeySQL {
     private let columns: [(name: String, part: KeyShape.Part)]
     private let isSingle: Bool
@@ -40,11 +40,9 @@ struct KeySQL {
     func value(of expressions: [String]) -> String {
         let key = "snapsync_key(\(spec), \(expressions.joined(separator: ", ")))"
         guard isSingle else { return key }
-        let value = expressions[0]
         // Most keys need no function.
-        return columns[0].part.collation == .binary
-            ? "CASE WHEN typeof(\(value)) = 'blob' THEN \(key) ELSE \(value) END"
-            : "CASE WHEN typeof(\(value)) IN ('text', 'blob') THEN \(key) ELSE \(value) END"
+        let value = expressions[0], changed = columns[0].part.collation == .binary ? "'real', 'blob'" : "'real', 'text', 'blob'"
+        return "CASE WHEN typeof(\(value)) IN (\(changed)) THEN \(key) ELSE \(value) END"
     }
 
     /// The condition that a row has a given key.

@@ -1,6 +1,6 @@
 import GRDB
 
-/// The versions that this database had, in sequence: the table `snapsync_lineage`.
+/// The history of the version that this database has: the table `snapsync_lineage`.
 ///
 /// If the zone's history forks, the last common version of both histories is found here.
 package struct LineageTable: TransactionPart {
@@ -10,7 +10,7 @@ package struct LineageTable: TransactionPart {
     /// How many versions back a fork can be traced.
     private static let limit = 1024
 
-    /// The versions that were applied or published here, newest first.
+    /// The versions that were applied or published here, and those before them whose commits were read, newest first.
     package func versions() throws -> [AppliedVersion] {
         guard try db.hasTable(Self.table) else { return [] }
         return try Row.fetchAll(db, sql: "SELECT number, hash FROM \(Self.table) ORDER BY number DESC").map { AppliedVersion(number: $0[0], hash: $0[1]) }
@@ -18,10 +18,15 @@ package struct LineageTable: TransactionPart {
 
     /// Records a version that this database now has. Deletes records with the same or a later number: those versions lost their numbers to other
     /// commits.
-    func record(_ version: AppliedVersion) throws {
+    ///
+    /// - Parameter earlier: versions of the same history before it, also if this database never had them. A database that was set up after a fork
+    ///   finds the last common version among them.
+    func record(_ version: AppliedVersion, after earlier: [AppliedVersion]) throws {
         try LocalTable.lineage.create(in: db)
         try db.execute(sql: "DELETE FROM \(Self.table) WHERE number >= \(version.number) OR number <= \(version.number - Self.limit)")
-        try db.execute(sql: "INSERT INTO \(Self.table) VALUES(?, ?)", arguments: [version.number, version.hash])
+        for one in earlier.suffix(Self.limit - 1) + [version] {
+            try db.execute(sql: "INSERT OR REPLACE INTO \(Self.table) VALUES(?, ?)", arguments: [one.number, one.hash])
+        }
     }
 
     /// Deletes the versions after `number`, which the zone does not have.

@@ -13,9 +13,11 @@ package struct StateTable: TransactionPart {
     package func applied() throws -> AppliedVersion? { try value("applied") }
 
     /// Records the version that the database now has. Call it in the transaction that applies it.
-    package func setApplied(_ version: AppliedVersion) throws {
+    ///
+    /// - Parameter earlier: versions before it whose commits were read, oldest first.
+    package func setApplied(_ version: AppliedVersion, after earlier: [AppliedVersion] = []) throws {
         try setValue("applied", version)
-        try transaction.lineage.record(version)
+        try transaction.lineage.record(version, after: earlier)
     }
 
     /// Deletes the applied version and leaves the rows, which will be the first version of another zone.

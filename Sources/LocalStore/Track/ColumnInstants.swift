@@ -38,12 +38,7 @@ struct ColumnInstants {
     static func quoted(_ name: String) -> String { (try? StrictJSON.encode(name)).map { String(decoding: $0, as: UTF8.self) } ?? "\"\"" }
 
     /// The names of a dataset's columns by position as a JSON array, as an SQL literal.
-    ///
-    /// - Parameter hasKey: whether to name the columns of the key, too, for which the array otherwise has null.
-    static func names(of schema: DatasetSchema, withKey hasKey: Bool = false) -> String {
-        let names = schema.columns.enumerated().map { !hasKey && schema.keyIndices.contains($0) ? "null" : quoted($1.name) }
-        return "[\(names.joined(separator: ","))]".sqlText
-    }
+    static func names(of schema: DatasetSchema) -> String { "[\(schema.columns.map { quoted($0.name) }.joined(separator: ","))]".sqlText }
 }
 
 extension ColumnGroups {

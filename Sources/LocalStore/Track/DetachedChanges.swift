@@ -37,7 +37,7 @@ package struct DetachedChanges: TransactionPart {
             try db.execute(
                 sql: """
                     INSERT OR REPLACE INTO \(Self.table)
-                    SELECT ?1, ?2, ?3, c.key, c.at, c.base, c.isNew, \(born), c.changed, \(ColumnInstants.names(of: schema, withKey: true))
+                    SELECT ?1, ?2, ?3, c.key, c.at, c.base, c.isNew, \(born), c.changed, \(ColumnInstants.names(of: schema))
                     FROM snapsync_changes c LEFT JOIN snapsync_instants i ON i.dataset = c.dataset AND i.key = c.key WHERE c.dataset = ?4 \(those)
                     """, arguments: [settings.cloudUUID, settings.zone, schema.name, id])
         }

@@ -9,7 +9,7 @@ extension Database {
     /// microseconds:
     ///
     /// - `snapsync_column_instants(changed, at, names)` gives the columns that a tracked change changed. `names` is a JSON array with the names by
-    ///   position, in which null stands for a column of the key. NULL if all columns changed, or none that has a name.
+    ///   position. NULL if all columns changed, or none that has a name.
     /// - `snapsync_dated(columns, own)` replaces each `true`, which stands for the row's own timestamp, by that.
     func addColumnInstantFunctions() throws {
         let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC
@@ -68,19 +68,17 @@ private func bytes(of value: OpaquePointer?) -> UnsafeRawBufferPointer {
     return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
 }
 
-/// The names of a dataset's columns by position, as JSON strings; nil for a column of the key.
+/// The names of a dataset's columns by position, as JSON strings.
 private final class ColumnNames {
-    private let quoted: [String?]
+    private let quoted: [String]
 
     init(_ json: UnsafeRawBufferPointer) {
-        quoted = ((try? StrictJSON.decode([String?].self, from: Data(json))) ?? []).map { $0.map(ColumnInstants.quoted) }
+        quoted = ((try? StrictJSON.decode([String].self, from: Data(json))) ?? []).map(ColumnInstants.quoted)
     }
 
     func text(of columns: ChangedColumns) -> String? {
         guard case .some(let changed) = columns else { return nil }
-        let members = changed.compactMap { position, at in
-            quoted.indices.contains(position) ? quoted[position].map { "\($0):\(at.microseconds)" } : nil
-        }
+        let members = changed.compactMap { position, at in quoted.indices.contains(position) ? "\(quoted[position]):\(at.microseconds)" : nil }
         return members.isEmpty ? nil : "{\(members.joined(separator: ","))}"
     }
 }

@@ -110,8 +110,7 @@ struct KeyedStatement {
             body(type, UnsafeRawBufferPointer(start: nil, count: 0), integer(column))
             return true
         case SQLITE_FLOAT:
-            let real = sqlite3_column_double(handle, column), whole = Int64(exactly: real)
-            body(whole == nil ? type : SQLITE_INTEGER, UnsafeRawBufferPointer(start: nil, count: 0), whole ?? Int64(bitPattern: real.bitPattern))
+            body(type, UnsafeRawBufferPointer(start: nil, count: 0), Int64(bitPattern: sqlite3_column_double(handle, column).bitPattern))
             return true
         case SQLITE_TEXT: start = UnsafeRawPointer(sqlite3_column_text(handle, column))
         case SQLITE_BLOB: start = sqlite3_column_blob(handle, column)

@@ -468,7 +468,7 @@ private final class InstantCursor {
         self.schema = schema
         self.rewritten = rewritten
         exceptions = rewritten?.instants[...] ?? []
-        names = Set(schema.columns.indices.filter { !schema.keyIndices.contains($0) }.map { schema.columns[$0].name.exact })
+        names = Set(schema.columns.map(\.name.exact))
         let table = schema.table.sqlIdentifier, key = schema.keySQL, own = schema.ownInstantSQL
         // Nothing is stated of a table that is not tracked.
         guard let id = try tables.trackingID(schema) else {
@@ -532,8 +532,7 @@ private final class InstantCursor {
         let born = instants.born ?? (rewritten.common == nil ? nil : instants.row)
         if exceptions.first?.key == key { return RowInstants(row: exceptions.removeFirst().at, born: born) }
         guard let common = rewritten.common else { return RowInstants(born: born) }
-        let columns = Set(rewritten.columns ?? []).subtracting(schema.keyIndices)
-        guard !columns.isEmpty else { return RowInstants(row: common, born: born) }
+        guard let columns = rewritten.columns, !columns.isEmpty else { return RowInstants(row: common, born: born) }
         var changed = instants
         for position in columns { changed.columns[schema.columns[position].name.exact] = common }
         return changed

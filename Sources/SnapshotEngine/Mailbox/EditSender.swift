@@ -32,6 +32,9 @@ struct EditSender: Sendable {
     }
 
     /// Hands edits over and puts the message into the mailbox.
+    ///
+    /// Before it writes, it makes sure that no other database sends under the device's name, and reports a new nonce, by which a copy or a backup of
+    /// this database notices. If another one does, the edits are handed over under a new name.
     func run() async throws -> SendReport {
         if let first = try handOver() {
             do {
@@ -42,14 +45,38 @@ struct EditSender: Sendable {
                 throw error
             }
         }
-        let (edits, file, isNew) = try device.database.read(at: .read) { transaction in
-            (try transaction.sentEdits.all(), try transaction.sentEdits.file(), try transaction.state.applied() == nil)
+        let (edits, file, applied) = try device.database.read(at: .read) { transaction in
+            (try transaction.sentEdits.all(), try transaction.sentEdits.file(), try transaction.state.applied())
         }
-        var placed = (sent: 0, putBack: 0)
-        if !isNew, !edits.isEmpty || file != nil {
-            placed = try await place(Self.message(of: edits, datasets: device.settings.datasets), file)
+        guard let applied, !edits.isEmpty || file != nil else { return SendReport(sent: 0, putBack: 0, waiting: edits.count) }
+        let name = device.settings.device, message = try Self.message(of: edits, datasets: device.settings.datasets)
+        let mailbox = try await device.cloud.at(.announce).mailbox(of: name, in: device.zone)
+        let isSame = file.map { $0.device.exact == name.exact && $0.numbers == message.map(\.number) } ?? false
+        let id = isSame ? file?.id ?? "" : CloudMessage.newID(at: device.now(), nonces: device.nonces)
+        let wanted = try message.isEmpty ? nil : CloudMessage(id: id, sender: name, body: StrictJSON.encode(EditMessage(id: id, device: name, edits: message)))
+        let isThere = wanted.map(mailbox.messages.contains) ?? true
+        if !isThere, let wanted {
+            let identity = try await DeviceIdentity.check(device, applied: applied, commits: [])
+            guard identity.reason == nil else {
+                var report = try await EditSender(device: identity.device).run()
+                report.warnings = identity.warnings + report.warnings
+                return report
+            }
+            try await SyncError.at(.announce) { try await identity.device.announce(applied.token) }
+            var written = SentEdits.File(id: id, device: name, numbers: message.map(\.number))
+            try device.database.write(at: .announce) { try $0.sentEdits.setFile(written) }
+            try await write(wanted)
+            written.isWritten = true
+            try device.database.write(at: .announce) { try $0.sentEdits.setFile(written) }
         }
-        return SendReport(sent: placed.sent, putBack: placed.putBack, waiting: edits.count)
+        for old in mailbox.messages where try old.id != wanted?.id && (old.id == file?.id || isRepeated(old, by: edits)) {
+            try await remove(CloudMessageName(sender: name, id: old.id))
+        }
+        if let file, file.device.exact != name.exact { try await remove(CloudMessageName(sender: file.device, id: file.id)) }
+        if wanted == nil { try device.database.write(at: .announce) { try $0.sentEdits.setFile(nil) } }
+        let before = file.map { $0.isWritten ? Set($0.numbers) : [] } ?? []
+        return SendReport(
+            sent: message.count { !before.contains($0.number) }, putBack: isSame && file?.isWritten == true && !isThere ? 1 : 0, waiting: edits.count)
     }
 
     /// The first edits that fit into a message, without what readers may not edit.
@@ -65,32 +92,11 @@ struct EditSender: Sendable {
         return message
     }
 
-    /// Makes the mailbox's message of this device the one with these edits.
-    ///
-    /// - Returns: how many edits are new in the mailbox; and 1 if a message that should have been there was missing or damaged.
-    private func place(_ edits: [HandedOverEdit], _ last: SentEdits.File?) async throws -> (sent: Int, putBack: Int) {
-        let name = device.settings.device, mailbox = try await device.cloud.at(.announce).mailbox(of: name, in: device.zone)
-        let isSame = last.map { $0.device.exact == name.exact && $0.numbers == edits.map(\.number) } ?? false
-        let id = isSame ? last?.id ?? "" : CloudMessage.newID(at: device.now(), nonces: device.nonces)
-        let message =
-            edits.isEmpty
-            ? nil
-            : CloudMessage(
-                id: id, sender: name, body: try StrictJSON.encode(EditMessage(id: id, device: name, edits: edits)))
-        let isThere = message.map(mailbox.messages.contains) ?? true
-        if !isThere, let message {
-            var file = SentEdits.File(id: id, device: name, numbers: edits.map(\.number))
-            try device.database.write(at: .announce) { try $0.sentEdits.setFile(file) }
-            try await write(message)
-            file.isWritten = true
-            try device.database.write(at: .announce) { try $0.sentEdits.setFile(file) }
-        }
-        // What an earlier message says, this one repeats.
-        for old in mailbox.messages where old.id != message?.id { try await remove(CloudMessageName(sender: name, id: old.id)) }
-        if let last, last.device.exact != name.exact { try await remove(CloudMessageName(sender: last.device, id: last.id)) }
-        if message == nil { try device.database.write(at: .announce) { try $0.sentEdits.setFile(nil) } }
-        let before = last.map { $0.isWritten ? Set($0.numbers) : [] } ?? []
-        return (edits.count { !before.contains($0.number) }, isSame && last?.isWritten == true && !isThere ? 1 : 0)
+    /// Whether every edit of an earlier message is decided or among the edits of this database. A database that had the name before may have sent others.
+    private func isRepeated(_ message: CloudMessage, by edits: [HandedOverEdit]) throws -> Bool {
+        guard let earlier = try? ReceivedMessage(message, datasets: nil) else { return true }
+        let decided = try device.database.read(at: .read) { try $0.decidedEdits.number(of: device.settings.device) }
+        return earlier.edits.allSatisfy { edit in edit.number <= decided || edits.contains { $0.isSame(as: edit) } }
     }
 
     /// Writes a message's file, and replaces a damaged one: only the sender knows all of its bytes.
@@ -116,4 +122,8 @@ public struct SendReport: Hashable, Sendable, Encodable {
     public let putBack: Int
     /// The number of edits that no version has decided.
     public let waiting: Int
+    /// Warnings, one sentence each. A sync has them in its import's report.
+    public internal(set) var warnings: [String] = []
+
+    private enum CodingKeys: CodingKey { case sent, putBack, waiting }
 }

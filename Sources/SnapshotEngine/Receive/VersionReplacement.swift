@@ -155,6 +155,8 @@ struct VersionReplacement {
         // After a view or a fork, the stored records of a dataset belong to another version than its rows.
         try transaction.keepFields(
             fields, of: device.settings.datasets, before: local.view == nil && local.upstream?.fork == nil ? local.applied : nil, now: version)
-        try transaction.state.setApplied(version)
+        let commits = local.upstream?.changes.commits ?? []
+        try transaction.state.setApplied(
+            version, after: commits.compactMap { commit in commit.parent.map { AppliedVersion(number: commit.token.number - 1, hash: $0) } })
     }
 }

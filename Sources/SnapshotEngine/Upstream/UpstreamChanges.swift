@@ -109,7 +109,7 @@ struct ForkFinder: Sendable {
             ])
     }
 
-    /// Returns the newest version that was applied here and is still in the zone's history; nil if there is none.
+    /// Returns the newest version of this database's history that is still in the zone's; nil if there is none.
     private func lastInCommon(before applied: AppliedVersion) async throws -> (AppliedVersion, ZoneChanges)? {
         let lineage = try device.database.read(at: .read) { try $0.lineage.versions() }
         for version in lineage where version.number < applied.number {

@@ -137,7 +137,7 @@ private struct TailParser {
     }
 
     private mutating func readColumns() throws {
-        let key = Set(form.schema.keyColumns.map(\.name.exact)), known = Set(form.schema.columns.map(\.name.exact))
+        let known = Set(form.schema.columns.map(\.name.exact))
         var before: ExactText?
         repeat {
             let name = try reader.string().exact
@@ -145,7 +145,6 @@ private struct TailParser {
                 throw FormatError(.outOfOrder, at: "tail, byte \(reader.position)", "a column's name does not come after the one before")
             }
             before = name
-            guard !key.contains(name) else { throw reader.damage("the key's column \(name.description.debugDescription) has instants") }
             if let columns = form.columns, !columns.contains(name) {
                 throw reader.damage("the column \(name.description.debugDescription), which has instants, is not among the columns")
             }

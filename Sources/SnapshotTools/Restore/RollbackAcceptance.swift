@@ -89,7 +89,7 @@ struct RollbackAcceptance: Sendable {
         throw refuse("it has version \(applied.number), which is here")
     }
 
-    /// The newest version that was applied here and that the zone still has; 0 if there is none.
+    /// The newest version of this database's history that the zone still has; 0 if there is none.
     private func lastInCommon() async throws -> Int {
         let kept = Set(try await device.cloud.at(.fetch) { try await $0.history(in: device.zone) }.map(\.token))
         return try device.database.read(at: .read) { try $0.lineage.versions() }.first { kept.contains($0.token) }?.number ?? 0

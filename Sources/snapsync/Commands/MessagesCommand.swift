@@ -28,7 +28,9 @@ struct MessagesCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await output.printer.run {
-            if requestFull { _ = try await look.database.engine().requestFullSync() }
+            if requestFull {
+                for warning in try await look.database.engine().requestFullSync().warnings { try StandardStream.remark("warning", warning) }
+            }
             let report = try await look.inspector().messages()
             try output.printer.print(report, report.lines)
         }

@@ -118,7 +118,7 @@ class Tail:
             need(value, "an empty list")
             if name == "columns":
                 need(list(value) == sorted(value, key=str.encode), "the order of columns")
-                need(not set(value) & set(schema.key_names) and (not is_snapshot or set(value) <= set(schema.columns)), "a column of instants")
+                need(not is_snapshot or set(value) <= set(schema.columns), "a column of instants")
             for entries in value.values() if name == "columns" else [value]:
                 self._entries(entries, name)
         need(text[at:] == "}\n" and not set(self.held) & set(self.deleted), "the end of the container, or a key twice")

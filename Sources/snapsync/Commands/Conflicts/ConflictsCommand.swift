@@ -69,7 +69,8 @@ extension ConflictsReport {
             + (held.isEmpty
                 ? [] : ["\(Format.count(held.count, "row is", "rows are")) held, in no table, until \(Format.word(held.count, "it fits", "they fit"))"])
             + held.map { row in
-                let why = row.obstacles.isEmpty ? "it fits here; the next sync shows it, if it fits where it is published" : row.obstacles.joined(separator: "; ")
+                let fits = "it fits here; the next sync shows it, if it fits where it is published"
+                let why = row.obstacles.isEmpty ? fits : row.obstacles.joined(separator: "; ")
                 return "  \(row.dataset) \(row.key): \(why)"
             }
             + (removed > 0
