@@ -236,9 +236,7 @@ package final class OwnEdits: EditSource {
             .earliest)
         let now = try decided[place].map { _ in try entryNow(change.key, part.schema) }
         let base: Edit.Base =
-            if !first.contains(part.index),
-                change.isInVersion == true || change.isInVersion == nil && change.born == nil
-            {
+            if !first.contains(part.index), change.isOfVersion {
                 .row(columns.enumerated().map { column, one in handedOver(column, place, now) ?? seen.columns[one.name.exact] ?? own })
             } else {
                 try deletion(of: change.key, id: part.id).map { .deleted($0) } ?? .nothing

@@ -241,7 +241,7 @@ package struct TombstonesAndInstants: TransactionPart {
         """
         max(i.at, CASE WHEN i.at = \(Int64.min) OR i.columns LIKE '%true%' OR i.rest IS NULL AND i.columns IS NOT NULL THEN \(own) ELSE i.at END),
             CASE WHEN i.columns IS NOT NULL THEN ifnull(i.rest, \(own)) END,
-            CASE WHEN i.born = \(Int64.min) THEN nullif(\(own), \(Int64.min)) ELSE i.born END,
+            CASE WHEN i.born = \(Int64.min) THEN max(\(own), \(Instant.earliest.microseconds)) ELSE i.born END,
             CASE WHEN i.columns LIKE '%true%' THEN snapsync_dated(i.columns, \(own)) ELSE i.columns END
         """
     }
@@ -394,19 +394,21 @@ package struct TombstonesAndInstants: TransactionPart {
     ///
     /// Of a change of some columns, the row's other columns and its insertion keep their instants; a change of all of them leaves only the
     /// insertion's. The change's base is the instant that the row had, if the version relied on its timestamp.
+    /// A row of the version that was deleted and inserted again is still that row.
     fileprivate static func changed(_ schema: DatasetSchema, id: String) -> String {
-        let own = schema.timestampIndex == nil ? "\(Int64.min)" : "ifnull(\(schema.ownInstantSQL), \(Int64.min))"
-        let known = "c.isNew = \(TrackedOrigin.inVersion) OR i.key IS NOT NULL"
+        let own = schema.timestampIndex == nil ? "\(Int64.min)" : "ifnull(\(schema.ownInstantSQL), \(Int64.min))", earliest = Instant.earliest.microseconds
+        let isOfVersion = TrackedChange.isOfVersion("c"), known = "\(isOfVersion) OR i.key IS NOT NULL"
         return """
             SELECT key, at, CASE WHEN parts IS NOT NULL THEN before END AS rest,
-                CASE WHEN parts IS NOT NULL THEN born ELSE nullif(nullif(coalesce(own, born, CASE WHEN isKnown THEN before END), at), \(Int64.min)) END AS born,
+                CASE WHEN parts IS NOT NULL THEN born
+                    ELSE nullif(max(coalesce(own, born, CASE WHEN isKnown THEN min(before, at) END), \(earliest)), max(at, \(earliest))) END AS born,
                 CASE WHEN parts IS NOT NULL THEN json_patch(ifnull(columns, '{}'), parts) END AS columns, seq
             FROM (SELECT c.key, c.at, c.seq, c.born AS own, i.born, i.columns, \(known) AS isKnown,
                     coalesce(i.rest, i.at, nullif(c.base, c.at), \(own)) AS before,
                     CASE WHEN \(known) THEN snapsync_column_instants(nullif(c.changed, ''), c.at, \(ColumnInstants.names(of: schema))) END AS parts
                 FROM snapsync_changes c JOIN \(schema.table.sqlIdentifier) t ON \(schema.keySQL.matches("t", "c.key"))
                 LEFT JOIN snapsync_instants i ON i.dataset = c.dataset AND i.key = c.key
-                WHERE c.dataset = \(id) AND (c.state = \(TrackedState.stamped) OR c.isNew = \(TrackedOrigin.inVersion) OR c.changed <> '' OR i.key IS NOT NULL
+                WHERE c.dataset = \(id) AND (c.state = \(TrackedState.stamped) OR \(known) OR c.changed <> ''
                     OR c.born <> c.at)) x
             """
     }
@@ -541,9 +543,9 @@ private final class InstantCursor {
 
     /// What of the instants must be stated beside the row's own timestamp.
     private func stated(_ instants: RowInstants, _ own: Instant?) -> RowInstants {
-        let row = instants.row ?? own ?? .distantPast
+        let row = max(instants.row ?? own ?? .earliest, .earliest)
         return RowInstants(
-            row: row == own ?? .distantPast ? nil : max(row, .earliest), born: instants.born.flatMap { $0 == row || $0 == .distantPast ? nil : $0 },
+            row: row == max(own ?? .earliest, .earliest) ? nil : row, born: instants.born.flatMap { $0 == row || $0 == .distantPast ? nil : $0 },
             columns: instants.columns.filter { names.contains($0.key) })
     }
 }
