@@ -210,9 +210,10 @@ package struct TombstonesAndInstants: TransactionPart {
         }
     }
 
-    /// Completes the instants of one entity, whose own timestamp is known.
-    package func date(_ key: EntityKey, own: Instant, in schema: DatasetSchema) throws {
+    /// Completes the instants of a held entity, whose own timestamp is known. It has a record in any case: edits and ``Rebase`` look them up there.
+    package func date(held key: EntityKey, own: Instant, in schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
+        try KeyedStatement(db, "INSERT OR IGNORE INTO snapsync_instants(dataset, key, at) VALUES(?, ?, ?)").bind(.integer(id), .key(key), .instant(own)).run()
         try KeyedStatement(
             db,
             "UPDATE snapsync_instants AS i SET (at, rest, born, columns) = (SELECT \(Self.dated("?3"))) WHERE dataset = ?1 AND key = ?2 AND \(Self.isUndated)"
