@@ -134,6 +134,12 @@ package struct SnapshotAsset: Sendable {
     /// The schema that the asset's index states.
     package func schema() throws -> DatasetSchema {
         try SyncError.at(.verify) { try step(.verify) { try index.schema(table: index.dataset) } }
+    /// The error about a tail that says of an entity of the asset that it is held or deleted.
+    package static func doubledEntity(_ key: EntityKey, _ place: String) -> SyncError {
+        SyncError(
+            .dataRefused, step: .verify, at: "tail of \(place)", "the entity \(key) is in two of: the entities, the held ones, the deleted ones", hint: hint)
+    }
+
     }
 
     /// The keys that belong to a block (``SnapshotIndex/range(ofBlock:)``).
@@ -199,19 +205,12 @@ package struct TailKeys {
     /// Takes the asset's next entity.
     package mutating func take(_ key: EntityKey) throws {
         guard runs.take(key, { _, _, _ in }) else { throw SnapshotAsset.strayEntity(place) }
-        guard !held.contains(key), !gone.contains(key) else { throw doubled(key) }
+        guard !held.contains(key), !gone.contains(key) else { throw SnapshotAsset.doubledEntity(key, place) }
     }
 
     /// Ends the check after the asset's last entity.
     package func finish() throws {
         guard runs.isEmpty else { throw SnapshotAsset.strayEntity(place) }
-        if let key = held.intersection(gone).first { throw doubled(key) }
-    }
-
-    private func doubled(_ key: EntityKey) -> SyncError {
-        SyncError(
-            .dataRefused, step: .verify, at: "tail of \(place)", "the entity \(key) is in two of: the entities, the held ones, the deleted ones",
-            hint: SnapshotAsset.hint)
     }
 }
 

@@ -168,10 +168,24 @@ import Testing
                     ofCommit: cloud.commitPath, record: "notifications_data", "tail = b'\\n],' + \(Self.python(tail)).encode() + b'}\\n'")
             }
         }
-        // A row that is in the table and held at once.
-        try cloud.refuse(saying: ["@2", "an entity that is not there"], verifies: true) { _ in
-            try CloudForgery.rewriteBlocks(
-                ofCommit: cloud.commitPath, record: "notifications_data", "tail = b'\\n],\"held\":[' + blocks[0].split(b',\\n')[0] + b']}\\n'")
+        // A row that is in the table, and held or deleted at once; a run that covers a held row.
+        for (tail, says) in [
+            (#"'"held":[' + row + ']'"#, "is in two of"),
+            (#"'"deletions":[{"id":' + json.dumps(json.loads(row)['id']) + ',"deletedAt":"2020-01-01T00:00:00.000Z"}]'"#, "is in two of"),
+            (
+                #"'"held":[' + row.replace(first, '0') + '],"instants":[{"from":"!","to":"zzz","at":"2020-01-01T00:00:00.000Z"}]'"#,
+                "covers a held entity"
+            ),
+        ] {
+            try cloud.refuse(saying: ["@2", says], verifies: true) { _ in
+                try CloudForgery.rewriteBlocks(
+                    ofCommit: cloud.commitPath, record: "notifications_data",
+                    """
+                    row = blocks[0].split(b',\\n')[0].decode().strip()
+                    first = json.loads(row)['id']
+                    tail = ('\\n],' + \(tail) + '}\\n').encode()
+                    """)
+            }
         }
     }
 
