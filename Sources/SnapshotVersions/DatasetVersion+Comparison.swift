@@ -12,7 +12,7 @@ extension DatasetVersion {
         /// The number of the run.
         package let run: Int
         /// The version's entities.
-        package let version: [EntityKey: EntityState]
+        package fileprivate(set) var version: [EntityKey: EntityState]
         package let rows: [EntityKey: EntityState]
         /// How many rows have NULL or an infinite number in the key.
         package let keylessCount: Int
@@ -54,16 +54,30 @@ extension DatasetVersion {
         }
     }
 
+    private func heldStates() throws -> [EntityKey: EntityState] {
+        let held = EntityStates(schema: schema)
+        try readHeld { try $0.give(to: held) }
+        return held.states
+    }
+
     /// Calls `body` for each run in which rows may differ from the version. Syncing relies on the invariant that no row differs without a tracked
     /// change.
+    ///
+    /// A held row of the version that this device's own rows let it show is no difference: in the comparison it counts as one of the version's.
     ///
     /// - Parameter body: takes the comparison, and the keys that differ and have no tracked change, ascending.
     package func forEachUntrackedDifference(in session: ReadSession, _ body: (Comparison, [EntityKey]) throws -> Void) throws {
         let runs = try differingRuns(from: session, of: schema)
+        var held: [EntityKey: EntityState]?
         try session.withReader(0) { reader in
             try compare(runs, with: reader.ranges(of: schema)) { found in
                 let touched = try reader.transaction.changeLog.touchedKeys(of: schema, in: range(of: found.run))
-                let keys = found.differingKeys.filter { !touched.contains($0) }
+                var found = found, keys = found.differingKeys.filter { !touched.contains($0) }
+                for key in keys where found.version[key] == nil {
+                    held = try held ?? heldStates()
+                    if let row = held?[key], row.hash == found.rows[key]?.hash { found.version[key] = row }
+                }
+                keys.removeAll { found.version[$0]?.hash == found.rows[$0]?.hash }
                 try body(found, keys)
             }
         }

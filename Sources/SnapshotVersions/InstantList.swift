@@ -131,7 +131,7 @@ package final class StoredTail {
 
     /// Completes the instants by the rows' own timestamps.
     package func finish(notAfter latest: Instant) throws {
-        for key in heldKeys { try transaction.tombstonesAndInstants.date(key, own: own.instants[key] ?? .distantPast, in: schema) }
+        for key in heldKeys { try transaction.tombstonesAndInstants.date(held: key, own: own.instants[key] ?? .earliest, in: schema) }
         try transaction.tombstonesAndInstants.date(of: schema, notAfter: latest)
     }
 }

@@ -90,12 +90,15 @@ package struct SnapshotAsset: Sendable {
     ///
     /// For a run of entities it reads the keys from the blocks. Memory: the tail's text, and a few blocks.
     ///
-    /// - Parameter wanted: the schema by which held entities are decoded; nil for the asset's own.
-    package func readTail(as wanted: DatasetSchema? = nil, _ visitor: SnapshotTail.Visitor) throws {
+    /// - Parameters:
+    ///   - wanted: the schema by which held entities are decoded; nil for the asset's own.
+    ///   - withRuns: whether instants of runs are wanted.
+    package func readTail(as wanted: DatasetSchema? = nil, _ visitor: SnapshotTail.Visitor, withRuns: Bool = true) throws {
         let tail = try readMember(index.tail, name: "tail")
         var runs = TailRuns()
         var single = visitor
         single.run = { part, run in
+            guard withRuns else { return }
             runs.add(run, of: part)
             guard runs.count >= Self.runsAtATime else { return }
             try readKeys(of: runs, visitor)
@@ -129,6 +132,12 @@ package struct SnapshotAsset: Sendable {
     /// The error about a tail that names an entity that the asset does not have.
     package static func strayEntity(_ place: String) -> SyncError {
         SyncError(.dataRefused, step: .verify, at: "tail of \(place)", "it has an instant of an entity that is not there", hint: hint)
+    }
+
+    /// The error about a tail that says of an entity of the asset that it is held or deleted.
+    package static func doubledEntity(_ key: EntityKey, _ place: String) -> SyncError {
+        SyncError(
+            .dataRefused, step: .verify, at: "tail of \(place)", "the entity \(key) is in two of: the entities, the held ones, the deleted ones", hint: hint)
     }
 
     /// The schema that the asset's index states.
@@ -199,19 +208,12 @@ package struct TailKeys {
     /// Takes the asset's next entity.
     package mutating func take(_ key: EntityKey) throws {
         guard runs.take(key, { _, _, _ in }) else { throw SnapshotAsset.strayEntity(place) }
-        guard !held.contains(key), !gone.contains(key) else { throw doubled(key) }
+        guard !held.contains(key), !gone.contains(key) else { throw SnapshotAsset.doubledEntity(key, place) }
     }
 
     /// Ends the check after the asset's last entity.
     package func finish() throws {
         guard runs.isEmpty else { throw SnapshotAsset.strayEntity(place) }
-        if let key = held.intersection(gone).first { throw doubled(key) }
-    }
-
-    private func doubled(_ key: EntityKey) -> SyncError {
-        SyncError(
-            .dataRefused, step: .verify, at: "tail of \(place)", "the entity \(key) is in two of: the entities, the held ones, the deleted ones",
-            hint: SnapshotAsset.hint)
     }
 }
 

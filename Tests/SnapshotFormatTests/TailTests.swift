@@ -86,7 +86,9 @@ import Testing
             var rest = rows[...], list: [InstantRun] = []
             while let first = rest.popFirst() {
                 guard random.chance(30) else { continue }
-                let last = random.chance(50) ? first : rest.dropFirst(random.below(4)).first ?? first
+                let next = random.chance(50) ? first : rest.dropFirst(random.below(4)).first ?? first
+                // A run covers no held entity.
+                let last = apart.contains(first.key) || rest.contains { apart.contains($0.key) && !(next.key < $0.key) } ? first : next
                 rest = rest.drop { !(last.key < $0.key) }
                 list.append(InstantRun(first: first.key, last: last.key, at: part != .row && random.chance(50) ? nil : instant()))
             }
@@ -142,6 +144,9 @@ import Testing
         try refuse("\"b\":[{\"from\":2,\"to\":3}]", "\"b\":[]")
         try refuse("{\"from\":3", "{\"from\":2", .outOfOrder)
         try refuse("\"to\":5", "\"to\":3", .outOfOrder)
+        try refuse("\"to\":5", "\"to\":7")
+        try refuse("{\"from\":2,\"to\":3}", "{\"from\":2,\"to\":9}")
+        try refuse("{\"from\":2,\"to\":3}", "{\"from\":8,\"to\":9}")
         try refuse("\"to\":5", "\"to\":\"\\ud800\"")
         try refuse("{\"id\":7,\(at)}", "{\"id\":4,\(at)}", .outOfOrder)
         try refuse("{\"id\":2},", "{\"id\":2,\"deletedAt\":\"2026-11-21T07:32:00.250Z\"},")

@@ -48,23 +48,20 @@ package struct KeptEdit: Hashable, Sendable {
     init(_ change: TrackedChange?, _ schema: DatasetSchema, columns: Set<Int>? = nil, _ reason: Reason) {
         dataset = schema.name
         key = change.flatMap { schema.keyShape.holds($0.key) ? $0.key : nil }
-        operation = change?.isDeletion == true ? "delete" : change?.isInsertion == true ? "insert" : "update"
+        operation = change?.isDeletion == true ? "delete" : change?.isOfVersion == false ? "insert" : "update"
         self.columns = columns.map { $0.sorted().map { schema.columns[$0].name } }
         self.reason = reason
     }
 }
 
 extension TrackedChange {
-    /// Whether the row was inserted here: the version has none, or another one, under its key.
-    fileprivate var isInsertion: Bool { isInVersion == false || isInVersion == nil && born != nil }
-
     /// What of the change readers may not hand over.
     func kept(in schema: DatasetSchema) -> KeptEdit? {
         let permissions = schema.permissions
         if schema.messages.isEmpty { return KeptEdit(self, schema, .table) }
         guard schema.keyShape.holds(key) else { return KeptEdit(self, schema, .key) }
         if isDeletion { return permissions.deletes ? nil : KeptEdit(self, schema, .deletion) }
-        if isInsertion {
+        if !isOfVersion {
             guard permissions.inserts else { return KeptEdit(self, schema, .insertion) }
             return instant == .distantPast && isInVersion == false ? KeptEdit(self, schema, .undated) : nil
         }

@@ -236,9 +236,8 @@ package final class OwnEdits: EditSource {
             .earliest)
         let now = try decided[place].map { _ in try entryNow(change.key, part.schema) }
         let base: Edit.Base =
-            if !first.contains(part.index),
-                change.isInVersion == true || change.isInVersion == nil && change.born == nil
-            {
+            // A row that was inserted here is the version's by now if that says the same of its insertion.
+            if !first.contains(part.index), change.isOfVersion || seen.row != nil && change.born == seen.born(own: nil) {
                 .row(columns.enumerated().map { column, one in handedOver(column, place, now) ?? seen.columns[one.name.exact] ?? own })
             } else {
                 try deletion(of: change.key, id: part.id).map { .deleted($0) } ?? .nothing
@@ -376,7 +375,9 @@ extension OwnEdits {
         for one in outcome.restored where !held.contains(one.place) { try settle(one.place, outcome.merges[one.place].map(\.standing) ?? one.edit) }
         let own = Set(returned.map(\.place))
         if publishes {
-            for place in outcome.released where !own.contains(place) { try transaction.changeLog.trackShown(place.key, of: datasets[place.dataset]) }
+            for place in outcome.released where !own.contains(place) && outcome.merges[place]?.standing == nil {
+                try transaction.changeLog.trackShown(place.key, of: datasets[place.dataset])
+            }
         }
         for part in parts { try part.rows.putBack(transaction.changeLog.misfits(of: part.schema, id: part.id, where: "state < \(TrackedState.deleted)")) }
     }

@@ -26,6 +26,25 @@ extension ChangeLog {
         ).run()
     }
 
+    /// Turns the insertion of a row that was held into an edit of that row.
+    ///
+    /// - Parameter isVersions: whether a version has the row. Otherwise all columns of it are this device's own.
+    package func trackEdit(of row: VersionRow, as values: [OwnedValue], of key: EntityKey, in schema: DatasetSchema, isVersions: Bool) throws {
+        guard let id = try trackingID(schema) else { return }
+        let at = max(try change(of: key, in: schema)?.instant ?? .earliest, row.at.advanced(byMicroseconds: 1))
+        let edited = try ColumnGroups(db, schema).closed(values.indices.filter { values[$0] != row.values[$0] })
+        var columns: [Int: Instant] = isVersions ? [:] : Dictionary(uniqueKeysWithValues: row.instants.enumerated().map { ($0, $1) })
+        for column in edited { columns[column] = at }
+        // The version has the row, but not in its table.
+        let origin: TrackedOrigin = isVersions ? .unknown : .new
+        try KeyedStatement(
+            db,
+            "UPDATE snapsync_changes SET at = ?3, state = \(Self.state(of: schema)), isNew = ?4, changed = ?5, born = ?6 WHERE dataset = ?1 AND key = ?2"
+        ).bind(
+            .integer(id), .key(key), .instant(at), .integer(origin.rawValue), .optional(ChangedColumns.some(columns).encoded(at: at)), .instant(row.born)
+        ).run()
+    }
+
     /// Forgets the change of a row that is held from now on. A row that the version shows is still deleted from its table.
     package func hold(_ key: EntityKey, in schema: DatasetSchema) throws {
         if let change = try change(of: key, in: schema), change.isDeletion, change.isInVersion == true { return }

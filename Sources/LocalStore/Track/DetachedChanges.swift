@@ -33,11 +33,13 @@ package struct DetachedChanges: TransactionPart {
             // Before the first import, only the changes that an earlier `detach` kept relate to a version.
             let those = hasVersion ? "" : "AND EXISTS (SELECT 1 FROM \(Self.table) d WHERE d.dataset = ?3 AND d.key = c.key)"
             // The instants of the version are gone after this.
-            let born = "CASE WHEN c.isNew = \(TrackedOrigin.inVersion) THEN coalesce(c.born, i.born, i.rest, i.at, c.base, \(Int64.min)) ELSE c.born END"
+            let isOfVersion = TrackedChange.isOfVersion("c")
+            let born = "CASE WHEN \(isOfVersion) THEN coalesce(i.born, i.rest, i.at, c.base, \(Int64.min)) ELSE c.born END"
+            let origin = "CASE WHEN \(isOfVersion) THEN \(TrackedOrigin.inVersion) ELSE c.isNew END"
             try db.execute(
                 sql: """
                     INSERT OR REPLACE INTO \(Self.table)
-                    SELECT ?1, ?2, ?3, c.key, c.at, c.base, c.isNew, \(born), c.changed, \(ColumnInstants.names(of: schema))
+                    SELECT ?1, ?2, ?3, c.key, c.at, c.base, \(origin), \(born), c.changed, \(ColumnInstants.names(of: schema))
                     FROM snapsync_changes c LEFT JOIN snapsync_instants i ON i.dataset = c.dataset AND i.key = c.key WHERE c.dataset = ?4 \(those)
                     """, arguments: [settings.cloudUUID, settings.zone, schema.name, id])
         }

@@ -40,11 +40,14 @@ extension ChangeLog {
     /// - Parameters:
     ///   - count: the least number of rows for which this is worth the work.
     ///   - limit: the most rows that may be exceptions.
+    ///   - versionCount: how many rows the applied version shows. Without a timestamp, only consolidation tells those of which it states no instants
+    ///     from rows that were inserted.
     ///   - database: opens a connection on which another thread helps to read a long log in WAL mode; nil to do without.
     ///   - partSize: how many sequence numbers a thread reads at a time.
     /// - Returns: nil if a row was not written, if there are too many exceptions, or if the log has an entry that only consolidation can resolve.
     package func rewrittenTable(
-        of schema: DatasetSchema, atLeast count: Int, exceptions limit: Int = RewrittenTable.exceptionLimit, helpedBy database: LocalDatabase? = nil,
+        of schema: DatasetSchema, atLeast count: Int, exceptions limit: Int = RewrittenTable.exceptionLimit, versionCount: Int = 0,
+        helpedBy database: LocalDatabase? = nil,
         inPartsOf partSize: Int64 = 4096
     ) throws -> RewrittenTable? {
         guard let id = try trackingID(schema), try !hasChanges(of: schema) else { return nil }
@@ -55,6 +58,8 @@ extension ChangeLog {
         guard try ApplicationTriggers(db).of(schema).isEmpty, try UniqueKey.others(db, schema) != nil else { return nil }
         let rowCount = try transaction.rows.rowCount(of: schema)
         guard rowCount >= count, last - first + 1 >= Int64(rowCount) else { return nil }
+        let stated = "SELECT (SELECT count(*) FROM snapsync_instants WHERE dataset = ?1) - (SELECT count(*) FROM snapsync_held WHERE dataset = ?1)"
+        guard try schema.timestampIndex != nil || KeyedStatement(db, stated).bind(.integer(id)).integer() ?? 0 >= versionCount else { return nil }
         let parts = LogReplay.parts(from: first, upTo: last, size: partSize)
         // In the rollback-journal modes, an application's commit would wait for one more reader. The other connection may see a later state, in
         // which another run has consolidated entries; then what is found here is not current, and a session does not use it.

@@ -210,9 +210,10 @@ package struct TombstonesAndInstants: TransactionPart {
         }
     }
 
-    /// Completes the instants of one entity, whose own timestamp is known.
-    package func date(_ key: EntityKey, own: Instant, in schema: DatasetSchema) throws {
+    /// Completes the instants of a held entity, whose own timestamp is known. It has a record in any case: edits and ``Rebase`` look them up there.
+    package func date(held key: EntityKey, own: Instant, in schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
+        try KeyedStatement(db, "INSERT OR IGNORE INTO snapsync_instants(dataset, key, at) VALUES(?, ?, ?)").bind(.integer(id), .key(key), .instant(own)).run()
         try KeyedStatement(
             db,
             "UPDATE snapsync_instants AS i SET (at, rest, born, columns) = (SELECT \(Self.dated("?3"))) WHERE dataset = ?1 AND key = ?2 AND \(Self.isUndated)"
@@ -241,30 +242,36 @@ package struct TombstonesAndInstants: TransactionPart {
         """
         max(i.at, CASE WHEN i.at = \(Int64.min) OR i.columns LIKE '%true%' OR i.rest IS NULL AND i.columns IS NOT NULL THEN \(own) ELSE i.at END),
             CASE WHEN i.columns IS NOT NULL THEN ifnull(i.rest, \(own)) END,
-            CASE WHEN i.born = \(Int64.min) THEN nullif(\(own), \(Int64.min)) ELSE i.born END,
+            CASE WHEN i.born = \(Int64.min) THEN max(\(own), \(Instant.earliest.microseconds)) ELSE i.born END,
             CASE WHEN i.columns LIKE '%true%' THEN snapsync_dated(i.columns, \(own)) ELSE i.columns END
         """
     }
 
-    /// An entity whose instants the applied version states and that it does not have; nil if there is none. Call it when its rows are in their
-    /// table. A row that was changed here may be gone.
+    /// An entity whose instants the applied version states and that it does not have; nil if there is none. Call it while the tables have the
+    /// version's rows alone.
     package func strayKey(of schema: DatasetSchema) throws -> EntityKey? {
-        guard let id = try trackingID(schema) else { return nil }
-        let stray = try KeyedStatement(
-            db,
+        try firstKey(
             """
             SELECT key FROM snapsync_instants i WHERE dataset = ?1 AND NOT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "i.key")))
                 AND NOT EXISTS (SELECT 1 FROM snapsync_held h WHERE h.dataset = ?1 AND h.key = i.key)
-                AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = i.key)
-                AND NOT EXISTS (SELECT 1 FROM snapsync_waiting a WHERE a.dataset = ?2 AND a.key = i.key)
-            UNION ALL SELECT key FROM snapsync_held h WHERE dataset = ?1
-                AND EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "h.key")))
-                AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = h.key)
-            LIMIT 1
+            """, schema)
+    }
+
+    /// An entity of the applied version that the version also calls held or deleted; nil if there is none. Call it while the tables have the version's
+    /// rows alone. Time: a lookup for each held entity and tombstone.
+    package func doubledKey(of schema: DatasetSchema) throws -> EntityKey? {
+        try firstKey(
             """
-        ).bind(.integer(id), .text(schema.name))
-        defer { stray.end() }
-        return try stray.step() ? stray.key(0) : nil
+            SELECT key FROM (SELECT key FROM snapsync_held WHERE dataset = ?1 UNION ALL SELECT key FROM snapsync_tombstones WHERE dataset = ?1) x
+            WHERE EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "x.key")))
+            """, schema)
+    }
+
+    private func firstKey(_ keys: String, _ schema: DatasetSchema) throws -> EntityKey? {
+        guard let id = try trackingID(schema) else { return nil }
+        let found = try KeyedStatement(db, "\(keys) LIMIT 1").bind(.integer(id))
+        defer { found.end() }
+        return try found.step() ? found.key(0) : nil
     }
 
     /// States the own timestamp of a row as its instant, before an edit changes the timestamp: the columns that the edit leaves alone keep it.
@@ -394,19 +401,21 @@ package struct TombstonesAndInstants: TransactionPart {
     ///
     /// Of a change of some columns, the row's other columns and its insertion keep their instants; a change of all of them leaves only the
     /// insertion's. The change's base is the instant that the row had, if the version relied on its timestamp.
+    /// A row of the version that was deleted and inserted again is still that row.
     fileprivate static func changed(_ schema: DatasetSchema, id: String) -> String {
-        let own = schema.timestampIndex == nil ? "\(Int64.min)" : "ifnull(\(schema.ownInstantSQL), \(Int64.min))"
-        let known = "c.isNew = \(TrackedOrigin.inVersion) OR i.key IS NOT NULL"
+        let own = schema.timestampIndex == nil ? "\(Int64.min)" : "ifnull(\(schema.ownInstantSQL), \(Int64.min))", earliest = Instant.earliest.microseconds
+        let isOfVersion = TrackedChange.isOfVersion("c"), known = "\(isOfVersion) OR i.key IS NOT NULL"
         return """
             SELECT key, at, CASE WHEN parts IS NOT NULL THEN before END AS rest,
-                CASE WHEN parts IS NOT NULL THEN born ELSE nullif(nullif(coalesce(own, born, CASE WHEN isKnown THEN before END), at), \(Int64.min)) END AS born,
+                CASE WHEN parts IS NOT NULL THEN born
+                    ELSE nullif(max(coalesce(own, born, CASE WHEN isKnown THEN min(before, at) END), \(earliest)), max(at, \(earliest))) END AS born,
                 CASE WHEN parts IS NOT NULL THEN json_patch(ifnull(columns, '{}'), parts) END AS columns, seq
             FROM (SELECT c.key, c.at, c.seq, c.born AS own, i.born, i.columns, \(known) AS isKnown,
                     coalesce(i.rest, i.at, nullif(c.base, c.at), \(own)) AS before,
                     CASE WHEN \(known) THEN snapsync_column_instants(nullif(c.changed, ''), c.at, \(ColumnInstants.names(of: schema))) END AS parts
                 FROM snapsync_changes c JOIN \(schema.table.sqlIdentifier) t ON \(schema.keySQL.matches("t", "c.key"))
                 LEFT JOIN snapsync_instants i ON i.dataset = c.dataset AND i.key = c.key
-                WHERE c.dataset = \(id) AND (c.state = \(TrackedState.stamped) OR c.isNew = \(TrackedOrigin.inVersion) OR c.changed <> '' OR i.key IS NOT NULL
+                WHERE c.dataset = \(id) AND (c.state = \(TrackedState.stamped) OR \(known) OR c.changed <> ''
                     OR c.born <> c.at)) x
             """
     }
@@ -540,9 +549,9 @@ private final class InstantCursor {
 
     /// What of the instants must be stated beside the row's own timestamp.
     private func stated(_ instants: RowInstants, _ own: Instant?) -> RowInstants {
-        let row = instants.row ?? own ?? .distantPast
+        let row = max(instants.row ?? own ?? .earliest, .earliest)
         return RowInstants(
-            row: row == own ?? .distantPast ? nil : max(row, .earliest), born: instants.born.flatMap { $0 == row || $0 == .distantPast ? nil : $0 },
+            row: row == max(own ?? .earliest, .earliest) ? nil : row, born: instants.born.flatMap { $0 == row || $0 == .distantPast ? nil : $0 },
             columns: instants.columns.filter { names.contains($0.key) })
     }
 }

@@ -32,6 +32,8 @@ package struct TrackedChange: Sendable, Hashable {
     package let isInVersion: Bool?
     /// Whether the applied version may lack the key.
     package var isNew: Bool { isInVersion != true }
+    /// Whether the change is one of the version's row, also if the row was deleted and inserted again. Otherwise it is a row that was inserted here.
+    package var isOfVersion: Bool { isInVersion == true || isInVersion == nil && born == nil }
     package let columns: ChangedColumns
     /// When the row was inserted here; nil if it came from a version, or if that is not known.
     package let born: Instant?
@@ -58,6 +60,11 @@ package struct TrackedChange: Sendable, Hashable {
     }
 
     static let sqlColumns = "key, at, state, isNew, cause, changed, base, born"
+
+    /// ``isOfVersion`` in SQL, of a row of `snapsync_changes`.
+    static func isOfVersion(_ row: String) -> String {
+        "(\(row).isNew = \(TrackedOrigin.inVersion) OR \(row).isNew = \(TrackedOrigin.unknown) AND \(row).born IS NULL)"
+    }
 
     /// Reads ``sqlColumns``.
     init?(_ row: KeyedStatement, _ schema: DatasetSchema) {

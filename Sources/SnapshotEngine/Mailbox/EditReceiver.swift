@@ -312,7 +312,7 @@ struct DeviceEdits {
                         standing, of: place.key, in: schema, wasThere: merge.map { $0.found?.shown != nil } ?? !edit.inserts, base: base)
                 }
             }
-            for place in released { try transaction.changeLog.trackShown(place.key, of: datasets[place.dataset]) }
+            for place in released where result.merges[place]?.standing == nil { try transaction.changeLog.trackShown(place.key, of: datasets[place.dataset]) }
             return outcome
         }
     }

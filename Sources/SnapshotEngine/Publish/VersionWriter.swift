@@ -140,7 +140,8 @@ struct VersionWriter: Sendable {
             for schema in device.settings.datasets where try last[schema.name] == nil || transaction.changeLog.isComplete(of: schema) {
                 let rule = device.assetRule
                 found[schema.name] = try transaction.changeLog.rewrittenTable(
-                    of: schema, atLeast: rule.rewrittenCount, exceptions: rule.rewrittenExceptions, helpedBy: device.database)
+                    of: schema, atLeast: rule.rewrittenCount, exceptions: rule.rewrittenExceptions,
+                    versionCount: last[schema.name]?.recordCount ?? 0, helpedBy: device.database)
             }
             return found
         }

@@ -68,7 +68,8 @@ struct ChangeImporter {
         }
         for (key, entity) in changes.held {
             let text = try EntityDocument.make(schema.withoutShapes) { try EntityDocument.give(entity, of: schema, to: $0, own) } ?? ""
-            try tables.setPresent(key, changes.instants[key] ?? RowInstants(), own: own.instants[key] ?? .distantPast, in: schema)
+            let stamp = own.instants[key] ?? .earliest
+            try tables.setPresent(key, changes.instants[key] ?? RowInstants(row: stamp), own: stamp, in: schema)
             try transaction.held.put(key, entity: text, reason: HeldRows.published, in: schema)
         }
         for deletion in changes.deletions { try tables.setDeleted(deletion.key, at: deletion.instant, in: schema) }

@@ -96,5 +96,6 @@ struct DatasetImporter: Sendable {
         try tail.finish(notAfter: asset.syncTimestamp)
         try transaction.futureInstants.limitTimestamps(of: schema, to: asset.syncTimestamp)
         if try transaction.tombstonesAndInstants.strayKey(of: schema) != nil { throw SnapshotAsset.strayEntity(asset.place) }
+        if let key = try transaction.tombstonesAndInstants.doubledKey(of: schema) { throw SnapshotAsset.doubledEntity(key, asset.place) }
     }
 }

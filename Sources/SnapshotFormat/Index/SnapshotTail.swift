@@ -87,8 +87,8 @@ private struct TailParser {
     private var tail = SnapshotTail()
     /// The key before, in the list that is read.
     private var last: EntityKey?
-    /// The keys of held entities, which no deletion may have.
-    private var held: Set<EntityKey> = []
+    /// The keys of held entities, ascending. No deletion has one of them, and no run covers one.
+    private var held: [EntityKey] = []
 
     init(_ bytes: UnsafeRawBufferPointer, _ form: SnapshotTail.Form, _ visitor: SnapshotTail.Visitor) {
         reader = LiteralReader(bytes, place: "tail")
@@ -115,7 +115,7 @@ private struct TailParser {
             let bytes = try reader.value()
             let key = try entities.read(bytes, at: "tail, held entity \(tail.heldCount)")
             try follow(key)
-            held.insert(key)
+            held.append(key)
             try visitor.held(key, entities.block)
             tail.heldCount += 1
         } while reader.accept(",")
@@ -127,7 +127,7 @@ private struct TailParser {
         repeat {
             try reader.expect("{\"id\":")
             let key = try readKey()
-            guard !held.contains(key) else { throw reader.damage("the entity \(key) is held and deleted") }
+            guard !isHeld(from: key, upTo: key) else { throw reader.damage("the entity \(key) is held and deleted") }
             try reader.expect(",\"deletedAt\":")
             try visitor.deletion(key, readInstant())
             tail.deletionCount += 1
@@ -165,7 +165,9 @@ private struct TailParser {
             var end: EntityKey?
             if isRun {
                 try reader.expect(",\"to\":")
-                end = try readKey()
+                let last = try readKey()
+                guard !isHeld(from: first, upTo: last) else { throw reader.damage("a run from \(first) to \(last) covers a held entity") }
+                end = last
             }
             var at: Instant?
             if reader.accept(",\"at\":") { at = try readInstant() } else if !isOptional { try reader.expect(",\"at\":") }
@@ -175,6 +177,16 @@ private struct TailParser {
             if let end { try visitor.run(part, InstantRun(first: first, last: end, at: at)) } else { try visitor.instant(part, first, at) }
         } while reader.accept(",")
         try reader.expect("]")
+    }
+
+    /// Whether an entity from one key to another is held.
+    private func isHeld(from first: EntityKey, upTo last: EntityKey) -> Bool {
+        var low = 0, high = held.count
+        while low < high {
+            let middle = (low + high) / 2
+            if held[middle] < first { low = middle + 1 } else { high = middle }
+        }
+        return low < held.count && !(last < held[low])
     }
 
     private mutating func readKey() throws -> EntityKey {

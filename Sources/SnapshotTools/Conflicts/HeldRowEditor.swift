@@ -60,7 +60,11 @@ private struct HeldRowEditor {
         try transaction.waiting.remove(key, of: schema)
         if settings.role.publishes || !isVersions { try transaction.held.remove(key, of: schema) }
         if let columns {
-            try insert(values(of: row, setting: columns, in: schema), schema)
+            let values = try values(of: row, setting: columns, in: schema)
+            try insert(values, schema)
+            try transaction.changeLog.consolidate(of: [schema])
+            // The triggers logged an insertion. It is an edit of the row that was held.
+            try transaction.changeLog.trackEdit(of: row, as: values, of: key, in: schema, isVersions: isVersions)
         } else if isVersions || isSent {
             let at = max(now, row.at.advanced(byMicroseconds: 1))
             let deletion = Edit(base: .row(row.instants), change: .deleted(at), born: row.born)
