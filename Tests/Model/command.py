@@ -3,6 +3,8 @@
 Each step is made twice: by `sqlite3` and the command on real databases, with a clock that stands still, and by the model. After each sync the tables and
 the held rows of the device must be the model's. At the end all devices must be equal, and what the model says is lost must be in a journal.
 """
+import glob
+import gzip
 import json
 import os
 import random
@@ -216,6 +218,10 @@ class History(World):
             if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'snapsync_conflicts'").fetchone():
                 journals += "\n".join(repr(row) for row in connection.execute("SELECT loser FROM snapsync_conflicts"))
             connection.close()
+            # The rows that a first import has replaced are in files.
+            for file in glob.glob(os.path.join(glob.escape(self.folder), device.name + ".db.snapsync-kept", "*.gz")):
+                with gzip.open(file, "rt") as text:
+                    journals += text.read()
         for device in self.devices:
             for key, column, value in device.journal:
                 if column in ("text", "note") and f'"{value}"' not in journals:
