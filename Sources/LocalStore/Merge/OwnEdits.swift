@@ -41,6 +41,8 @@ package final class OwnEdits: EditSource {
     package private(set) var unedited: Set<RowPlace> = []
     /// The edits that the version which is imported has decided, each row's as one.
     package private(set) var decided: [RowPlace: Edit] = [:]
+    /// These edits one by one, in the order of their numbers.
+    private var answered: [RowPlace: [Edit]] = [:]
     /// Edits that the import adds: parents that rows of this device need.
     private var added: [(place: RowPlace, edit: Edit)] = []
     private var returned: [(place: RowPlace, edit: Edit?)] = []
@@ -111,21 +113,20 @@ package final class OwnEdits: EditSource {
             }
         }
         try takeParents()
-        try decide(decided)
+        for one in decided {
+            guard let key = one.key, let index = datasets.firstIndex(where: { $0.name.exact == one.dataset?.exact }) else { continue }
+            answered[RowPlace(index, key), default: []].append(try one.edit(of: datasets[index], codec))
+        }
+        self.decided = answered.mapValues { edits in edits.dropFirst().reduce(edits[0]) { $0.born == $1.born ? $0.followed(by: $1) : $1 } }
     }
 
-    /// Takes edits that the version has decided out of this device's.
-    private func decide(_ edits: [HandedOverEdit]) throws {
-        var rows: [RowPlace: [Edit]] = [:]
-        for one in edits {
-            guard let key = one.key, let index = datasets.firstIndex(where: { $0.name.exact == one.dataset?.exact }) else { continue }
-            rows[RowPlace(index, key), default: []].append(try one.edit(of: datasets[index], codec))
-        }
-        for (place, edits) in rows {
-            decided[place] = edits.dropFirst().reduce(edits[0]) { $0.born == $1.born ? $0.followed(by: $1) : $1 }
-            try transaction.changeLog.settle(edits, of: place.key, in: datasets[place.dataset])
+    /// Takes edits that the version has decided out of this device's. Call it once the dataset's rows are written: until then, the tracked changes say
+    /// what the version before has.
+    package func settleDecided(of schema: DatasetSchema) throws {
+        for (place, edits) in answered where datasets[place.dataset].name == schema.name {
+            try transaction.changeLog.settle(edits, of: place.key, in: schema)
             let waits = waiting.filter { $0.place == place && $0.row.at <= edits[edits.count - 1].at }
-            for one in waits { try transaction.waiting.remove(one.row.key, of: datasets[place.dataset]) }
+            for one in waits { try transaction.waiting.remove(one.row.key, of: schema) }
             waiting.removeAll { one in waits.contains { $0.place == one.place } }
         }
     }

@@ -48,6 +48,9 @@ final class ImportMerge {
     /// Records that the import has written a dataset's rows: those of a change asset, or (nil) all.
     func wrote(_ changes: ChangeSet? = nil, of schema: DatasetSchema) { own?.touch(changes?.keys, partial: changes?.partial ?? [:], of: schema) }
 
+    /// Takes the edits that the version has decided off. Call it when the dataset's rows are the version's.
+    func settleDecided(of schema: DatasetSchema) throws { try own?.settleDecided(of: schema) }
+
     /// Puts the edits on the version's rows. Call it after the last insertion.
     ///
     /// - Parameter changes: the zone's commits since the applied version; nil for a view.
