@@ -111,7 +111,7 @@ final class ImportMerge {
     private func record(_ outcome: Rebase.Outcome, of own: OwnEdits) throws {
         guard !outcome.merges.isEmpty else { return }
         let losses = losses, datasets = device.settings.datasets
-        try own.forEach { place, edit in
+        func record(_ place: RowPlace, _ edit: Edit) throws {
             guard let merge = outcome.merges[place] else { return }
             let schema = datasets[place.dataset]
             if first.names.contains(schema.name) {
@@ -119,10 +119,13 @@ final class ImportMerge {
             } else if !own.unedited.contains(place) {
                 // An edit that was handed over is decided by the publisher, who records what loses to it and what does not fit.
                 let isUndecided = try !ledger.publishes && !transaction.sentEdits.edits(of: place.key, in: schema).isEmpty
-                let part = ledger.publishes ? edit : isUndecided || schema.messages.isEmpty ? nil : edit.permitted(in: schema)
+                let stays = isUndecided || schema.messages.isEmpty || edit.restoresParent && !schema.permissions.inserts
+                let part = ledger.publishes ? edit : stays ? nil : edit.permitted(in: schema)
                 try losses.record(merge, edit, place.key, schema, handedOver: part, misfits: !isUndecided)
             }
         }
+        try own.forEach(record)
+        for one in outcome.restored { try record(one.place, one.edit) }
     }
 
     /// Writes the edits that the version has neither taken nor replaced by later ones to the journal.
