@@ -230,17 +230,16 @@ package final class OwnEdits: EditSource {
     private func edit(_ change: TrackedChange, _ values: [OwnedValue]?, _ part: Part) throws -> Edit {
         let seen = try base(of: change.key, id: part.id)
         let columns = part.schema.columns
-        let place = RowPlace(part.index, change.key)
+        let place = RowPlace(part.index, change.key), decided = decided[place]
         let own = max(
-            try seen.row ?? (values == nil || decided[place] != nil || change.changesTimestamp(of: part.schema) ? change.base : rowInstant(change.key, part))
+            try seen.row ?? (values == nil || decided != nil || change.changesTimestamp(of: part.schema) ? change.base : rowInstant(change.key, part))
                 ?? .earliest,
             .earliest)
-        let now = try decided[place].map { _ in try entryNow(change.key, part.schema) }
         let base: Edit.Base =
             if !first.contains(part.index),
                 change.isInVersion == true || change.isInVersion == nil && change.born == nil
             {
-                .row(columns.enumerated().map { column, one in handedOver(column, place, now) ?? seen.columns[one.name.exact] ?? own })
+                .row(columns.enumerated().map { column, one in decided?.instant(of: column) ?? seen.columns[one.name.exact] ?? own })
             } else {
                 try deletion(of: change.key, id: part.id).map { .deleted($0) } ?? .nothing
             }
@@ -254,22 +253,8 @@ package final class OwnEdits: EditSource {
         } else {
             changed = .deleted(at)
         }
-        let born = change.born ?? now?.born ?? seen.born ?? own
+        let born = change.born ?? decided?.born ?? seen.born ?? own
         return Edit(base: base, change: changed, born: max(born, .earliest), isLoose: loose.contains(place))
-    }
-
-    /// What the version that is imported says of a row.
-    private func entryNow(_ key: EntityKey, _ schema: DatasetSchema) throws -> VersionRow {
-        let found = try transaction.tombstonesAndInstants.instants(of: key, in: schema), sink = RowValues()
-        let row = try found.row ?? transaction.rows.ownInstant(of: key, in: schema) ?? .earliest
-        try transaction.rows.giveRow(key, of: schema, to: sink)
-        return VersionRow(values: sink.values, instants: schema.columns.map { found.columns[$0.name.exact] ?? row }, born: found.born ?? row)
-    }
-
-    /// When this device wrote the value of a column that the version has decided; nil if it did not. If the version has the value, it says when.
-    private func handedOver(_ column: Int, _ place: RowPlace, _ now: VersionRow?) -> Instant? {
-        guard let edit = decided[place], let at = edit.instant(of: column), let now else { return nil }
-        return now.values.isEmpty || now.values[column] == edit.values?[column] ? now.instants[column] : at
     }
 
     // MARK: - References
