@@ -43,7 +43,7 @@ import Testing
         func codes(of column: String) -> [Int64] {
             guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("| `\(column)` | INTEGER") }), let list = line.split(separator: ":").last
             else { return [] }
-            return list.split(separator: ";").compactMap { Int64($0.trimmingCharacters(in: .whitespaces).prefix { $0.isNumber }) }
+            return list.split(separator: ";").compactMap { Int64($0.trimmingCharacters(in: .whitespaces).prefix { $0.isNumber || $0 == "-" }) }
         }
     }
 

@@ -67,7 +67,8 @@ class History(World):
         publishers, readers = r.choice([(2, 0), (3, 0), (2, 1), (1, 1), (1, 2)])
         self.devices = [Tracked(f"{'p' if n < publishers else 'r'}{n}", self.schema, n < publishers) for n in range(publishers + readers)]
         self.publishers, self.readers, self.strict = self.devices[:publishers], self.devices[publishers:], set()
-        self.skew, self.coarse, self.now = dict.fromkeys((d.name for d in self.devices), 0), 1, 10 * MILLISECOND
+        skews = r.choice([[0], [0, 0, clock.HOUR, -clock.HOUR]])
+        self.skew, self.coarse, self.now = {d.name: r.choice(skews) for d in self.devices}, 1, 10 * MILLISECOND
         self.statements, self.steps = [], []
 
     # SQL
@@ -94,16 +95,21 @@ class History(World):
                 json.dump(datasets, file)
         return name
 
-    def environment(self):
-        return {k: v for k, v in os.environ.items() if not k.startswith("SNAPSYNC")} | {"LD_PRELOAD": self.shim, "ORACLE_CLOCK": str(self.base + self.now), "HOME": self.folder}
+    def clock(self, name):
+        return self.now + self.skew[name]
+
+    def environment(self, name):
+        return {k: v for k, v in os.environ.items() if not k.startswith("SNAPSYNC")} | {
+            "LD_PRELOAD": self.shim, "ORACLE_CLOCK": str(self.base + self.clock(name)), "HOME": self.folder}
 
     def sql(self, device, text):
-        done = subprocess.run(["sqlite3", "-bail", device.name + ".db"], cwd=self.folder, env=self.environment(), input=text, capture_output=True, text=True)
+        done = subprocess.run(["sqlite3", "-bail", device.name + ".db"], cwd=self.folder, env=self.environment(device.name), input=text, capture_output=True, text=True)
         if done.returncode:
             raise Differs("the application's statement failed", done.stderr, text)
 
     def run_command(self, *arguments, codes=(0,)):
-        done = subprocess.run([self.command, *arguments], cwd=self.folder, env=self.environment(), capture_output=True, text=True)
+        name = arguments[arguments.index("--db") + 1].removesuffix(".db")
+        done = subprocess.run([self.command, *arguments], cwd=self.folder, env=self.environment(name), capture_output=True, text=True)
         if done.returncode not in codes:
             raise Differs("the command failed", arguments, done.returncode, done.stderr)
         return done.stdout
@@ -153,7 +159,7 @@ class History(World):
             self.compare(device, "after statements")
 
     def write(self, device, key, row, held=False):
-        device.write(key, dict(row) if row is not None else None, self.now)
+        device.write(key, dict(row) if row is not None else None, self.clock(device.name))
         self.statements.append((key, row))
 
     def sync(self, device, reliable=False):
@@ -166,9 +172,9 @@ class History(World):
         elif device.version:
             device.take_in(self.log, device.version)
         if device.publishes:
-            device.publish(self.log, self.mail, self.now)
+            device.publish(self.log, self.mail, self.clock(device.name))
         else:
-            self.mail[device.name] = device.hand_over(self.now)
+            self.mail[device.name] = device.hand_over(self.clock(device.name))
         device.inserted = set()
         self.compare(device, "after a sync")
 

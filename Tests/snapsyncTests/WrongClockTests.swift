@@ -145,6 +145,38 @@ import Testing
             #expect(try run("conflicts --db r.db", 5).contains("of the reader"))
         }
 
+        /// A peer whose clock is ahead has published the bucket `b`. Another peer with the right clock decides what the reader edits.
+        private func beginWithAFastPeer() throws {
+            for (device, seconds) in [("fast", 3600), ("p", 0), ("r", 0)] as [(String, Int64)] {
+                try run("init --db \(device).db --create --cloud cloud --role \(device == "r" ? "reader" : "peer") --device \(device)", seconds)
+                let row = "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('b', 'first', '\(text(3601))', '\(text(3601))')"
+                if device == "fast" { try edit("fast", row, 3601) }
+                try run("sync --db \(device).db", seconds + 2)
+            }
+        }
+
+        @Test(arguments: ["UPDATE buckets SET name = 'second'", "DELETE FROM buckets"])
+        func anEditOfAReaderIsLaterThanWhatItReplaces(statement: String) throws {
+            try beginWithAFastPeer()
+            try edit("r", statement, 10)
+            try sync(["r": 11, "p": 12, "r": 13])
+            for device in ["p", "r"] {
+                #expect(try bucket(device) == (statement.hasPrefix("DELETE") ? "" : "second\n"))
+                #expect(try lostNames(device) == [])
+            }
+        }
+
+        /// The reader keeps its notification, for which the bucket comes back.
+        @Test func aParentThatAReaderRestoresIsLaterThanItsDeletion() throws {
+            try beginWithAFastPeer()
+            try edit("fast", "DELETE FROM buckets", 3610)
+            try edit("r", "INSERT INTO notifications(id, bucketId, title, createdAt, updatedAt) VALUES('n', 'b', 'mine', '\(text(9))', '\(text(9))')", 10)
+            try sync(["fast": 3611, "p": 11, "r": 12, "p": 13, "r": 14])
+            #expect(try run("sync --db p.db", 15).contains("nothing new since version 3"))
+            for device in ["p", "r"] { #expect(try bucket(device) == "first\n") }
+            #expect(try lostNames("r") == ["deleted"] && lostNames("p") == [])
+        }
+
         /// The number of an edit is later than what the zone has decided, whatever the clock says and whatever the device has forgotten.
         @Test func aDeviceThatIsSetUpAgainSendsLaterNumbers() throws {
             try beginWithABucket(readerAt: 7200)

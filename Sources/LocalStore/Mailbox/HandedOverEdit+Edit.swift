@@ -35,19 +35,17 @@ extension HandedOverEdit {
     }
 
     /// The edit in terms of this device's description. Columns that it does not have are left out.
-    ///
-    /// - Parameter latest: a later instant counts as this one.
-    package func edit(of schema: DatasetSchema, _ codec: EntityCodec, notAfter latest: Instant = Instant(microseconds: .max)) throws -> Edit {
+    package func edit(of schema: DatasetSchema, _ codec: EntityCodec) throws -> Edit {
         func instants(_ columns: [Column]) -> [Int: Instant] {
-            let pairs = columns.compactMap { column in schema.columns.firstIndex { $0.name.exact == column.name.exact }.map { ($0, min(column.at, latest)) } }
+            let pairs = columns.compactMap { column in schema.columns.firstIndex { $0.name.exact == column.name.exact }.map { ($0, column.at) } }
             return Dictionary(pairs) { max($0, $1) }
         }
-        let at = min(self.at ?? .earliest, latest)
+        let at = self.at ?? .earliest
         let seen: Edit.Base
         if let deleted = base?.deletedAt {
-            seen = .deleted(min(deleted, latest))
+            seen = .deleted(deleted)
         } else if let base {
-            let known = instants(base.columns ?? []), rest = min(base.at ?? .earliest, latest)
+            let known = instants(base.columns ?? []), rest = base.at ?? .earliest
             seen = .row(schema.columns.indices.map { known[$0] ?? rest })
         } else {
             seen = .nothing
@@ -59,6 +57,9 @@ extension HandedOverEdit {
         } else {
             change = .deleted(at)
         }
-        return Edit(base: seen, change: change, born: min(born ?? at, latest), isHeld: held == true, isLoose: loose == true)
+        var edit = Edit(base: seen, change: change, born: born ?? at, isHeld: held == true, isLoose: loose == true)
+        // The version that takes the edit says no later instant.
+        edit.born = min(edit.born, edit.at)
+        return edit
     }
 }

@@ -41,6 +41,8 @@ package final class OwnEdits: EditSource {
     package private(set) var unedited: Set<RowPlace> = []
     /// The edits that the version which is imported has decided, each row's as one.
     package private(set) var decided: [RowPlace: Edit] = [:]
+    /// These edits one by one, in the order of their numbers.
+    private var answered: [RowPlace: [Edit]] = [:]
     /// Edits that the import adds: parents that rows of this device need.
     private var added: [(place: RowPlace, edit: Edit)] = []
     private var returned: [(place: RowPlace, edit: Edit?)] = []
@@ -111,21 +113,20 @@ package final class OwnEdits: EditSource {
             }
         }
         try takeParents()
-        try decide(decided)
+        for one in decided {
+            guard let key = one.key, let index = datasets.firstIndex(where: { $0.name.exact == one.dataset?.exact }) else { continue }
+            answered[RowPlace(index, key), default: []].append(try one.edit(of: datasets[index], codec))
+        }
+        self.decided = answered.mapValues { edits in edits.dropFirst().reduce(edits[0]) { $0.born == $1.born ? $0.followed(by: $1) : $1 } }
     }
 
-    /// Takes edits that the version has decided out of this device's.
-    private func decide(_ edits: [HandedOverEdit]) throws {
-        var rows: [RowPlace: [Edit]] = [:]
-        for one in edits {
-            guard let key = one.key, let index = datasets.firstIndex(where: { $0.name.exact == one.dataset?.exact }) else { continue }
-            rows[RowPlace(index, key), default: []].append(try one.edit(of: datasets[index], codec))
-        }
-        for (place, edits) in rows {
-            decided[place] = edits.dropFirst().reduce(edits[0]) { $0.born == $1.born ? $0.followed(by: $1) : $1 }
-            try transaction.changeLog.settle(edits, of: place.key, in: datasets[place.dataset])
+    /// Takes edits that the version has decided out of this device's. Call it once the dataset's rows are written: until then, the tracked changes say
+    /// what the version before has.
+    package func settleDecided(of schema: DatasetSchema) throws {
+        for (place, edits) in answered where datasets[place.dataset].name == schema.name {
+            try transaction.changeLog.settle(edits, of: place.key, in: schema)
             let waits = waiting.filter { $0.place == place && $0.row.at <= edits[edits.count - 1].at }
-            for one in waits { try transaction.waiting.remove(one.row.key, of: datasets[place.dataset]) }
+            for one in waits { try transaction.waiting.remove(one.row.key, of: schema) }
             waiting.removeAll { one in waits.contains { $0.place == one.place } }
         }
     }
@@ -229,16 +230,15 @@ package final class OwnEdits: EditSource {
     private func edit(_ change: TrackedChange, _ values: [OwnedValue]?, _ part: Part) throws -> Edit {
         let seen = try base(of: change.key, id: part.id)
         let columns = part.schema.columns
-        let place = RowPlace(part.index, change.key)
+        let place = RowPlace(part.index, change.key), decided = decided[place]
         let own = max(
-            try seen.row ?? (values == nil || decided[place] != nil || change.changesTimestamp(of: part.schema) ? change.base : rowInstant(change.key, part))
+            try seen.row ?? (values == nil || decided != nil || change.changesTimestamp(of: part.schema) ? change.base : rowInstant(change.key, part))
                 ?? .earliest,
             .earliest)
-        let now = try decided[place].map { _ in try entryNow(change.key, part.schema) }
         let base: Edit.Base =
             // A row that was inserted here is the version's by now if that says the same of its insertion.
             if !first.contains(part.index), change.isOfVersion || seen.row != nil && change.born == seen.born(own: nil) {
-                .row(columns.enumerated().map { column, one in handedOver(column, place, now) ?? seen.columns[one.name.exact] ?? own })
+                .row(columns.enumerated().map { column, one in decided?.instant(of: column) ?? seen.columns[one.name.exact] ?? own })
             } else {
                 try deletion(of: change.key, id: part.id).map { .deleted($0) } ?? .nothing
             }
@@ -252,22 +252,8 @@ package final class OwnEdits: EditSource {
         } else {
             changed = .deleted(at)
         }
-        let born = change.born ?? now?.born ?? seen.born ?? own
+        let born = change.born ?? decided?.born ?? seen.born ?? own
         return Edit(base: base, change: changed, born: max(born, .earliest), isLoose: loose.contains(place))
-    }
-
-    /// What the version that is imported says of a row.
-    private func entryNow(_ key: EntityKey, _ schema: DatasetSchema) throws -> VersionRow {
-        let found = try transaction.tombstonesAndInstants.instants(of: key, in: schema), sink = RowValues()
-        let row = try found.row ?? transaction.rows.ownInstant(of: key, in: schema) ?? .earliest
-        try transaction.rows.giveRow(key, of: schema, to: sink)
-        return VersionRow(values: sink.values, instants: schema.columns.map { found.columns[$0.name.exact] ?? row }, born: found.born ?? row)
-    }
-
-    /// When this device wrote the value of a column that the version has decided; nil if it did not. If the version has the value, it says when.
-    private func handedOver(_ column: Int, _ place: RowPlace, _ now: VersionRow?) -> Instant? {
-        guard let edit = decided[place], let at = edit.instant(of: column), let now else { return nil }
-        return now.values.isEmpty || now.values[column] == edit.values?[column] ? now.instants[column] : at
     }
 
     // MARK: - References

@@ -127,6 +127,9 @@ package struct Edit: Hashable, Sendable {
             change: .columns(Dictionary(uniqueKeysWithValues: values.indices.map { ($0, at) }), values: values), born: own.born)
     }
 
+    /// Whether the edit brings back a parent that a child needs: its device has edited no column.
+    package var restoresParent: Bool { if case .row(let seen) = base { seen.allSatisfy { $0 == .distantPast } } else { false } }
+
     /// Two edits of one row by one device, one after the other, as one edit.
     package func followed(by next: Edit) -> Edit {
         var one = next

@@ -204,6 +204,8 @@ enum TrackedOrigin: Int64, TableCode {
 
 /// Why an entity is tracked: the column `cause` of `snapsync_changes`.
 enum ChangeCause: Int64, TableCode {
+    /// Other devices know the instants, so they stay: a reader made the edit, or it was in a commit that lost its number.
+    case known = -1
     case edit = 0
     /// Nobody edited it: the row has values in columns that the version does not describe.
     case carried = 1

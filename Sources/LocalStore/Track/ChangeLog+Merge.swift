@@ -68,8 +68,9 @@ extension ChangeLog {
         try KeyedStatement(
             db,
             """
-            INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew, changed, born, base) VALUES(?1, ?2, ?3, ?4, \(Self.state(of: schema)), ?5, ?6, ?7, ?9)
-            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = excluded.state, cause = 0, changed = excluded.changed,
+            INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew, cause, changed, born, base)
+                VALUES(?1, ?2, ?3, ?4, \(Self.state(of: schema)), ?5, \(ChangeCause.known), ?6, ?7, ?9)
+            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = excluded.state, cause = excluded.cause, changed = excluded.changed,
                 born = CASE WHEN ?8 THEN born ELSE excluded.born END
             """
         ).bind(

@@ -451,9 +451,10 @@ package struct ChangeLog: TransactionPart {
         return (row?[0] ?? 0)...(row?[1] ?? 0)
     }
 
-    /// The latest instant of a tracked change of any dataset; nil if there is none.
+    /// The latest instant of a tracked change, or of a row that waits, of any dataset; nil if there is none.
     package func latestInstant() throws -> Instant? {
-        try KeyedStatement(db, "SELECT max(at) FROM snapsync_changes").integer().map(Instant.init(microseconds:))
+        let waiting = try db.hasTable(LocalTable.waiting.name) ? " UNION ALL SELECT at FROM snapsync_waiting" : ""
+        return try KeyedStatement(db, "SELECT max(at) FROM (SELECT at FROM snapsync_changes\(waiting))").integer().map(Instant.init(microseconds:))
     }
 
     /// Whether every change of a dataset since the applied version is tracked. Does not read the changes.

@@ -23,7 +23,7 @@ package struct FutureInstants: TransactionPart {
 
     /// Sets the instant of each tracked change that is later than the device's clock to max(now, seen + 1 us).
     ///
-    /// A change that was handed over keeps its instant: the publisher may have it already.
+    /// A change that was handed over keeps its instant: the other device knows it.
     package func correct(of schemas: [DatasetSchema], now: Instant) throws {
         try transaction.changeLog.consolidate(of: schemas)
         for schema in schemas {
@@ -129,7 +129,7 @@ private struct FutureChanges {
         let hasSent = try transaction.db.hasTable(LocalTable.sent.name)
         seen = Self.seen(schema, hasSent: hasSent)
         // A parent that was restored is 1 us later than its deletion, and the deletion is 1 us later than what the version has.
-        var condition = "c.dataset = :id AND c.at > :limit AND c.at > ifnull(\(seen) + 2, :now)"
+        var condition = "c.dataset = :id AND c.cause <> \(ChangeCause.known) AND c.at > :limit AND c.at > ifnull(\(seen) + 2, :now)"
         if hasSent { condition += " AND NOT EXISTS (SELECT 1 FROM snapsync_sent s WHERE s.dataset = c.dataset AND s.key = c.key AND s.seq = c.seq)" }
         self.condition = condition
         arguments = ["id": id, "now": now.microseconds, "limit": Self.limit(now), "version": version]

@@ -173,8 +173,11 @@ package struct PublishedChanges: TransactionPart {
             ).bind(place + [.optional(columns.encoded(at: later.instant)), one.base, one.born]).run()
         } else {
             guard one.isPresent else { return }
-            try KeyedStatement(db, "INSERT INTO snapsync_changes(dataset, key, at, seq, state, changed, base, born) VALUES(?, ?, ?, 0, ?, ?, ?, ?)")
-                .bind(place + [.instant(one.at), .integer(one.state), .optional(one.columns.encoded(at: one.at)), one.base, one.born]).run()
+            try KeyedStatement(db, "INSERT INTO snapsync_changes(dataset, key, at, seq, state, cause, changed, base, born) VALUES(?, ?, ?, 0, ?, ?, ?, ?, ?)")
+                .bind(
+                    place + [.instant(one.at), .integer(one.state), .integer(ChangeCause.known.rawValue), .optional(one.columns.encoded(at: one.at))]
+                        + [one.base, one.born]
+                ).run()
         }
         try KeyedStatement(db, "DELETE FROM snapsync_instants WHERE dataset = ? AND key = ?").bind(place).run()
         guard !one.seen.isEmpty else { return }
@@ -186,8 +189,8 @@ package struct PublishedChanges: TransactionPart {
         let key = schema.keySQL
         try db.execute(
             sql: """
-                INSERT INTO snapsync_changes(dataset, key, at, seq, state)
-                SELECT ?1, x.key, ifnull(x.at, \(Int64.min)), 0, CASE WHEN x.at IS x.own THEN \(TrackedState.plain) ELSE \(TrackedState.stamped) END FROM (
+                INSERT INTO snapsync_changes(dataset, key, at, seq, state, cause)
+                SELECT ?1, x.key, ifnull(x.at, \(Int64.min)), 0, CASE WHEN x.at IS x.own THEN \(TrackedState.plain) ELSE \(TrackedState.stamped) END, \(ChangeCause.known) FROM (
                     SELECT \(key.value(of: "t")) AS key, \(Self.instant(of: schema)) AS at, \(schema.ownInstantSQL) AS own FROM \(schema.table.sqlIdentifier) t
                     WHERE EXISTS (SELECT 1 FROM snapsync_published WHERE dataset = ?1 AND key = \(Self.allRows) AND version > ?2) AND \(key.isNotNull("t"))) x WHERE 1
                 ON CONFLICT(dataset, key) DO UPDATE SET changed = NULL WHERE state <> \(TrackedState.deleted)

@@ -36,7 +36,8 @@ struct MergeLosses {
             handedOver.map { $0.isDeletion || lost.column.map { c in handedOver?.changes(c) == true } ?? true } ?? false
         }
         if let columns = loud(replaced, schema) {
-            try record(columns, edit.isDeletion ? .laterDeletion : edit.inserts ? .sameKey : .laterEdit, key, schema, loser: version, winner: kept(own))
+            let reason: ConflictReason = edit.isDeletion ? .laterDeletion : edit.inserts ? .sameKey : edit.restoresParent ? .parentNeeded : .laterEdit
+            try record(columns, reason, key, schema, loser: version, winner: kept(own))
         }
     }
 

@@ -34,6 +34,9 @@ struct EditReceiver: Sendable {
     /// The mailbox is listed at least once in each period of this length, whatever its mark says, in microseconds: one hour.
     private static let rest: Int64 = 3_600_000_000
 
+    /// Edits after this are refused: no clock is so late that may send, if this device's may publish. Both may be a day off the store's.
+    fileprivate static func latest(_ now: Instant) -> Instant { now.advanced(byMicroseconds: 2 * CommitClock.dayInMicroseconds) }
+
     /// Decides the waiting edits. A file that is no message is set aside and stops nothing.
     ///
     /// - Parameter mayRest: whether to skip listing the mailbox if its mark says that nothing has arrived.
@@ -76,6 +79,9 @@ struct EditReceiver: Sendable {
             if message.fault != nil { setAside += 1 }
             for edit in message.edits { edits[message.sender.exact, default: [:]][edit.number] = edit }
         }
+        let latest = Self.latest(device.now())
+        // A clock that is too slow to publish refuses nothing.
+        if edits.values.contains(where: { $0.values.contains { $0.at.map { $0 > latest } ?? false } }) { try await device.verifyClock() }
         for (sender, edits) in edits.sorted(by: { $0.key < $1.key }) {
             outcome += try apply(edits.values.sorted { $0.number < $1.number }, from: sender.text, at: device.now())
         }
@@ -192,28 +198,27 @@ struct DeviceEdits {
     ///   - sender: the device that made the edits.
     init(_ handedOver: [HandedOverEdit], after known: Int64, of sender: String, device: SyncContext, transaction: LocalTransaction, now: Instant) throws {
         let datasets = device.settings.datasets, state = TableVersion(transaction, datasets, .json, own: nil, hasChanges: true)
-        var decided: Set<RowPlace> = [], incomplete: [(place: RowPlace, edit: Edit, reason: String)] = []
+        var refused: [(place: RowPlace, edit: Edit, reason: String)] = []
         let edits = try handedOver.compactMap { one -> (place: RowPlace, edit: Edit)? in
             guard let key = one.key, let index = datasets.firstIndex(where: { $0.name.exact == one.dataset?.exact }) else { return nil }
+            guard one.number > known else { return nil }
             let place = RowPlace(index, key)
-            guard one.number > known else {
-                decided.insert(place)
+            var edit = try one.edit(of: datasets[index], .json)
+            guard edit.at <= EditReceiver.latest(now) else {
+                refused.append((place, edit, "its time \(edit.at) is more than two days after this device's clock; set the clock that is wrong"))
                 return nil
             }
-            var edit = try one.edit(of: datasets[index], .json, notAfter: now)
             if one.part == true || datasets[index].permissions.columns != nil {
                 let there = try state.entry(place)?.row
                 guard there != nil || one.part != true || !datasets[index].permissions.inserts else {
-                    incomplete.append((place, edit, "the row was deleted, and the edit does not have all of its columns"))
+                    refused.append((place, edit, "the row was deleted, and the edit does not have all of its columns"))
                     return nil
                 }
                 edit.fill(of: datasets[index], from: there, isPart: one.part == true)
             }
-            // After an edit that was decided before, it is of the row that came of that one, whose insertion may count as earlier here.
-            if decided.contains(place), !edit.inserts, let row = try state.entry(place)?.row { edit.born = row.born }
             return (place, edit)
         }
-        self.init(edits, refusing: incomplete, of: sender, device: device, transaction: transaction, now: now)
+        self.init(edits, refusing: refused, of: sender, device: device, transaction: transaction, now: now)
     }
 
     init(
@@ -307,7 +312,7 @@ struct DeviceEdits {
                 if let standing = merge.map(\.standing) ?? edit {
                     if held.contains(place) { return try transaction.changeLog.hold(place.key, in: schema) }
                     var base = merge?.found?.at
-                    if merge == nil, case .row(let seen) = edit.base { base = seen.max() }
+                    if merge == nil, case .row(let seen) = edit.base { base = seen.max().map { min($0, max(edit.at, now)) } }
                     try transaction.changeLog.adopt(
                         standing, of: place.key, in: schema, wasThere: merge.map { $0.found?.shown != nil } ?? !edit.inserts, base: base)
                 }

@@ -48,6 +48,9 @@ final class ImportMerge {
     /// Records that the import has written a dataset's rows: those of a change asset, or (nil) all.
     func wrote(_ changes: ChangeSet? = nil, of schema: DatasetSchema) { own?.touch(changes?.keys, partial: changes?.partial ?? [:], of: schema) }
 
+    /// Takes the edits that the version has decided off. Call it when the dataset's rows are the version's.
+    func settleDecided(of schema: DatasetSchema) throws { try own?.settleDecided(of: schema) }
+
     /// Puts the edits on the version's rows. Call it after the last insertion.
     ///
     /// - Parameter changes: the zone's commits since the applied version; nil for a view.
@@ -108,7 +111,7 @@ final class ImportMerge {
     private func record(_ outcome: Rebase.Outcome, of own: OwnEdits) throws {
         guard !outcome.merges.isEmpty else { return }
         let losses = losses, datasets = device.settings.datasets
-        try own.forEach { place, edit in
+        func record(_ place: RowPlace, _ edit: Edit) throws {
             guard let merge = outcome.merges[place] else { return }
             let schema = datasets[place.dataset]
             if first.names.contains(schema.name) {
@@ -116,10 +119,13 @@ final class ImportMerge {
             } else if !own.unedited.contains(place) {
                 // An edit that was handed over is decided by the publisher, who records what loses to it and what does not fit.
                 let isUndecided = try !ledger.publishes && !transaction.sentEdits.edits(of: place.key, in: schema).isEmpty
-                let part = ledger.publishes ? edit : isUndecided || schema.messages.isEmpty ? nil : edit.permitted(in: schema)
+                let stays = isUndecided || schema.messages.isEmpty || edit.restoresParent && !schema.permissions.inserts
+                let part = ledger.publishes ? edit : stays ? nil : edit.permitted(in: schema)
                 try losses.record(merge, edit, place.key, schema, handedOver: part, misfits: !isUndecided)
             }
         }
+        try own.forEach(record)
+        for one in outcome.restored { try record(one.place, one.edit) }
     }
 
     /// Writes the edits that the version has neither taken nor replaced by later ones to the journal.

@@ -90,6 +90,7 @@ struct IncomingDataset: Sendable {
                 "they do not lead from what is here to the version that the commit names", hint: SnapshotAsset.hint)
         }
         try SyncError.at(.apply) {
+            try merge.settleDecided(of: schema)
             try carried?.restore()
             if let carried { merge.carried.append(carried) }
             try transaction.defaultedRows.end(of: schema)

@@ -61,6 +61,19 @@ import Testing
         #expect(try mail.scene.differences(1) == "")
     }
 
+    @Test(arguments: [
+        "INSERT INTO buckets VALUES('new', 'N', NULL, NULL, NULL, '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z', NULL)",
+        "DELETE FROM notifications WHERE id = 'n1'", "UPDATE buckets SET name = 'C'",
+    ]) func whatComesBackIsReadFromTheChangeAsset(edit: String) async throws {
+        let mail = try await MailScene(hasChangeAssets: true)
+        try mail.scene.reader.run(edit)
+        try await mail.syncReader()
+        try await mail.syncWriter()
+        let report = try #require(try await mail.syncReader().imported)
+        #expect(report.warnings == [] && report.datasets.map(\.changeFiles) == [1] && report.datasets.first?.blocks == nil)
+        #expect(try await mail.problems() == [])
+    }
+
     @Test func aFileThatComesBackIsNotAppliedAgain() async throws {
         let mail = try await MailScene()
         try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n1'")
