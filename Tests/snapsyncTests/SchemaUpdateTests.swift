@@ -298,6 +298,85 @@ import Testing
         }
     }
 
+    /// A version has a dataset's rows if and only if it has its description. Otherwise no device can join the zone.
+    @Test func aDatasetLeavesAndReturnsWithItsDescription() throws {
+        let scene = try scene("peer", "peer")
+        var joined = 0
+        /// Syncs everybody and has one more device join. Returns the tags that it gets; nil if the zone has no tags.
+        func tags() throws -> [String]? {
+            for name in ["a", "b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+            joined += 1
+            try scene.succeed("init --db j\(joined).db --cloud cloud --role reader --device j\(joined) --create")
+            try scene.succeed("sync --db j\(joined).db")
+            let isThere = try scene.database("j\(joined).db").run("SELECT count(*) FROM sqlite_schema WHERE name = 'tag'") == "1\n"
+            #expect(try scene.run("cat tag --db a.db").status == (isThere ? 0 : 66))
+            return isThere ? try rows(scene, "j\(joined)", "name", table: "tag") : nil
+        }
+        try scene.database("a.db").run("CREATE TABLE tag(id TEXT PRIMARY KEY NOT NULL, name TEXT); INSERT INTO tag VALUES('1', 'red')")
+        try scene.succeed("describe --update --tables tag --db a.db")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("sync --db b.db")
+        try scene.succeed("describe --update --create --db b.db")
+        #expect(try tags() == ["red"])
+
+        // Put back before the removal was published.
+        for (name, way) in [("a", "--tables tag"), ("b", "--create"), ("b", "--tables tag")] {
+            try scene.succeed("describe --update --remove tag --db \(name).db")
+            try scene.succeed("describe --update \(way) --db \(name).db")
+            #expect(try tags()?.count == 1)
+            try scene.database("\(name).db").run("UPDATE tag SET name = 'of \(name) \(way)'")
+            #expect(try tags() == ["of \(name) \(way)"])
+        }
+        // Taken out while the other device has an edit of it. The other device keeps its rows to itself until somebody puts them back.
+        try scene.succeed("describe --update --remove tag --db a.db")
+        try scene.succeed("sync --db a.db")
+        try scene.database("b.db").run("UPDATE tag SET name = 'blue'; UPDATE task SET title = 'by b' WHERE id = 't1'")
+        #expect(try scene.succeed("sync --db b.db").contains("another device has taken the dataset tag out of the zone; its rows stay here"))
+        #expect(try tags() == nil)
+        try scene.database("b.db").run("UPDATE tag SET name = 'green'")
+        #expect(try tags() == nil)
+        #expect(try rows(scene, "b", table: "tag") == ["1|green"])
+        #expect(try scene.succeed("describe --update --db b.db --tables tag").contains("the table tag is synced again as the dataset tag"))
+        #expect(try tags() == ["green"])
+        #expect(try scene.succeed("describe --update --create --db a.db").contains("the dataset tag is imported from now on"))
+        #expect(try tags() == ["green"] && rows(scene, "a", table: "tag") == ["1|green"])
+        // What one device takes out after the other did, it does not take out again later.
+        try scene.succeed("describe --update --remove tag --db a.db")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("sync --db b.db")
+        #expect(try scene.succeed("describe --update --remove tag --db b.db").contains("is no longer synced here; its rows stay"))
+        try scene.succeed("describe --update --tables tag --db a.db")
+        #expect(try tags() == ["green"])
+        for name in ["a", "b"] { try scene.succeed("verify --local --db \(name).db") }
+    }
+
+    /// A commit that loses its number takes the description with it. What the device has in rows and columns, it describes again.
+    @Test func aDescriptionThatLosesAForkIsPublishedAgain() throws {
+        let scene = try scene("peer", "peer"), files = FileManager.default
+        let cloud = scene.scratch.path("cloud"), before = scene.scratch.path("before")
+        try files.copyItem(atPath: cloud, toPath: before)
+        try scene.database("a.db").run(
+            "ALTER TABLE task ADD COLUMN due TEXT; UPDATE task SET due = 'friday'; CREATE TABLE tag(id TEXT PRIMARY KEY NOT NULL); INSERT INTO tag VALUES('red')"
+        )
+        try scene.succeed("describe --update --tables tag --db a.db")
+        try scene.succeed("sync --db a.db")
+        try files.removeItem(atPath: cloud)
+        try files.moveItem(atPath: before, toPath: cloud)
+        for number in 1...2 {
+            try scene.database("b.db").run("UPDATE task SET title = 'by b \(number)' WHERE id = 't1'")
+            try scene.succeed("sync --db b.db")
+        }
+        #expect(try scene.succeed("sync --db a.db").contains("a fork"))
+        try scene.succeed("describe --update --create --db b.db")
+        for name in ["b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.succeed("init --db c.db --cloud cloud --role reader --device c --create")
+        try scene.succeed("sync --db c.db")
+        for name in ["a", "b", "c"] {
+            #expect(try rows(scene, name, "id, title, due") == ["t1|by b 2|friday", "t2|two|friday", "t3|three|friday"])
+            #expect(try rows(scene, name, table: "tag") == ["red"])
+        }
+    }
+
     @Test func misuseIsRefusedAndChangesNothing() throws {
         let scene = try scene("writer", "reader")
         for (line, words) in [

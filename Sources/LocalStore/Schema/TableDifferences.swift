@@ -177,6 +177,7 @@ package struct SchemaTransition: TransactionPart {
         try transaction.state.setRemovedColumns([], of: schema)
         try transaction.state.setLeftColumns([], of: schema)
         try transaction.state.setKnownRecord(nil, of: schema)
+        try transaction.state.setTakenOut(transaction.state.takenOut().subtracting([schema.name.exact]))
         try db.execute(sql: "DELETE FROM snapsync_datasets WHERE name = ?", arguments: [schema.name])
     }
 }

@@ -169,10 +169,11 @@ extension SchemaUpdate {
 
         mutating func run(_ fresh: [DatasetSchema]) throws {
             for schema in device.settings.datasets {
-                if request.removed.contains(schema.name) { try remove(schema) } else { datasets.append(try update(schema)) }
+                if request.removed.contains(schema.name) { try remove(schema) } else { datasets.append(try putBack(update(schema))) }
             }
             try addFromZone()
-            for schema in fresh {
+            // The zone may still have a dataset that was taken out here.
+            for schema in fresh where !datasets.contains(where: { $0.name.folded == schema.name.folded }) {
                 datasets.append(schema)
                 note(.datasetAdded, schema.name, "the table \(schema.table) is synced from now on as the dataset \(schema.name)")
                 report.willPublish = true
@@ -216,13 +217,27 @@ extension SchemaUpdate {
             try transaction.state.setDescriptionNote(DescriptionNote(schemaVersion: -1, hashes: hashes))
         }
 
+        /// Has a dataset published again that another device took out of the zone, if the request names its table.
+        private mutating func putBack(_ schema: DatasetSchema) throws -> DatasetSchema {
+            let takenOut = try transaction.state.takenOut()
+            guard takenOut.contains(schema.name.exact), request.tables?.tables?.contains(where: { $0.folded == schema.table.folded }) == true else {
+                return schema
+            }
+            try transaction.state.setTakenOut(takenOut.subtracting([schema.name.exact]))
+            note(.datasetAdded, schema.name, "the table \(schema.table) is synced again as the dataset \(schema.name)")
+            report.willPublish = true
+            return schema
+        }
+
         private mutating func remove(_ schema: DatasetSchema) throws {
             let found = try transaction.tables.differences(from: schema)
             let now = try found.table == nil ? schema : found.renamed()
+            let isOut = try transaction.state.takenOut().contains(schema.name.exact)
             try transaction.transition.end(now)
-            // If the zone has another dataset of that name, it stays there.
+            // If another device has taken it out, or the zone has another dataset of that name, the zone stays as it is.
             let isZones =
-                zone?.descriptions.first { $0.schema.name.exact == schema.name.exact }.map { one in
+                !isOut
+                && zone?.descriptions.first { $0.schema.name.exact == schema.name.exact }.map { one in
                     one.schema.keyColumns.elementsEqual(schema.keyColumns) { $0.name.exact == $1.name.exact && $0.collation == $1.collation }
                 } ?? true
             if publishes, isZones {
