@@ -292,6 +292,7 @@ extension SchemaUpdate {
                         ? "\(schema.name): the column \(column.column) is gone; the next version is without \(column.name), and older versions keep its values"
                         : "\(schema.name): the column \(column.column) is gone; \(column.name) is no longer imported here")
             }
+            try declare(as: zone, in: table, before)
             try addLacking(of: zone, besides: &columns, lost, to: table, before)
             let inZone = Set((zone?.schema.columns ?? []).map(\.column.folded))
             let isNamed = request.tables?.tables?.contains { $0.folded == table.folded } == true
@@ -315,6 +316,26 @@ extension SchemaUpdate {
             try transaction.transition.take(before, as: after, publishes: publishes)
             if publishes { report.willPublish = true }
             return after
+        }
+
+        /// Gives the columns the zone's types, or reports those that have another one.
+        ///
+        /// A table that the application made anew since the last run stays as it is: the next sync publishes its types.
+        private mutating func declare(as zone: DatasetDescription?, in table: String, _ schema: DatasetSchema) throws {
+            guard let zone, try transaction.tracking.isInstalled([schema]), try !transaction.changeLog.mayHaveUntrackedEdits(of: schema) else { return }
+            let types = try transaction.tables.otherTypes(of: schema, than: zone)
+            if request.creates, !types.isEmpty {
+                try transaction.tracking.rebuilding(schema) { try transaction.tables.declare(types, in: table) }
+            }
+            func words(_ type: String) -> String { type.isEmpty ? "without a type" : type }
+            for one in types {
+                note(
+                    request.creates ? .columnMade : .columnLacking, schema.name, column: one.column,
+                    request.creates
+                        ? "\(schema.name): the column \(one.column) is declared \(words(one.zone)) now, as in the zone, and no longer \(one.here)"
+                        : "\(schema.name): the column \(one.column) is declared \(one.here) here and \(words(one.zone)) in the zone; --create declares it as the zone does"
+                )
+            }
         }
 
         /// Creates or reports the columns that the zone has and the table lacks.
