@@ -51,6 +51,29 @@ import Testing
         #expect(try scene.database("watch.db").run("SELECT title FROM notifications WHERE id = 'n'") == "Own\n")
     }
 
+    /// The application goes on while the database is not set up. What it wrote is in the table, in the journal or in the file.
+    @Test(arguments: ["reader", "peer"], [true, false]) func whatWasEditedAfterADetachIsKept(role: String, isWaiting: Bool) throws {
+        let scene = try Scene(), columns = "id TEXT PRIMARY KEY NOT NULL, v TEXT, w TEXT"
+        try scene.database("a.db").run("CREATE TABLE t(\(columns)); INSERT INTO t VALUES('1', 'x', 'x'), ('2', 'p', 'p'), ('3', 'q', 'q')")
+        try scene.succeed("init --db a.db --cloud cloud --role \(role == "peer" ? "peer" : "writer --reader-edits all") --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role \(role) --device b --create")
+        try scene.succeed("sync --db b.db")
+        if isWaiting { try scene.database("b.db").run("UPDATE t SET v = 'waits' WHERE id = '1'") }
+        try scene.succeed("detach --db b.db")
+        try scene.database("b.db").run("UPDATE t SET w = 'later 1' WHERE id = '1'; UPDATE t SET v = 'later 2' WHERE id = '2'")
+        try scene.database("a.db").run("UPDATE t SET v = 'of a' WHERE id = '2'; UPDATE t SET w = 'of a' WHERE id = '3'")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role \(role) --adopt")
+        #expect(try scene.succeed("sync --db b.db").contains("own rows gave way to the cloud's and are kept in b.db.snapsync-kept/"))
+        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        let rows = ["1|\(isWaiting ? "waits" : "x")|x", "2|of a|p", "3|q|of a"].joined(separator: "\n") + "\n"
+        for name in ["a", "b"] { #expect(try scene.database("\(name).db").run("SELECT * FROM t ORDER BY id") == rows) }
+        let folder = scene.scratch.path("b.db.snapsync-kept")
+        let kept = try FileManager.default.contentsOfDirectory(atPath: folder).map { String(decoding: try Gzip.jsonTool("\(folder)/\($0)"), as: UTF8.self) }
+        for value in ["later 1", "later 2"] { #expect(kept.joined().contains(value)) }
+    }
+
     @Test func datasetsMergePolicyDecidesTheFirstImport() throws {
         let scene = try Scene()
         for (name, merge) in [("union.json", "merge"), ("single.json", "single"), ("wrong.json", "newest")] {

@@ -107,11 +107,9 @@ package final class EntityApplier: EntitySink {
         LocalStoreError(
             .schemaMismatch, at: "\(place), entity \(count)",
             "the column \(schema.columns[index].column) is declared \(declared), which stores a value of this entity \(how)",
-            hint: """
-                declare the column as the writer's table does, or without a type, which keeps every value. To make the table again as the zone describes \
-                it: snapsync describe --update --remove \(schema.name) --db \(transaction.path.shellWord), then drop the table, then snapsync describe \
-                --update --create --db \(transaction.path.shellWord)
-                """)
+            hint: schema.keyIndices.contains(index)
+                ? "declare the column as the writer's table does, or without a type, which keeps every value"
+                : "to declare it as the zone does, with all rows kept: snapsync describe --update --create --db \(transaction.path.shellWord)")
     }
 
     @inline(__always)

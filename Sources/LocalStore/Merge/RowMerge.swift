@@ -219,6 +219,13 @@ package struct RowMerge: Hashable, Sendable {
         }
     }
 
+    /// Whether the row has another value than these in a column that the edit does not name. If the device had other rows than a version before, such
+    /// a value may be in no other place.
+    package func drops(_ values: [OwnedValue], but columns: [Int: Instant]) -> Bool {
+        guard let row = entry?.row else { return false }
+        return values.indices.contains { columns[$0] == nil && row.values[$0] != values[$0] }
+    }
+
     private mutating func delete(_ at: Instant, _ row: VersionRow, _ edit: Edit) {
         // Otherwise the row that was deleted is gone already.
         guard edit.born == row.born else { return }

@@ -107,6 +107,83 @@ extension TableInspector {
     }
 }
 
+/// A column that a table declares with another type than the zone.
+package struct OtherType: Sendable {
+    package let column: String
+    /// The types as they are declared; empty for a column without one.
+    package let here: String
+    package let zone: String
+}
+
+// A type that changes values of the zone.
+extension TableInspector {
+    /// The columns of a dataset whose types may change the zone's values, but those of the key, whose values name the rows.
+    package func otherTypes(of schema: DatasetSchema, than zone: DatasetDescription) throws -> [OtherType] {
+        guard let table = try TableColumns(db, schema.table) else { return [] }
+        return schema.columns.indices.filter { !schema.keyIndices.contains($0) }.compactMap { index in
+            let name = schema.columns[index].name
+            guard let there = zone.schema.columns.first(where: { $0.name.exact == name.exact }).flatMap({ zone.structure.column($0.column) }),
+                let own = table.column(schema.columns[index].column)
+            else { return nil }
+            let affinity = ColumnAffinity(declared: there.declared.sql, isStrict: zone.structure.strict)
+            guard own.affinity != .blob, own.affinity != affinity else { return nil }
+            // `ANY` keeps values in STRICT tables alone, and they have few other types.
+            let strict: [ColumnAffinity: String] = [.integer: "INTEGER", .real: "REAL", .text: "TEXT"]
+            let type = table.isStrict ? strict[affinity] ?? "ANY" : there.declared == .any ? "" : there.declared.sql
+            return OtherType(column: own.name, here: own.declared, zone: type)
+        }
+    }
+
+    /// Declares columns of a table with the zone's types. The rows, indexes and triggers stay, but for the toolkit's triggers.
+    ///
+    /// SQLite can change a type only by making the table anew. Source: "Making Other Kinds Of Table Schema Changes" in its documentation.
+    package func declare(_ types: [OtherType], in table: String) throws {
+        let create = "SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND name = ?"
+        guard let columns = try TableColumns(db, table), let sql = try String.fetchOne(db, sql: create, arguments: [columns.name]) else { return }
+        let new = "snapsync_declared", name = columns.name.sqlIdentifier
+        let rest = try String.fetchAll(
+            db,
+            sql: """
+                SELECT sql FROM main.sqlite_schema
+                WHERE tbl_name = ? AND type IN ('index', 'trigger') AND sql IS NOT NULL AND name NOT LIKE 'snapsync\\_%' ESCAPE '\\' ORDER BY rowid
+                """, arguments: [columns.name])
+        try db.execute(sql: "CREATE TABLE \(new)\(Self.retyped(sql, types))")
+        // A new table of AUTOINCREMENT would give the numbers of deleted rows again.
+        if try db.hasTable("sqlite_sequence") {
+            try db.execute(sql: "INSERT INTO sqlite_sequence SELECT ?, seq FROM sqlite_sequence WHERE name = ?", arguments: [new, columns.name])
+        }
+        let rowid = columns.isWithoutRowid ? nil : RowidName.all.first { columns.column($0) == nil }
+        let list = ([rowid].compactMap(\.self) + columns.columns.filter { !$0.isGenerated }.map(\.name)).map(\.sqlIdentifier).joined(separator: ", ")
+        try db.execute(sql: "INSERT INTO main.\(new)(\(list)) SELECT \(list) FROM main.\(name); DROP TABLE main.\(name)")
+        // Otherwise SQLite refuses the name because views and triggers refer to it.
+        let isLegacy = try Bool.fetchOne(db, sql: "PRAGMA legacy_alter_table") ?? false
+        try db.execute(sql: "PRAGMA legacy_alter_table = ON")
+        defer { if !isLegacy { try? db.execute(sql: "PRAGMA legacy_alter_table = OFF") } }
+        try db.execute(sql: "ALTER TABLE main.\(new) RENAME TO \(name)")
+        for statement in rest { try db.execute(sql: statement) }
+    }
+
+    /// What follows the name in a `CREATE TABLE` statement, with other types for some columns.
+    private static func retyped(_ sql: String, _ types: [OtherType]) -> String {
+        let source = Array(sql.unicodeScalars), tokens = SQLToken.all(of: source)
+        let words = ["constraint", "primary", "not", "null", "unique", "check", "default", "collate", "references", "generated", "as"].map(\.folded)
+        guard let open = tokens.firstIndex(where: { $0.symbol == "(" }) else { return "" }
+        var text = "", kept = tokens[open].range.lowerBound, depth = 0, isFirst = false, isType = false
+        for token in tokens[open...] {
+            if token.symbol == ")" { depth -= 1 }
+            let isEnd = depth == 0 || depth == 1 && (token.symbol == "," || words.contains(where: token.isWord))
+            if isType, isEnd { (kept, isType) = (token.range.lowerBound, false) }
+            if isFirst, !isEnd || token.isWord("generated"), let type = types.first(where: { $0.column.folded == (token.name ?? token.text ?? "").folded }) {
+                text += "\(SQLToken.text(source[kept..<token.range.upperBound])) \(type.zone) "
+                isType = true
+            }
+            isFirst = depth == 1 && token.symbol == "," || depth == 0 && token.symbol == "("
+            if token.symbol == "(" { depth += 1 }
+        }
+        return text + SQLToken.text(source[kept...])
+    }
+}
+
 /// Switches the toolkit's tables to another description of a dataset, in one transaction, without losing a tracked change.
 package struct SchemaTransition: TransactionPart {
     let transaction: LocalTransaction
@@ -177,6 +254,7 @@ package struct SchemaTransition: TransactionPart {
         try transaction.state.setRemovedColumns([], of: schema)
         try transaction.state.setLeftColumns([], of: schema)
         try transaction.state.setKnownRecord(nil, of: schema)
+        try transaction.state.setTakenOut(transaction.state.takenOut().subtracting([schema.name.exact]))
         try db.execute(sql: "DELETE FROM snapsync_datasets WHERE name = ?", arguments: [schema.name])
     }
 }

@@ -77,6 +77,10 @@ package struct StateTable: TransactionPart {
         try setValue("leftColumns:\(schema.name)", names.isEmpty ? nil : names.sorted())
     }
 
+    /// The names of the datasets that this device syncs and the zone has no more, because another device took them out. They are not published.
+    package func takenOut() throws -> Set<ExactText> { try value("takenOut") ?? [] }
+    package func setTakenOut(_ names: Set<ExactText>) throws { try setValue("takenOut", names.isEmpty ? nil : names.sorted()) }
+
     /// The names of the records that the next commit will delete, of datasets that this device removed from the zone.
     package func removedRecords() throws -> [String] { try value("removedRecords") ?? [] }
     package func setRemovedRecords(_ names: [String]) throws { try setValue("removedRecords", names.isEmpty ? nil : names.sorted()) }

@@ -76,6 +76,14 @@ package struct ChangeTracking: TransactionPart {
         for trigger in try ChangeTriggers(db, after, id: id)?.statements ?? [] { try db.execute(sql: trigger.sql) }
     }
 
+    /// Runs `work`, which makes a dataset's table anew with the same rows, and puts the triggers in again.
+    package func rebuilding(_ schema: DatasetSchema, _ work: () throws -> Void) throws {
+        try transaction.changeLog.consolidate(of: [schema])
+        try work()
+        guard let id = try trackingID(schema) else { return }
+        for trigger in try ChangeTriggers(db, schema, id: id)?.statements ?? [] { try db.execute(sql: trigger.sql) }
+    }
+
     /// Ends the tracking of one dataset.
     func remove(_ schema: DatasetSchema) throws {
         guard try hasTables(), let id = try trackingID(schema) else { return }

@@ -137,7 +137,7 @@ extension DisplacedRowsFile {
 /// the policies `merge` and `single`, own rows win if they are later.
 package struct FirstImport {
     private let datasets: Set<String>
-    /// The datasets of which this device never had a version. Their rows that lose are written to a file.
+    /// The datasets of which this device never had a version: no edit of their rows has waited since a detach.
     package let names: Set<String>
 
     /// Finds the datasets that are imported for the first time, and tracks their own rows if these may stay. The log must have been consolidated.
@@ -167,8 +167,16 @@ package struct FirstImport {
             hint: "\(hint) --adopt (rows that the cloud lacks stay) or --replace (the cloud's alone)")
     }
 
+    /// Whether a dataset is imported for the first time.
+    func isFirst(_ schema: DatasetSchema) -> Bool { datasets.contains(schema.name) }
+
+    /// Whether a row was in the database before the first import and no edit of it has waited since a detach. If it loses, it is written to a file.
+    func isOwn(_ key: EntityKey, of schema: DatasetSchema, in transaction: LocalTransaction) throws -> Bool {
+        try isFirst(schema) && (names.contains(schema.name) || !transaction.detachedChanges.contains(key, of: schema))
+    }
+
     /// Whether the merge leaves only one entity of the dataset (``SinglePolicy``).
-    package func isSingle(_ schema: DatasetSchema) -> Bool { schema.merge == .single && datasets.contains(schema.name) }
+    package func isSingle(_ schema: DatasetSchema) -> Bool { schema.merge == .single && isFirst(schema) }
 }
 
 /// The policy `single`: one entity of both sides stays. The later one wins; among equally late ones the one with more filled fields, then the one

@@ -13,7 +13,7 @@ struct ExportBase: Sendable {
     /// The descriptions of tables that the commit must publish.
     let descriptions: PendingDescriptions
     /// The datasets that another device has removed from the zone. They are not published again.
-    let takenOut: Set<String>
+    let takenOut: Set<ExactText>
     /// Whether no change and no answer was pending before the mailbox was read.
     var isIdle = false
     var warnings: [String]
@@ -25,19 +25,21 @@ struct ExportBase: Sendable {
     ///   - warnings: the warnings so far.
     init(_ device: SyncContext, after token: ChangeToken?, isOneOfMany: Bool, _ warnings: [String]) async throws {
         self.token = token
-        last = try await Self.records(device, token)
-        takenOut = isOneOfMany && token != nil ? try Self.datasetsWithout(last, device) : []
-        descriptions = try await PendingDescriptions.find(device, after: token)
+        let out = isOneOfMany ? try device.database.read(at: .read) { try $0.state.takenOut() } : []
+        takenOut = out
+        let published = device.settings.datasets.filter { !out.contains($0.name.exact) }
+        last = try await Self.records(of: published, device, token)
+        descriptions = try await PendingDescriptions.find(device, of: published, after: token, last)
+        let update = "snapsync describe --update --db \(device.database.path.shellWord)"
         self.warnings =
             warnings
-            + takenOut.sorted().map {
-                "another device has taken the dataset \($0) out of the zone; its rows stay here and are not published (snapsync describe --update --remove \($0) takes it out here, too)"
+            + device.settings.datasets.filter { out.contains($0.name.exact) }.map {
+                "another device has taken the dataset \($0.name) out of the zone; its rows stay here and are not published (to put it back: \(update) --tables \($0.table.shellWord); to stop syncing it here, too: \(update) --remove \($0.name))"
             }
     }
 
     /// Returns the version's records of the datasets from the database, or from the zone if the database does not have all of them.
-    private static func records(_ device: SyncContext, _ token: ChangeToken?) async throws -> [String: DatasetRecord] {
-        let schemas = device.settings.datasets
+    private static func records(of schemas: [DatasetSchema], _ device: SyncContext, _ token: ChangeToken?) async throws -> [String: DatasetRecord] {
         let known = try device.database.read(at: .read) { transaction in try schemas.map { try transaction.knownFields(of: $0) } }
         if token != nil, known.allSatisfy({ $0 != nil }) {
             return Dictionary(uniqueKeysWithValues: zip(schemas, known).compactMap { schema, fields in fields.map { (schema.name, $0) } })
@@ -47,19 +49,12 @@ struct ExportBase: Sendable {
             uniqueKeysWithValues: schemas.compactMap { schema in state.record(schema.recordName).flatMap(DatasetRecord.init).map { (schema.name, $0) } })
     }
 
-    /// Returns the datasets that an earlier version here had and that this one does not have.
-    private static func datasetsWithout(_ last: [String: DatasetRecord], _ device: SyncContext) throws -> Set<String> {
-        let missing = device.settings.datasets.map(\.name).filter { last[$0] == nil }
-        guard !missing.isEmpty else { return [] }
-        return try device.database.read(at: .read) { Set(try $0.datasetStates.all().map(\.name)).intersection(missing) }
-    }
-
     /// Whether there is no change, no decision and no description to publish.
     func hasNothing(toPublishBy device: SyncContext) throws -> Bool {
         guard descriptions.isEmpty else { return false }
         return try device.database.read(at: .read) { transaction in
             try transaction.decidedEdits.unpublished().isEmpty
-                && device.settings.datasets.allSatisfy { try takenOut.contains($0.name) || isUntouched($0, in: transaction) }
+                && device.settings.datasets.allSatisfy { try takenOut.contains($0.name.exact) || isUntouched($0, in: transaction) }
         }
     }
 
@@ -150,6 +145,7 @@ extension SyncContext {
             }
             try transaction.recordPublished(intended.version, saved, after: applied, of: settings.datasets)
             try transaction.decidedEdits.setOfVersion(commit.answered)
+            try transaction.state.setRemovedRecords(transaction.state.removedRecords().filter { !commit.deleted.contains($0) })
             for schema in settings.datasets {
                 if let sequence = intended.sequences[schema.name] {
                     // The intended version may come from a table that was rewritten and exported from the log (``RewrittenTable``). Consolidate

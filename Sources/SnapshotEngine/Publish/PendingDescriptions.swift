@@ -9,6 +9,9 @@ import StrictText
 /// A device publishes the description of a dataset in three cases: the zone has none, the table's structure has changed here since the last
 /// check, or the device describes more columns than the zone. Otherwise the zone's description stays, because two devices may name their tables
 /// differently. The built-in datasets need no description, because every program knows them.
+///
+/// A version has a dataset's record if and only if it has its description: the first version with a dataset describes it, and a commit that
+/// deletes the one deletes the other. A dataset that this device syncs is not deleted, whatever was removed before.
 struct PendingDescriptions: Sendable {
     /// The records for the commit.
     private(set) var records: [CloudRecord] = []
@@ -21,21 +24,33 @@ struct PendingDescriptions: Sendable {
     var isEmpty: Bool { records.isEmpty && removed.isEmpty }
 
     /// Finds the descriptions, if the database's schema has changed since the last check.
-    static func find(_ device: SyncContext, after token: ChangeToken?) async throws -> PendingDescriptions {
-        var pending = try await descriptions(device, after: token)
+    ///
+    /// - Parameters:
+    ///   - datasets: the datasets that the device publishes.
+    ///   - last: the records that the version `token` has of them, by dataset name.
+    static func find(_ device: SyncContext, of datasets: [DatasetSchema], after token: ChangeToken?, _ last: [String: DatasetRecord]) async throws
+        -> PendingDescriptions
+    {
+        var pending = try await descriptions(device, of: datasets, after: token, last)
         let removed = try device.database.read(at: .read) { try $0.state.removedRecords() }
         if token != nil, !removed.isEmpty {
             let state = try await device.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
-            pending.removed = removed.filter { state.record($0) != nil }
+            let synced = Set(device.settings.datasets.flatMap { [$0.recordName.exact, DatasetDescription.recordName(of: $0.name).exact] })
+            pending.removed = removed.filter { state.record($0) != nil && !synced.contains($0.exact) }
+            // What is gone, or was put back, must not be deleted later, when another device may have published it anew.
+            if pending.removed != removed { try device.database.write(at: .read) { [left = pending.removed] in try $0.state.setRemovedRecords(left) } }
         }
         return pending
     }
 
-    private static func descriptions(_ device: SyncContext, after token: ChangeToken?) async throws -> PendingDescriptions {
-        let datasets = device.settings.datasets
+    private static func descriptions(
+        _ device: SyncContext, of datasets: [DatasetSchema], after token: ChangeToken?, _ last: [String: DatasetRecord]
+    ) async throws -> PendingDescriptions {
         let own = datasets.filter { !DatasetSchema.builtIn.contains($0) }
         let (known, version) = try device.database.read(at: .read) { (try $0.state.descriptionNote(), try $0.tables.schemaVersion()) }
-        if let known, known.schemaVersion == version, own.allSatisfy({ known.hashes[$0.name] != nil }) { return PendingDescriptions() }
+        if let known, known.schemaVersion == version, own.allSatisfy({ known.hashes[$0.name] != nil && last[$0.name] != nil }) {
+            return PendingDescriptions()
+        }
 
         var pending = PendingDescriptions()
         let (descriptions, text) = try device.database.read(at: .read) { transaction in
@@ -47,7 +62,7 @@ struct PendingDescriptions: Sendable {
         if own.isEmpty, text.statements.isEmpty, known == nil { return PendingDescriptions() }
         var hashes = text.hashes
         for one in descriptions { hashes[one.schema.name] = ContentHash.of(try one.text().utf8) }
-        let changed = descriptions.filter { known?.hashes[$0.schema.name] != hashes[$0.schema.name] }
+        let changed = descriptions.filter { last[$0.schema.name] == nil || known?.hashes[$0.schema.name] != hashes[$0.schema.name] }
         if !changed.isEmpty {
             let state = token == nil ? nil : try await device.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
             for one in changed {

@@ -85,7 +85,7 @@ struct VersionWriter: Sendable {
                         try $0.transaction.changeLog.doubt(of: schema)
                     )
                 }
-                if untouched && !isFull || base.takenOut.contains(schema.name) { continue }
+                if untouched && !isFull || base.takenOut.contains(schema.name.exact) { continue }
                 stored.read.append(ReadDataset(schema: schema, sequence: sequence, doubt: doubt, rewritten: session.rewritten[schema.name]))
                 if try !missing.isTracked(schema, session) { try await missing.refuse(schema, base.last[schema.name], session) }
                 switch try await publisher.write(schema, after: base.last[schema.name]) {

@@ -16,6 +16,8 @@ struct ImportBase: Sendable {
     let hasMissingColumns: Bool
     /// For each reader up to which number its edits are decided; nil if that is as before.
     var answered: [ExactText: Int64]?
+    /// The datasets that the version does not have.
+    var absent: [DatasetSchema] = []
 
     /// - Parameter upstream: the zone's new commits; nil if the import does not follow them.
     init(_ device: SyncContext, _ upstream: UpstreamChanges?) throws {

@@ -114,9 +114,11 @@ final class ImportMerge {
         func record(_ place: RowPlace, _ edit: Edit) throws {
             guard let merge = outcome.merges[place] else { return }
             let schema = datasets[place.dataset]
-            if first.names.contains(schema.name) {
-                if !merge.later.isEmpty, case .columns(_, let values) = edit.change { try ledger.copy(place.key, values, of: schema) }
-            } else if !own.unedited.contains(place) {
+            let isOwn = try first.isOwn(place.key, of: schema, in: transaction)
+            if case .columns(let changed, let values) = edit.change, isOwn ? !merge.later.isEmpty : first.isFirst(schema) && merge.drops(values, but: changed) {
+                try ledger.copy(place.key, values, of: schema)
+            }
+            if !isOwn, !own.unedited.contains(place) {
                 // An edit that was handed over is decided by the publisher, who records what loses to it and what does not fit.
                 let isUndecided = try !ledger.publishes && !transaction.sentEdits.edits(of: place.key, in: schema).isEmpty
                 let stays = isUndecided || schema.messages.isEmpty || edit.restoresParent && !schema.permissions.inserts

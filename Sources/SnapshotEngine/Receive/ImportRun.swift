@@ -205,9 +205,10 @@ package struct ImportRun: Sendable {
         _ state: ZoneState, _ local: ImportBase, token: ChangeToken?, view: String?, isDoubtful: Bool = false, warnings noted: [String]
     ) async throws -> Outcome {
         var incoming: [IncomingDataset] = []
-        var warnings = noted
+        var warnings = noted, local = local
         for schema in device.settings.datasets {
             guard let record = state.record(schema.recordName) else {
+                local.absent.append(schema)
                 warnings.append("the zone has no dataset \(schema.name); its table stays as it is")
                 continue
             }

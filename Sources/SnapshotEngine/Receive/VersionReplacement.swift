@@ -142,6 +142,12 @@ struct VersionReplacement {
     private func trackAgain(after fork: AppliedVersion, in transaction: LocalTransaction) throws {
         try transaction.publishedChanges.trackAgain(of: device.settings.datasets, after: fork.number)
         try transaction.lineage.forget(after: fork.number)
+        // Descriptions that lost with their commits are published again, too. Choices that wait (an empty hash) go on waiting.
+        let names = Set(device.settings.datasets.map(\.name))
+        if let note = try transaction.state.descriptionNote() {
+            let hashes = note.hashes.filter { $0.value.isEmpty || !names.contains($0.key) }
+            try transaction.state.setDescriptionNote(DescriptionNote(schemaVersion: note.schemaVersion, hashes: hashes))
+        }
     }
 
     /// Forgets published changes after other devices have published on top of them.
@@ -158,5 +164,17 @@ struct VersionReplacement {
         let commits = local.upstream?.changes.commits ?? []
         try transaction.state.setApplied(
             version, after: commits.compactMap { commit in commit.parent.map { AppliedVersion(number: commit.token.number - 1, hash: $0) } })
+        var takenOut = try transaction.state.takenOut().subtracting(incoming.map(\.schema.name.exact))
+        let seen = Set(try transaction.datasetStates.all().map(\.name.exact))
+        for schema in local.absent {
+            try transaction.state.setKnownRecord(nil, of: schema)
+            // What no version has had yet, or only one that lost a fork, is still to be published.
+            let wasThere = try seen.contains(schema.name.exact) || !transaction.state.unseenColumns(of: schema).isEmpty
+            let isDeleted = commits.contains { $0.deleted.contains(schema.recordName) }
+            guard wasThere && (isDeleted || local.upstream?.fork == nil) else { continue }
+            takenOut.insert(schema.name.exact)
+            try transaction.state.setUnseenColumns([], of: schema)
+        }
+        try transaction.state.setTakenOut(takenOut)
     }
 }

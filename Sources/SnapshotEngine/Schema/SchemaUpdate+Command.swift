@@ -169,10 +169,11 @@ extension SchemaUpdate {
 
         mutating func run(_ fresh: [DatasetSchema]) throws {
             for schema in device.settings.datasets {
-                if request.removed.contains(schema.name) { try remove(schema) } else { datasets.append(try update(schema)) }
+                if request.removed.contains(schema.name) { try remove(schema) } else { datasets.append(try putBack(update(schema))) }
             }
             try addFromZone()
-            for schema in fresh {
+            // The zone may still have a dataset that was taken out here.
+            for schema in fresh where !datasets.contains(where: { $0.name.folded == schema.name.folded }) {
                 datasets.append(schema)
                 note(.datasetAdded, schema.name, "the table \(schema.table) is synced from now on as the dataset \(schema.name)")
                 report.willPublish = true
@@ -216,13 +217,27 @@ extension SchemaUpdate {
             try transaction.state.setDescriptionNote(DescriptionNote(schemaVersion: -1, hashes: hashes))
         }
 
+        /// Has a dataset published again that another device took out of the zone, if the request names its table.
+        private mutating func putBack(_ schema: DatasetSchema) throws -> DatasetSchema {
+            let takenOut = try transaction.state.takenOut()
+            guard takenOut.contains(schema.name.exact), request.tables?.tables?.contains(where: { $0.folded == schema.table.folded }) == true else {
+                return schema
+            }
+            try transaction.state.setTakenOut(takenOut.subtracting([schema.name.exact]))
+            note(.datasetAdded, schema.name, "the table \(schema.table) is synced again as the dataset \(schema.name)")
+            report.willPublish = true
+            return schema
+        }
+
         private mutating func remove(_ schema: DatasetSchema) throws {
             let found = try transaction.tables.differences(from: schema)
             let now = try found.table == nil ? schema : found.renamed()
+            let isOut = try transaction.state.takenOut().contains(schema.name.exact)
             try transaction.transition.end(now)
-            // If the zone has another dataset of that name, it stays there.
+            // If another device has taken it out, or the zone has another dataset of that name, the zone stays as it is.
             let isZones =
-                zone?.descriptions.first { $0.schema.name.exact == schema.name.exact }.map { one in
+                !isOut
+                && zone?.descriptions.first { $0.schema.name.exact == schema.name.exact }.map { one in
                     one.schema.keyColumns.elementsEqual(schema.keyColumns) { $0.name.exact == $1.name.exact && $0.collation == $1.collation }
                 } ?? true
             if publishes, isZones {
@@ -277,6 +292,7 @@ extension SchemaUpdate {
                         ? "\(schema.name): the column \(column.column) is gone; the next version is without \(column.name), and older versions keep its values"
                         : "\(schema.name): the column \(column.column) is gone; \(column.name) is no longer imported here")
             }
+            try declare(as: zone, in: table, before)
             try addLacking(of: zone, besides: &columns, lost, to: table, before)
             let inZone = Set((zone?.schema.columns ?? []).map(\.column.folded))
             let isNamed = request.tables?.tables?.contains { $0.folded == table.folded } == true
@@ -300,6 +316,26 @@ extension SchemaUpdate {
             try transaction.transition.take(before, as: after, publishes: publishes)
             if publishes { report.willPublish = true }
             return after
+        }
+
+        /// Gives the columns the zone's types, or reports those that have another one.
+        ///
+        /// A table that the application made anew since the last run stays as it is: the next sync publishes its types.
+        private mutating func declare(as zone: DatasetDescription?, in table: String, _ schema: DatasetSchema) throws {
+            guard let zone, try transaction.tracking.isInstalled([schema]), try !transaction.changeLog.mayHaveUntrackedEdits(of: schema) else { return }
+            let types = try transaction.tables.otherTypes(of: schema, than: zone)
+            if request.creates, !types.isEmpty {
+                try transaction.tracking.rebuilding(schema) { try transaction.tables.declare(types, in: table) }
+            }
+            func words(_ type: String) -> String { type.isEmpty ? "without a type" : type }
+            for one in types {
+                note(
+                    request.creates ? .columnMade : .columnLacking, schema.name, column: one.column,
+                    request.creates
+                        ? "\(schema.name): the column \(one.column) is declared \(words(one.zone)) now, as in the zone, and no longer \(one.here)"
+                        : "\(schema.name): the column \(one.column) is declared \(one.here) here and \(words(one.zone)) in the zone; --create declares it as the zone does"
+                )
+            }
         }
 
         /// Creates or reports the columns that the zone has and the table lacks.

@@ -13,8 +13,8 @@ struct DescribeCommand: AsyncParsableCommand {
             To change the description, save and edit the file, and pass it to init --datasets.
 
             --update adopts the current tables of a database that is already set up: added, renamed or dropped columns, renamed tables, \
-            and changes that other devices made to the zone's description. It changes no rows. The next sync publishes the description. \
-            See docs/datasets.md.
+            and changes that other devices made to the zone's description. It changes no rows, unless --create changes a column's type. The \
+            next sync publishes the description. See docs/datasets.md.
 
             EXAMPLES
               snapsync describe --db app.db
@@ -38,7 +38,7 @@ struct DescribeCommand: AsyncParsableCommand {
             With --update: stop syncing this dataset in the zone, or on a reader in this database. Its rows are kept. May be repeated.
             """, valueName: "name"))
     var remove: [String] = []
-    @Flag(help: "With --update: create the columns and tables of the zone that this database lacks.")
+    @Flag(help: "With --update: create the columns and tables of the zone that this database lacks, and declare columns with the zone's types.")
     var create = false
     @OptionGroup var readers: ReaderEditsOption
     @Flag(name: .long, help: "With --reader-edits: accept that two devices may use one integer key for two new rows.")
