@@ -154,7 +154,7 @@ class Device:
 
     def rebase(self, commit, edits, had):
         view = FullView(self.schema, commit.rows)
-        result = rebase(view, edits, commit.horizon, had, self.restores)
+        result = rebase(view, edits, commit.horizon, had, self.restores, self.publishes)
         self.state = view.rows
         return result
 

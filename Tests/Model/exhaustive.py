@@ -181,7 +181,7 @@ class World:
             probe.take_in(self.log, len(self.log))
             commit = self.log[-1]
             view.advance({k: commit.rows.get(k) for k in {**device.head.rows, **commit.rows} if device.head.rows.get(k) != commit.rows.get(k)})
-            rebase(view, recorded[0], commit.horizon, had, probe.restores)
+            rebase(view, recorded[0], commit.horizon, had, probe.restores, probe.publishes)
             expect(view.rows == mine.state, "with indexes: other rows", *difference(view.rows, mine.state))
 
     def finish(self):

@@ -37,7 +37,7 @@ class Checked(Device):
             self.view, self.viewed = IndexedView(self.schema), {}
         changes = {k: commit.rows.get(k) for k in {**self.viewed, **commit.rows} if self.viewed.get(k) != commit.rows.get(k)}
         self.view.advance(changes)
-        expect(rebase(self.view, edits, commit.horizon, had, self.restores) == result, "with indexes: other edits")
+        expect(rebase(self.view, edits, commit.horizon, had, self.restores, self.publishes) == result, "with indexes: other edits")
         expect(self.view.rows == self.state, "with indexes: other rows", *difference(self.view.rows, self.state))
         self.viewed = commit.rows
         return result

@@ -147,7 +147,7 @@ def merge(there, edit, horizon, restores=True):
     return row, edit._replace(changed=won, values=row.values) if won else None, losing(set(changed) - set(won)), replaced(won)
 
 
-def place(schema, there, edit, yields, horizon, restores=True):
+def place(schema, there, edit, yields, horizon, restores=True, marks=True):
     """`merge`, without what does not fit beside other rows (rule 4): `yields` are the columns that have to give way, {None} the whole edit."""
     if not yields:
         return *merge(there, edit, horizon, restores), set()
@@ -157,7 +157,7 @@ def place(schema, there, edit, yields, horizon, restores=True):
     table, key = schema[edit.key[0]], edit.key
     if edit.values is None:             # the row stays, marked
         entry, stands = there, None
-        if table.orphan:
+        if table.orphan and marks:
             mark = Edit(key, there.instants, {table.orphan: edit.at}, {**there.values, table.orphan: 1}, there.born)
             entry, stands, _, _ = merge(there, mark, horizon)
         return entry, stands, set(), set(), {(key, None, None)}
@@ -169,10 +169,11 @@ def place(schema, there, edit, yields, horizon, restores=True):
     return *merge(there, edit._replace(changed=rest), horizon), misfits
 
 
-def rebase(view, edits, horizon=0, own=None, restores=lambda edit: True):
+def rebase(view, edits, horizon=0, own=None, restores=lambda edit: True, marks=True):
     """Puts the edits of one device on a version: the edits that stand, and what loses. The view then has the result.
 
-    `restores` says of an edit whether it may bring back a row that the version has deleted. `own` is what the device had before. A parent that the version has deleted, and that a standing edit needs, is restored from there.
+    `restores` says of an edit whether it may bring back a row that the version has deleted, `marks` whether a row whose deletion is not made is marked (a
+    reader leaves that to the publisher). `own` is what the device had before. A parent that the version has deleted, and that a standing edit needs, is restored from there.
     """
     schema, last, dropped = view.schema, {}, set()
     for edit in edits:                  # of two rows that the device had under one key, the last
@@ -185,7 +186,7 @@ def rebase(view, edits, horizon=0, own=None, restores=lambda edit: True):
     while True:
         standing, losses = {}, Losses(set(dropped), set(), set())
         for key, edit in edits.items():
-            entry, stands, *lost = place(schema, view.version(key), edit, yielding.get(key), horizon, restores(edit))
+            entry, stands, *lost = place(schema, view.version(key), edit, yielding.get(key), horizon, restores(edit), marks)
             for found, more in zip(losses, lost):
                 found |= more
             if stands:
