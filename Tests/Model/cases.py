@@ -31,10 +31,10 @@ def lost(losses):
 def main(seed, count):
     found, plain = [], devices.rebase
 
-    def recorded(view, edits, horizon=0, own=None, restores=lambda edit: True):
+    def recorded(view, edits, horizon=0, own=None, restores=lambda edit: True, marks=True):
         edits, before = list(edits), dict(view.start) if hasattr(view, "start") else None
-        standing, losses = plain(view, edits, horizon, own, restores)
-        if before is not None and edits and all(map(restores, edits)):
+        standing, losses = plain(view, edits, horizon, own, restores, marks)
+        if before is not None and edits and marks and all(map(restores, edits)):
             rows = view.rows
             found.append({
                 "tables": {name: {"columns": t.columns, "unique": t.unique, "references": t.references, "together": [sorted(g) for g in t.together],
