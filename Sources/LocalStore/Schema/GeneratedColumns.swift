@@ -48,6 +48,10 @@ struct GeneratedColumns {
         return nil
     }
 
+    var names: [String] { columns.map(\.name) }
+
+    func contains(_ name: String) -> Bool { columns.contains { $0.name.folded == name.folded } }
+
     /// These columns with what the generated ones among them are computed from in place of them, each once.
     func sources(of names: [String]) -> [String] {
         var seen: Set<ExactText> = []

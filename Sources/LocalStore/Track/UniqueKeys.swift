@@ -12,6 +12,8 @@ struct UniqueKey {
         let name: String?
         /// The expression as the index has it, with the table's column names.
         let expression: String
+        /// Whether the value of a new row has to be computed. In triggers, SQLite does not compute each generated column.
+        let isExpression: Bool
         let collation: String
     }
 
@@ -22,8 +24,8 @@ struct UniqueKey {
     private let parts: [Part]
     /// The condition of a partial index, as the index has it.
     private let condition: String?
-    /// The columns that the expressions and the condition mention, which may be generated.
-    private let mentioned: [String]
+    /// What follows FROM for the row of the columns that expressions and the condition mention.
+    private let row: String
     /// The literal defaults of NOT NULL columns: REPLACE puts them in place of NULL, after the triggers.
     private let defaults: [ExactText: String]
 
@@ -31,12 +33,18 @@ struct UniqueKey {
         (self.parts, self.condition) = (parts, condition)
         let ofValues = parts.flatMap { part in part.name.map { [$0] } ?? table.columns(in: part.expression) }
         let ofCondition = condition.map { table.columns(in: $0) } ?? []
-        let inExpressions = Set((parts.filter { $0.name == nil }.flatMap { table.columns(in: $0.expression) } + ofCondition).map(\.folded))
-        mentioned = table.columns.map(\.name).filter { inExpressions.contains($0.folded) }
         valueColumns = generated.sources(of: ofValues)
         columns = generated.sources(of: ofValues + ofCondition)
         let required = table.columns.filter { $0.isNotNull && $0.defaultText?.utf8.contains(UInt8(ascii: "(")) == false }
-        defaults = Dictionary(required.map { ($0.name.folded, $0.defaultText ?? "NULL") }) { first, _ in first }
+        let defaults = Dictionary(required.map { ($0.name.folded, $0.defaultText ?? "NULL") }) { first, _ in first }
+        self.defaults = defaults
+        let mentioned = generated.sources(of: parts.filter(\.isExpression).flatMap { table.columns(in: $0.expression) } + ofCondition + generated.names)
+        let values = mentioned.map { "\(Self.new($0, defaults)) AS \($0.sqlIdentifier)" }
+        row = generated.computed(from: "(SELECT \(values.isEmpty ? "NULL" : values.joined(separator: ", ")))")
+    }
+
+    private static func new(_ column: String, _ defaults: [ExactText: String]) -> String {
+        defaults[column.folded].map { "coalesce(NEW.\(column.sqlIdentifier), \($0))" } ?? "NEW.\(column.sqlIdentifier)"
     }
 
     /// The UNIQUE constraints of a dataset's table other than its key.
@@ -60,7 +68,9 @@ struct UniqueKey {
             }
             let parts = columns.enumerated().map { place, column in
                 let name: String? = column[0]
-                return Part(name: name, expression: name?.sqlIdentifier ?? text?.parts[place] ?? "", collation: column[1])
+                return Part(
+                    name: name, expression: name?.sqlIdentifier ?? text?.parts[place] ?? "", isExpression: name.map(generated.contains) ?? true,
+                    collation: column[1])
             }
             if isPartial || parts.count != key.count || Set(parts.map { $0.name?.folded ?? "" }) != key {
                 found.append(UniqueKey(parts, where: text?.condition, table, generated))
@@ -69,7 +79,8 @@ struct UniqueKey {
         // INTEGER PRIMARY KEY is the rowid and has no index of its own.
         let primary = table.primaryKey
         if primary.count == 1, primary[0].declared.folded == "integer", key != [primary[0].name.folded] {
-            found.append(UniqueKey([Part(name: primary[0].name, expression: primary[0].name.sqlIdentifier, collation: "BINARY")], table, generated))
+            let name = primary[0].name
+            found.append(UniqueKey([Part(name: name, expression: name.sqlIdentifier, isExpression: false, collation: "BINARY")], table, generated))
         }
         return found
     }
@@ -77,14 +88,11 @@ struct UniqueKey {
     /// The condition that row `t` has the values of the new row. Names without a table are those of `t`, so no other table may be beside it.
     var isTakenFrom: String {
         // Names in an expression refer to the row that the inner SELECT returns.
-        let row = "(SELECT \(mentioned.map { "\(value($0)) AS \($0.sqlIdentifier)" }.joined(separator: ", ")))"
-        func value(_ column: String) -> String {
-            defaults[column.folded].map { "coalesce(NEW.\(column.sqlIdentifier), \($0))" } ?? "NEW.\(column.sqlIdentifier)"
-        }
-        func new(_ expression: String) -> String { "(SELECT (\(expression))\(mentioned.isEmpty ? "" : " FROM \(row)"))" }
+        func new(_ expression: String) -> String { "(SELECT (\(expression)) FROM \(row))" }
         let equal = parts.map { part in
-            if let name = part.name { return "t.\(name.sqlIdentifier) = \(value(name)) COLLATE \(part.collation.sqlIdentifier)" }
-            return "(\(part.expression)) = \(new(part.expression)) COLLATE \(part.collation.sqlIdentifier)"
+            let own = part.name.map { "t.\($0.sqlIdentifier)" } ?? "(\(part.expression))"
+            let other = part.name.flatMap { part.isExpression ? nil : Self.new($0, defaults) } ?? new(part.expression)
+            return "\(own) = \(other) COLLATE \(part.collation.sqlIdentifier)"
         }
         return (equal + (condition.map { ["(\($0))", new($0)] } ?? [])).joined(separator: " AND ")
     }
