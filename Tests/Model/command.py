@@ -198,6 +198,10 @@ class History(World):
         for _ in range(self.r.randint(1, 3)):
             self.transaction(first)
         self.sync(first)
+        while not self.log:     # a first import has a rule of its own (docs/merging.md)
+            self.now += MILLISECOND
+            self.transaction(first)
+            self.sync(first)
         for device in self.devices[1:]:
             self.now += MILLISECOND
             self.run_command("init", "--db", device.name + ".db", "--cloud", "cloud", "--role", "peer" if device.publishes else "reader", "--device", device.name,
@@ -221,8 +225,9 @@ class History(World):
             if any(device.state.get(k) != final.get(k) for k in {**device.state, **final}) and not own:
                 raise Differs("the model's devices differ")
             connection = sqlite3.connect(os.path.join(self.folder, device.name + ".db"))
-            if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'snapsync_conflicts'").fetchone():
-                journals += "\n".join(repr(row) for row in connection.execute("SELECT loser FROM snapsync_conflicts"))
+            for table, column in (("snapsync_conflicts", "loser"), ("snapsync_waiting", "entity")):     # what is held is not lost
+                if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,)).fetchone():
+                    journals += "\n".join(repr(row) for row in connection.execute(f"SELECT {column} FROM {table}"))
             connection.close()
             # The rows that a first import has replaced are in files.
             for file in glob.glob(os.path.join(glob.escape(self.folder), device.name + ".db.snapsync-kept", "*.gz")):
@@ -231,7 +236,8 @@ class History(World):
         for device in self.devices:
             kept = {edit.key for _, edit in device.entries}     # what these replace is lost on this device alone
             for key, column, value in device.journal:
-                if column in ("text", "note") and key not in kept and f'"{value}"' not in journals:
+                has_returned = getattr(final.get(key), "values", {}).get(column) == value
+                if column in ("text", "note") and key not in kept and not has_returned and f'"{value}"' not in journals:
                     raise Differs("lost, and in no journal", device.name, key, column, value)
 
 

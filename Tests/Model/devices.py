@@ -147,7 +147,11 @@ class Device:
         for edit in standing:
             if edit.key not in waiting:
                 there = commit.rows.get(edit.key)
-                self.entries.append([0 if edit.key in attempted else None, edit._replace(base=there.instants) if isinstance(there, Row) and not edit.inserts else edit])
+                if isinstance(there, Row) and not edit.inserts:
+                    edit = edit._replace(base=there.instants)
+                elif isinstance(there, Tombstone) and edit.values and not edit.inserts:     # the row is back, and no older than its deletion
+                    edit = edit._replace(base=dict.fromkeys(edit.values, there.at))
+                self.entries.append([0 if edit.key in attempted else None, edit])
         self.head, self.version = commit, version
         if self.stricter:
             self.fit_own_table({key for key in had if shown(had[key])} - self.apart)

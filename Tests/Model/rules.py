@@ -132,8 +132,9 @@ def merge(there, edit, horizon, restores=True):
         if edit.at <= there.at or not restores and not edit.inserts:
             return there, None, losing(changed), set()
         row = Row(values, {c: max(changed.get(c, 0), there.at) for c in values}, edit.born)
-        return row, edit, set(), set() if edit.base == there.at else {(key, None, None)}
-    if edit.inserts:                    # two insertions under one key
+        has_seen = edit.base == there.at if edit.inserts else there.at in edit.base.values()
+        return row, edit, set(), set() if has_seen else {(key, None, None)}
+    if edit.inserts and edit.born != there.born:    # two insertions under one key
         if values == there.values:
             return there, None, set(), set()
         if edit.at <= there.at:

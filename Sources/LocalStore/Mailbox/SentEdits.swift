@@ -141,20 +141,31 @@ package struct SentEdits: TransactionPart {
         return edit.following(earlier).flatMap { $0.permitted(in: schema) }
     }
 
-    /// Forgets rows that were inserted and deleted again before anybody else had them. The log must have been consolidated.
+    /// Forgets rows that were inserted and deleted again before anybody else had them. The log must have been consolidated, and a commit of a run that
+    /// was killed must have been recorded: it may have such a row.
     package func forgetPassing(of datasets: [DatasetSchema]) throws {
-        let isSent = try db.hasTable(Self.table) ? " OR EXISTS (SELECT 1 FROM snapsync_sent s WHERE s.dataset = c.dataset AND s.key = c.key)" : ""
-        let waits = try db.hasTable(LocalTable.waiting.name) ? " OR EXISTS (SELECT 1 FROM snapsync_waiting a WHERE a.dataset = ?2 AND a.key = c.key)" : ""
         for schema in datasets {
             guard let id = try trackingID(schema) else { continue }
-            try KeyedStatement(
-                db,
-                """
-                DELETE FROM snapsync_changes AS c WHERE dataset = ?1 AND state = \(TrackedState.deleted) AND isNew = \(TrackedOrigin.new) AND ?2 IS NOT NULL
-                    AND NOT (EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = c.dataset AND t.key = c.key)\(waits)\(isSent))
-                """
-            ).bind(.integer(id), .text(schema.name)).run()
+            try KeyedStatement(db, "DELETE \(passing())").bind(.integer(id), .text(schema.name)).run()
         }
+    }
+
+    /// Whether ``forgetPassing(of:)`` has something to forget.
+    func hasPassing(of datasets: [DatasetSchema]) throws -> Bool {
+        try datasets.contains { schema in
+            guard let id = try trackingID(schema) else { return false }
+            return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 \(passing()))").bind(.integer(id), .text(schema.name)).integer() == 1
+        }
+    }
+
+    /// The changes of passing rows, in SQL; `?1` and `?2` are the dataset's number and name.
+    private func passing() throws -> String {
+        let isSent = try db.hasTable(Self.table) ? " OR EXISTS (SELECT 1 FROM snapsync_sent s WHERE s.dataset = c.dataset AND s.key = c.key)" : ""
+        let waits = try db.hasTable(LocalTable.waiting.name) ? " OR EXISTS (SELECT 1 FROM snapsync_waiting a WHERE a.dataset = ?2 AND a.key = c.key)" : ""
+        return """
+            FROM snapsync_changes AS c WHERE dataset = ?1 AND state = \(TrackedState.deleted) AND isNew = \(TrackedOrigin.new) AND ?2 IS NOT NULL
+                AND NOT (EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = c.dataset AND t.key = c.key)\(waits)\(isSent))
+            """
     }
 
     // MARK: - What is not handed over

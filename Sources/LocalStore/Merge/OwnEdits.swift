@@ -92,6 +92,8 @@ package final class OwnEdits: EditSource {
             }
         }
         guard !parts.isEmpty || !waiting.isEmpty || !decided.isEmpty else { return nil }
+        // Rebase holds again what still does not fit.
+        if !isReading { for one in waiting { try transaction.waiting.remove(one.row.key, of: datasets[one.place.dataset]) } }
         try db.execute(
             sql: """
                 DROP TABLE IF EXISTS \(Self.bases);
@@ -146,7 +148,7 @@ package final class OwnEdits: EditSource {
             for link in links.children[place.dataset] {
                 guard datasets[link.parent].permissions.inserts, let key = try link.parent(of: place.key, in: part.rows) else { continue }
                 let parent = RowPlace(link.parent, key), there = try state.entry(parent)
-                guard there?.row == nil, try !contains(parent), let own = try lastParent(parent) else { continue }
+                guard there?.row == nil, !isAdded(parent), let own = try lastParent(parent) else { continue }
                 added.append((parent, .restoring(own, over: there, horizon: horizons[parent.dataset], orphan: links.orphanColumn(of: parent.dataset))))
             }
         }
@@ -203,6 +205,8 @@ package final class OwnEdits: EditSource {
             defer { changes.end() }
             while try changes.step() {
                 guard let change = TrackedChange(changes, part.schema), isTouched(change.key, part.index) else { continue }
+                // The row is added as it is here, edits included.
+                if isAdded(RowPlace(part.index, change.key)) { continue }
                 if change.isDefaulted || change.instant == .distantPast && change.isInVersion == false { unedited.insert(RowPlace(part.index, change.key)) }
                 var values: [OwnedValue]?
                 if !change.isDeletion {
@@ -213,17 +217,19 @@ package final class OwnEdits: EditSource {
             }
         }
         for (place, one) in waiting {
-            let values = try codec.values(datasets[place.dataset], one.entity)
-            let columns = Dictionary(uniqueKeysWithValues: values.indices.map { ($0, one.at) })
+            let schema = datasets[place.dataset], values = try codec.values(schema, one.entity)
+            let columns = Dictionary(uniqueKeysWithValues: one.instants(of: schema).enumerated().map { ($0, $1) })
             try body(place, Edit(base: .nothing, change: .columns(columns, values: values), born: one.born, isHeld: true))
         }
         for one in added { try body(one.place, one.edit) }
     }
 
     package func contains(_ place: RowPlace) throws -> Bool {
-        if waiting.contains(where: { $0.place == place }) || added.contains(where: { $0.place == place }) { return true }
+        if waiting.contains(where: { $0.place == place }) || isAdded(place) { return true }
         return try isTouched(place.key, place.dataset) && transaction.changeLog.change(of: place.key, in: datasets[place.dataset]) != nil
     }
+
+    private func isAdded(_ place: RowPlace) -> Bool { added.contains { $0.place == place } }
 
     private func isTouched(_ key: EntityKey, _ dataset: Int) -> Bool { touched[dataset]?.contains(key) ?? true }
 
@@ -346,12 +352,13 @@ extension OwnEdits {
             let schema = datasets[place.dataset]
             guard let edit else { return try transaction.changeLog.forget(of: place.key, in: schema) }
             // Another row can be inserted under the key of a held one, and a held one can be deleted.
-            let found = outcome.merges[place]?.found
-            try transaction.changeLog.store(edit, of: place.key, in: schema, isInVersion: (edit.isDeletion ? found?.row : found?.shown) != nil)
+            let merge = outcome.merges[place], found = merge?.found
+            try transaction.changeLog.store(
+                edit, of: place.key, in: schema, isInVersion: (edit.isDeletion ? found?.row : found?.shown) != nil, restoring: merge?.restored)
         }
         try forEach { place, edit in
             // A row that waited is tracked again once it is in its table.
-            guard edit.isHeld && !held.contains(place) || added.contains(where: { $0.place == place }) else { return }
+            guard edit.isHeld && !held.contains(place) || isAdded(place) else { return }
             returned.append((place, outcome.merges[place].map(\.standing) ?? edit))
             try transaction.waiting.remove(place.key, of: datasets[place.dataset])
         }

@@ -127,6 +127,15 @@ package struct Edit: Hashable, Sendable {
             change: .columns(Dictionary(uniqueKeysWithValues: values.indices.map { ($0, at) }), values: values), born: own.born)
     }
 
+    /// Whether the device had seen a deletion: also if it has brought the row back, whose columns are as old as the deletion then.
+    fileprivate func hasSeen(deletion gone: Instant) -> Bool {
+        switch base {
+        case .nothing: false
+        case .deleted(let at): at == gone
+        case .row(let seen): seen.contains(max(gone, .earliest))
+        }
+    }
+
     /// Whether the edit brings back a parent that a child needs: its device has edited no column.
     package var restoresParent: Bool { if case .row(let seen) = base { seen.allSatisfy { $0 == .distantPast } } else { false } }
 
@@ -179,6 +188,12 @@ package struct RowMerge: Hashable, Sendable {
     /// What loses of the edit because it does not fit beside other rows.
     package var misfits: Set<LostValue> = []
 
+    /// When the row was deleted that the edit brings back; nil if it brings none back.
+    package var restored: Instant? {
+        guard case .deleted(let gone) = found, let standing, !standing.isDeletion, !standing.inserts else { return nil }
+        return gone
+    }
+
     private init(_ entry: VersionEntry?, _ standing: Edit?) {
         found = entry
         self.entry = entry
@@ -214,7 +229,7 @@ package struct RowMerge: Hashable, Sendable {
             }
             entry = .row(VersionRow(values: values, instants: values.indices.map { max(columns[$0] ?? .distantPast, gone) }, born: edit.born))
             standing = edit
-            if edit.base != .deleted(gone) { replaced = [.deletion] }
+            if !edit.hasSeen(deletion: gone) { replaced = [.deletion] }
         case (.columns(let columns, let values), .row(let row)?): write(columns, values, row, edit)
         }
     }
@@ -241,7 +256,7 @@ package struct RowMerge: Hashable, Sendable {
         func losing(_ columns: some Sequence<Int>) -> Set<LostValue> {
             Set(columns.filter { row.values[$0] != values[$0] }.map { LostValue($0, values[$0]) })
         }
-        if edit.inserts {
+        if edit.inserts, edit.born != row.born {
             // Two insertions under one key.
             guard values != row.values else { return }
             guard edit.at > row.at else {

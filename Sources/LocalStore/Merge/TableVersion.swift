@@ -53,7 +53,7 @@ package struct TableVersion: VersionState {
 
     private func waiting(_ row: WaitingRow, _ schema: DatasetSchema) throws -> VersionRow {
         let values = try codec.values(schema, row.entity)
-        return VersionRow(values: values, instants: values.map { _ in row.at }, born: row.born, isHeld: true)
+        return VersionRow(values: values, instants: row.instants(of: schema), born: row.born, isHeld: true)
     }
 
     private func held(_ text: String, _ place: RowPlace) throws -> VersionRow {
@@ -75,9 +75,12 @@ package struct TableVersion: VersionState {
     }
 
     package func hold(_ row: VersionRow, at place: RowPlace) throws {
-        let schema = datasets[place.dataset]
+        let schema = datasets[place.dataset], at = row.at
+        let columns = zip(schema.columns, row.instants).filter { $1 != at }.map { ($0.name.exact, $1) }
         try transaction.waiting.put(
-            WaitingRow(key: place.key, entity: codec.text(schema, row.values), at: row.at, born: row.born), of: schema)
+            WaitingRow(
+                key: place.key, entity: codec.text(schema, row.values), at: at, born: row.born, columns: Dictionary(uniqueKeysWithValues: columns)),
+            of: schema)
     }
 
     package func release(_ place: RowPlace) throws {

@@ -10,13 +10,19 @@ package struct WaitingRow: Sendable, Hashable {
     /// When it was changed last, and when it was inserted.
     package let at: Instant
     package let born: Instant
+    /// When the columns were changed that were not changed last.
+    package let columns: [ExactText: Instant]
 
-    package init(key: EntityKey, entity: String, at: Instant, born: Instant) {
+    package init(key: EntityKey, entity: String, at: Instant, born: Instant, columns: [ExactText: Instant]) {
         self.key = key
         self.entity = entity
         self.at = at
         self.born = born
+        self.columns = columns
     }
+
+    /// When each column was changed.
+    package func instants(of schema: DatasetSchema) -> [Instant] { schema.columns.map { columns[$0.name.exact] ?? at } }
 }
 
 /// The rows of this device that are held and that no version has yet: the table `snapsync_waiting`.
@@ -37,13 +43,14 @@ package struct WaitingRows: TransactionPart {
 
     private func rows(of schema: DatasetSchema, _ key: EntityKey?) throws -> [WaitingRow] {
         guard try db.hasTable(LocalTable.waiting.name) else { return [] }
-        let sql = "SELECT key, entity, at, born FROM snapsync_waiting WHERE dataset = ?1\(key == nil ? "" : " AND key = ?2") ORDER BY key"
+        let sql = "SELECT key, entity, at, born, columns FROM snapsync_waiting WHERE dataset = ?1\(key == nil ? "" : " AND key = ?2") ORDER BY key"
         let found = try KeyedStatement(db, sql).bind([.text(schema.name)] + (key.map { [.key($0)] } ?? []))
         defer { found.end() }
         var rows: [WaitingRow] = []
         while try found.step() {
             guard let key = found.key(0), let entity = found.string(1) else { throw damaged(LocalTable.waiting.name, "a row of \(schema.name) cannot be read") }
-            rows.append(WaitingRow(key: key, entity: entity, at: found.instant(2), born: found.instant(3)))
+            let columns = found.text(4).flatMap { ColumnInstants($0) }?.known ?? [:]
+            rows.append(WaitingRow(key: key, entity: entity, at: found.instant(2), born: found.instant(3), columns: columns))
         }
         return rows
     }
@@ -51,8 +58,11 @@ package struct WaitingRows: TransactionPart {
     /// Stores a row, in place of an earlier one with the same key.
     package func put(_ row: WaitingRow, of schema: DatasetSchema) throws {
         try LocalTable.waiting.create(in: db)
-        try KeyedStatement(db, "INSERT OR REPLACE INTO snapsync_waiting(dataset, key, entity, at, born) VALUES(?, ?, ?, ?, ?)")
-            .bind(.text(schema.name), .key(row.key), .text(row.entity), .instant(row.at), .instant(row.born)).run()
+        try KeyedStatement(db, "INSERT OR REPLACE INTO snapsync_waiting(dataset, key, entity, at, born, columns) VALUES(?, ?, ?, ?, ?, ?)")
+            .bind(
+                .text(schema.name), .key(row.key), .text(row.entity), .instant(row.at), .instant(row.born),
+                row.columns.isEmpty ? .null : .text(ColumnInstants(row.columns).text)
+            ).run()
     }
 
     /// Lets the next version hold the rows of a dataset.
@@ -62,7 +72,7 @@ package struct WaitingRows: TransactionPart {
             // A version says one thing of a key.
             try KeyedStatement(db, "DELETE FROM snapsync_tombstones WHERE dataset = ? AND key = ?").bind(.integer(id), .key(row.key)).run()
             try transaction.held.put(row.key, entity: row.entity, reason: HeldRows.waiting, in: schema)
-            let instants = RowInstants(row: row.at, born: row.born == row.at ? nil : row.born)
+            let instants = RowInstants(row: row.at, born: row.born == row.at ? nil : row.born, columns: row.columns)
             try transaction.tombstonesAndInstants.set(instants, of: row.key, own: .distantPast, in: schema)
         }
     }

@@ -17,7 +17,8 @@ package final class ReadSession: Sendable {
     private let queues: [DatabaseQueue]
     private let path: String
 
-    /// Opens up to `readers` connections on one state in which every log entry of these datasets is consolidated.
+    /// Opens up to `readers` connections on one state in which every log entry of these datasets is consolidated, and rows that were inserted and
+    /// deleted again since the last version have left nothing.
     ///
     /// - Parameters:
     ///   - schemas: the datasets whose changes are tracked; if empty, nothing is consolidated.
@@ -60,16 +61,21 @@ package final class ReadSession: Sendable {
         for _ in 0...100 {
             if try begin(&left) { return left }
             // An export records in another transaction what it is about to publish.
-            let consolidate = { (transaction: LocalTransaction) in try transaction.changeLog.consolidate(of: schemas.filter { left[$0.name] == nil }) }
+            let consolidate = { (transaction: LocalTransaction) in
+                let schemas = schemas.filter { left[$0.name] == nil }
+                try transaction.changeLog.consolidate(of: schemas)
+                try transaction.sentEdits.forgetPassing(of: schemas)
+            }
             if try database.usesWAL() { try database.writeAheadOfAnother(consolidate) } else { try database.write(consolidate) }
         }
         throw LocalStoreError(.busy, at: database.path, "programs write without a pause", hint: "try again later", isRetryable: true)
     }
 
-    /// Whether every entry of the log is consolidated, but for those of rewritten tables. Removes from these what has new entries.
+    /// Whether every entry of the log is consolidated, and no passing row is left, but for those of rewritten tables. Removes from these what has new entries.
     private static func isSettled(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], _ left: inout [String: RewrittenTable]) throws -> Bool {
         left = try left.filter { name, table in try schemas.contains { try $0.name == name && transaction.changeLog.isCurrent(table, of: $0) } }
-        return try !transaction.changeLog.hasEntries(schemas.filter { left[$0.name] == nil })
+        let others = schemas.filter { left[$0.name] == nil }
+        return try !transaction.changeLog.hasEntries(others) && !transaction.sentEdits.hasPassing(of: others)
     }
 
     /// Opens up to `readers` connections while the caller is inside a transaction of `database`: a write that has not changed anything yet, or a

@@ -88,7 +88,8 @@ extension LocalTable {
         name: "snapsync_waiting",
         definition: """
             (
-                dataset TEXT NOT NULL, key, entity TEXT NOT NULL, at INTEGER NOT NULL, born INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID
+                dataset TEXT NOT NULL, key, entity TEXT NOT NULL, at INTEGER NOT NULL, born INTEGER NOT NULL, columns TEXT,
+                PRIMARY KEY(dataset, key)) WITHOUT ROWID
             """)
     static let conflicts = LocalTable(
         name: "snapsync_conflicts",

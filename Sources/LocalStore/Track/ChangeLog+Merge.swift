@@ -6,14 +6,19 @@ package import StrictText
 extension ChangeLog {
     /// Stores what a merge has left of an edit.
     ///
-    /// - Parameter isInVersion: whether the version's table has a row with the key. An edit of a row that it has no more is an insertion from now on.
-    package func store(_ edit: Edit, of key: EntityKey, in schema: DatasetSchema, isInVersion: Bool) throws {
+    /// - Parameters:
+    ///   - isInVersion: whether the version's table has a row with the key.
+    ///   - gone: when the version's row was deleted that the edit brings back; nil if it brings none back.
+    package func store(_ edit: Edit, of key: EntityKey, in schema: DatasetSchema, isInVersion: Bool, restoring gone: Instant? = nil) throws {
         guard let id = try trackingID(schema) else { return }
-        let origin: TrackedOrigin = !isInVersion ? .new : edit.inserts ? .unknown : .inVersion
+        let origin: TrackedOrigin = gone != nil ? .unknown : !isInVersion ? .new : edit.inserts ? .unknown : .inVersion
         var changed: String?
-        if case .columns(let columns, let values) = edit.change, columns.count < values.count || columns.values.contains(where: { $0 != edit.at }) {
+        if case .columns(let columns, let values) = edit.change,
+            gone != nil || columns.count < values.count || columns.values.contains(where: { $0 != edit.at })
+        {
             changed = ChangedColumns.some(columns).encoded(at: edit.at)
         }
+        if let gone { try restore(key, deleted: gone, born: edit.born, in: schema) }
         try KeyedStatement(
             db,
             """
@@ -22,8 +27,14 @@ extension ChangeLog {
             """
         ).bind(
             .integer(id), .key(key), .instant(edit.at), .integer(nextSequence()),
-            .integer(origin.rawValue), .optional(changed), origin == .inVersion ? .null : .instant(edit.born)
+            .integer(origin.rawValue), .optional(changed), gone != nil || origin == .inVersion ? .null : .instant(edit.born)
         ).run()
+    }
+
+    /// Records what the version's row was that an edit brings back: with its *born*, and all of its columns as old as its deletion. The edit stays one of
+    /// that row.
+    private func restore(_ key: EntityKey, deleted gone: Instant, born: Instant, in schema: DatasetSchema) throws {
+        try transaction.tombstonesAndInstants.set(RowInstants(row: max(gone, .earliest), born: born), of: key, own: .distantPast, in: schema)
     }
 
     /// Turns the insertion of a row that was held into an edit of that row.
@@ -56,26 +67,36 @@ extension ChangeLog {
     /// - Parameters:
     ///   - wasThere: whether the table had a row with the key before.
     ///   - base: the instant of what the edit replaces; nil if it replaces nothing.
-    package func adopt(_ edit: Edit, of key: EntityKey, in schema: DatasetSchema, wasThere: Bool, base: Instant?) throws {
+    ///   - gone: when the row was deleted that the edit brings back; nil if it brings none back.
+    package func adopt(_ edit: Edit, of key: EntityKey, in schema: DatasetSchema, wasThere: Bool, base: Instant?, restoring gone: Instant? = nil) throws {
         guard let id = try trackingID(schema) else { return }
         let earlier = try change(of: key, in: schema), at = max(edit.at, earlier?.instant ?? edit.at)
+        // Otherwise this device has deleted the row, and the version still has it.
+        let isVersions = gone != nil && earlier == nil
         var changed: String?
         if case .columns(var columns, let values) = edit.change {
             if let earlier, wasThere { columns = earlier.instants(of: schema).merging(columns) { $1 } }
-            if columns.count < values.count || columns.values.contains(where: { $0 != at }) { changed = ChangedColumns.some(columns).encoded(at: at) }
+            if let gone, !isVersions { for column in values.indices { columns[column] = max(columns[column] ?? gone, gone) } }
+            if isVersions || columns.count < values.count || columns.values.contains(where: { $0 != at }) {
+                changed = ChangedColumns.some(columns).encoded(at: at)
+            }
         }
-        let origin: TrackedOrigin = wasThere ? .inVersion : .new
+        var origin = earlier?.origin ?? (wasThere ? .inVersion : .new)
+        // An insertion in place of the version's row is a row of its own.
+        if isVersions || edit.inserts && origin == .inVersion { origin = .unknown }
+        let hasBorn = edit.inserts || !wasThere
+        if let gone, isVersions { try restore(key, deleted: gone, born: edit.born, in: schema) }
         try KeyedStatement(
             db,
             """
             INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew, cause, changed, born, base)
                 VALUES(?1, ?2, ?3, ?4, \(Self.state(of: schema)), ?5, \(ChangeCause.known), ?6, ?7, ?9)
             ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = excluded.state, cause = excluded.cause, changed = excluded.changed,
-                born = CASE WHEN ?8 THEN born ELSE excluded.born END
+                isNew = excluded.isNew, born = CASE WHEN ?8 THEN excluded.born ELSE born END
             """
         ).bind(
             .integer(id), .key(key), .instant(at), .integer(nextSequence()), .integer(origin.rawValue), .optional(changed),
-            origin == .new && !edit.isDeletion ? .instant(edit.born) : .null, .integer(wasThere ? 1 : 0), base.map { .instant($0) } ?? .null
+            hasBorn && !isVersions && !edit.isDeletion ? .instant(edit.born) : .null, .integer(hasBorn ? 1 : 0), base.map { .instant($0) } ?? .null
         ).run()
     }
 

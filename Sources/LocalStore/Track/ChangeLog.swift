@@ -77,7 +77,7 @@ package struct ChangeLog: TransactionPart {
     ///
     /// - u is the row's timestamp if the statement changed it, else the clock;
     /// - *seen* is the published instant of the entity or tombstone that the change replaced on this device;
-    /// - *own* is the instant of an unpublished change that it replaced, unless that instant is later than the clock.
+    /// - *own* is the instant of an unpublished change that it replaced, unless that instant is later than the clock and *seen*.
     ///
     /// Source: docs/local-tables.md, "snapsync_changes".
     package func consolidate(of schemas: [DatasetSchema]) throws {

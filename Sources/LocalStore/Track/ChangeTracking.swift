@@ -29,11 +29,13 @@ package struct ChangeTracking: TransactionPart {
         let isMarked = try ImportFlag.isInstalled(db)
         if !isMarked { try ImportFlag.install(db) }
         var mended: [String] = [], moved: [(schema: DatasetSchema, id: Int64, before: DatasetSchema)] = []
-        for schema in schemas {
+        // The triggers of all datasets are read before the first is made: SQLite reads the whole schema again after each change of it.
+        let all = try schemas.compactMap { schema -> (schema: DatasetSchema, id: Int64, wanted: ChangeTriggers?, found: [OwnTrigger])? in
             try db.execute(sql: "INSERT OR IGNORE INTO snapsync_tracking(dataset, isComplete) VALUES(?, 0)", arguments: [schema.name])
-            guard let id = try trackingID(schema) else { continue }
-            let wanted = try ChangeTriggers(db, schema, id: id)
-            let found = try installedTriggers(schema)
+            guard let id = try trackingID(schema) else { return nil }
+            return try (schema, id, ChangeTriggers(db, schema, id: id), installedTriggers(schema))
+        }
+        for (schema, id, wanted, found) in all {
             if isWhole, wanted.map({ isMarked && $0.areThese(found) }) ?? found.isEmpty { continue }
             for other in schemas where try isWhole && found.contains(where: { try $0.table.folded == other.table.folded }) && other != schema {
                 try moved.append((schema, id, schema.inTable(other.table)))

@@ -92,8 +92,8 @@ extension InstantsBefore.Known {
         let isOfRule = base == own
         let seen = [isOfRule ? nil : base, published].compactMap(\.self).max()
         // The log's clocks are whole milliseconds; of several statements within a millisecond, each is 1 us later than the one before.
-        if own < clock + 1000 { return InstantsBefore.Replaced(isOfRule: isOfRule, seen: seen, own: own) }
-        // Here the tracked change is later than the clock. What was sent may be published by now, whichever clock its instant came from.
+        if own < max(clock, seen ?? clock) + 1000 { return InstantsBefore.Replaced(isOfRule: isOfRule, seen: seen, own: own) }
+        // Here the clock was ahead when the tracked change was made. What was sent may be published by now, whichever clock its instant came from.
         // Later changes of the key that were not sent may follow it.
         let told = try latestSent(sequence)
         return InstantsBefore.Replaced(isOfRule: isOfRule, seen: seen, own: told)

@@ -407,7 +407,7 @@ package struct TombstonesAndInstants: TransactionPart {
         let isOfVersion = TrackedChange.isOfVersion("c"), known = "\(isOfVersion) OR i.key IS NOT NULL"
         return """
             SELECT key, at, CASE WHEN parts IS NOT NULL THEN before END AS rest,
-                CASE WHEN parts IS NOT NULL THEN born
+                CASE WHEN parts IS NOT NULL THEN coalesce(own, born)
                     ELSE nullif(max(coalesce(own, born, CASE WHEN isKnown THEN min(before, at) END), \(earliest)), max(at, \(earliest))) END AS born,
                 CASE WHEN parts IS NOT NULL THEN json_patch(ifnull(columns, '{}'), parts) END AS columns, seq
             FROM (SELECT c.key, c.at, c.seq, c.born AS own, i.born, i.columns, \(known) AS isKnown,

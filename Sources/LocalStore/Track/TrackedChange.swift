@@ -28,8 +28,9 @@ package struct TrackedChange: Sendable, Hashable {
     package let isDeletion: Bool
     /// Whether the row exists and its own timestamp differs from the change's instant.
     package let isStamped: Bool
+    let origin: TrackedOrigin
     /// Whether the applied version has the key; nil if that is not known.
-    package let isInVersion: Bool?
+    package var isInVersion: Bool? { origin == .unknown ? nil : origin == .inVersion }
     /// Whether the applied version may lack the key.
     package var isNew: Bool { isInVersion != true }
     /// Whether the change is one of the version's row, also if the row was deleted and inserted again. Otherwise it is a row that was inserted here.
@@ -73,8 +74,7 @@ package struct TrackedChange: Sendable, Hashable {
         instant = row.instant(1)
         isDeletion = row.integer(2) == Int64(TrackedState.deleted.rawValue)
         isStamped = row.integer(2) == Int64(TrackedState.stamped.rawValue)
-        let origin = TrackedOrigin(rawValue: row.integer(3)) ?? .unknown
-        isInVersion = origin == .unknown ? nil : origin == .inVersion
+        origin = TrackedOrigin(rawValue: row.integer(3)) ?? .unknown
         columns = ChangedColumns(row.text(5), at: instant)
         isDefaulted = row.integer(4) == ChangeCause.defaulted.rawValue
         isCarried = row.integer(4) == ChangeCause.carried.rawValue || isDefaulted

@@ -74,10 +74,10 @@ struct ExportBase: Sendable {
 }
 
 extension SyncContext {
-    /// Shows held rows that fit by now, at a publisher that does not import, and lets the next version hold the others. Returns sentences for the
-    /// run's report.
+    /// Shows held rows that fit by now, in a run that imports nothing. A publisher's next version holds the others. Returns sentences for the run's
+    /// report.
     func showHeldRows() throws -> [String] {
-        let datasets = settings.datasets
+        let datasets = settings.datasets, publishes = settings.role.publishes
         guard try database.read({ transaction in try transaction.waiting.hasAny() || datasets.contains { try transaction.held.count(of: $0) > 0 } }) else {
             return []
         }
@@ -91,13 +91,13 @@ extension SyncContext {
                 try transaction.tracking.importing(datasets, then: keeper.enforce) {
                     let outcome = try Rebase(
                         transaction, datasets: datasets, state: TableVersion(transaction, datasets, .json, own: nil), edits: own,
-                        horizons: datasets.map { _ in .distantPast }
+                        horizons: datasets.map { _ in .distantPast }, marksOrphans: publishes, releasesAlone: publishes
                     ).run()
-                    try own.settle(outcome, publishes: true)
+                    try own.settle(outcome, publishes: publishes)
                     for place in outcome.released { ledger.note(place.key, datasets[place.dataset], ImportLedger.isShown) }
                     try own.end()
                 }
-                for schema in datasets {
+                for schema in datasets where publishes {
                     for row in try transaction.held.overwritten(of: schema) {
                         let instants = try transaction.tombstonesAndInstants.instants(of: row.key, in: schema)
                         try ledger.recordOverwritten(row.key, row.entity, at: instants.latest(own: nil), of: schema, by: nil, in: transaction)

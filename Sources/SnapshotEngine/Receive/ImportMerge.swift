@@ -27,7 +27,7 @@ final class ImportMerge {
         self.ledger = ledger
         self.isView = isView
         try transaction.changeLog.consolidate(of: device.settings.datasets)
-        if device.settings.role == .reader { try transaction.sentEdits.forgetPassing(of: device.settings.datasets) }
+        try transaction.sentEdits.forgetPassing(of: device.settings.datasets)
         first = try FirstImport(transaction, schemas, settings: device.settings, isView: isView, now: ledger.now, at: device.database.path)
     }
 

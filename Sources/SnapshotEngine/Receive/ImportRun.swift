@@ -81,7 +81,10 @@ package struct ImportRun: Sendable {
                 .nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
         if newest == local.applied?.token, local.view == nil, local.untracked.isEmpty, upstream.fork == nil {
-            try SyncError.at(.apply) { try device.recordIdleSuccess(.import) }
+            try SyncError.at(.apply) {
+                warnings += try device.showHeldRows()
+                try device.recordIdleSuccess(.import)
+            }
             return .nothingNew(ImportReport(applied: false, version: newest.number, datasets: [], view: nil, warnings: warnings))
         }
         // After a fork, commits in this device's name may be its own, although it no longer intends them. They are no sign of a copy, so they are
