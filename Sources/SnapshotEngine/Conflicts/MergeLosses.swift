@@ -36,7 +36,8 @@ struct MergeLosses {
             handedOver.map { $0.isDeletion || lost.column.map { c in handedOver?.changes(c) == true } ?? true } ?? false
         }
         if let columns = loud(replaced, schema) {
-            let reason: ConflictReason = edit.isDeletion ? .laterDeletion : edit.inserts && isAnother ? .sameKey : edit.restoresParent ? .parentNeeded : .laterEdit
+            let reason: ConflictReason =
+                edit.isDeletion ? .laterDeletion : edit.inserts && isAnother ? .sameKey : edit.restoresParent ? .parentNeeded : .laterEdit
             try record(columns, reason, key, schema, loser: version, winner: kept(own))
         }
     }
