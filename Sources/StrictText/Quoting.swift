@@ -13,16 +13,19 @@ extension String {
 
     /// The text as a word of a shell's command line, in quotes if it needs them.
     ///
-    /// Control characters are written as escapes in `$'…'`, which bash, zsh and POSIX.1-2024 read. A shell that does not know that form takes the
-    /// word for another one, but not for more than a word, because no apostrophe stands inside.
+    /// Tabs and characters that ``VisibleText`` escapes are written as escapes in `$'…'`, which bash, zsh and POSIX.1-2024 read, so that the word runs as it
+    /// is shown. A shell that does not know that form takes the word for another one, but not for more than a word, because no apostrophe stands inside.
     package var shellWord: String {
-        if utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
-            return "$'"
-                + escaping { byte in
-                    guard byte < 0x20 || byte == 0x7F || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\\") else { return nil }
+        func isHidden(_ scalar: Unicode.Scalar) -> Bool { scalar == "\t" || VisibleText.isControl(scalar) }
+        if unicodeScalars.contains(where: isHidden) {
+            let parts = unicodeScalars.map { scalar in
+                guard isHidden(scalar) || scalar == "'" || scalar == "\\" else { return String(scalar) }
+                return String(scalar).utf8.map { byte in
                     let digits = String(byte, radix: 8)
                     return "\\" + String(repeating: "0", count: 3 - digits.utf8.count) + digits
-                } + "'"
+                }.joined()
+            }
+            return "$'\(parts.joined())'"
         }
         let isPlain = utf8.allSatisfy { byte in
             (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10 || "_-./,:@+".utf8.contains(byte)

@@ -56,6 +56,25 @@ import Testing
         }
     }
 
+    /// A key is shown with its hidden characters escaped, and a column as the table calls it.
+    @Test func aHeldRowIsEditedByTheKeyAndTheColumnThatAreListed() throws {
+        let scene = try Scene()
+        try scene.database("a.db").run("CREATE TABLE q(id TEXT PRIMARY KEY NOT NULL, m TEXT UNIQUE)")
+        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create")
+        try scene.succeed("sync --db b.db")
+        try scene.database("a.db").run("INSERT INTO q VALUES('1', 'm')")
+        try scene.database("b.db").run("INSERT INTO q VALUES('a' || char(10) || 'b', 'm')")
+        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.database("b.db").run("ALTER TABLE q RENAME COLUMN m TO mail")
+        try scene.succeed("describe --update --db b.db")
+        #expect(try scene.succeed("conflicts --db b.db").contains(#"q a\u{a}b: mail "m" is that of "1""#))
+        let edit = try BuiltCommand.run(["conflicts", "edit", "q", #"a\u{a}b"#, "mail=new", "--db", "b.db"], in: scene.scratch.path)
+        #expect(edit.status == 0, "\(edit.errorText)")
+        #expect(try scene.database("b.db").run("SELECT hex(id) FROM q WHERE mail = 'new'") == "610A62\n")
+    }
+
     /// A reader's own edit, which stays there, lets it show rows that the zone holds. That is no difference.
     @Test func aRowThatAnOwnEditReleasesIsNoDamage() throws {
         let scene = try scene("peer")

@@ -56,6 +56,22 @@ import Testing
         #expect(try Self.count(scene, "b.db") == "95")
     }
 
+    /// An import that reads the whole table would replace them.
+    @Test(arguments: ["peer", "reader"]) func rowsInsertedWithoutTriggersStayWhenAVersionArrives(role: String) throws {
+        let scene = try Scene()
+        try scene.database("a.db").run("CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, v TEXT); INSERT INTO p VALUES('x', '1'), ('y', '2')")
+        try scene.succeed("init --db a.db --cloud cloud --role \(role == "reader" ? "writer --reader-edits all" : "peer") --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role \(role) --device b --create")
+        try scene.succeed("sync --db b.db")
+        try scene.database("b.db").run(".dbconfig enable_trigger off\nINSERT INTO p VALUES('k', 'own');")
+        try scene.database("a.db").run("INSERT INTO p VALUES('z', '3')")
+        for name in ["a", "b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        for name in ["a", "b"] {
+            #expect(try scene.database("\(name).db").run("SELECT group_concat(id) FROM (SELECT id FROM p ORDER BY id)") == "k,x,y,z\n")
+        }
+    }
+
     @Test(arguments: [100, 3000], ["TEXT NOT NULL", "INT NOT NULL", "BLOB NOT NULL"]) func rowsThatAnIndexHasLostAreNotDeleted(count: Int, key: String) throws {
         let value = key.hasPrefix("INT") ? "i" : key.hasPrefix("BLOB") ? "CAST(printf('k%05d', i) AS BLOB)" : "printf('k%05d', i)"
         let scene = try Self.scene(key, value, index: "CREATE UNIQUE INDEX i ON t(id)", count: count, bytes: count > 1000 ? 300 : 1)

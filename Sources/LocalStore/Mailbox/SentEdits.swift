@@ -134,7 +134,7 @@ package struct SentEdits: TransactionPart {
 
     /// What of an edit is new and may be handed over; nil if nothing is.
     private func fresh(_ edit: Edit, _ place: RowPlace, _ own: OwnEdits, _ schema: DatasetSchema, _ codec: EntityCodec) throws -> Edit? {
-        guard !own.unedited.contains(place), schema.keyShape.holds(place.key) else { return nil }
+        guard !own.defaulted.contains(place), !own.older.contains(place), schema.keyShape.holds(place.key) else { return nil }
         if try transaction.changeLog.change(of: place.key, in: schema)?.isCarried == true { return nil }
         let earlier = try edits(of: place.key, in: schema).map { try $0.edit(of: schema, codec) }
         guard !earlier.isEmpty else { return edit.permitted(in: schema) }

@@ -37,8 +37,10 @@ package final class OwnEdits: EditSource {
     package private(set) var overwritten: [(place: RowPlace, row: WaitingRow)] = []
     /// The rows that were held before.
     private var waiting: [(place: RowPlace, row: WaitingRow)] = []
-    /// The changes that nobody made: rows have this table's defaults, or are older than the database's first version. No journal needs them.
-    package private(set) var unedited: Set<RowPlace> = []
+    /// The changes that nobody made: rows have this table's defaults. No journal needs them.
+    package private(set) var defaulted: Set<RowPlace> = []
+    /// The rows that are older than the database's first version.
+    package private(set) var older: Set<RowPlace> = []
     /// The edits that the version which is imported has decided, each row's as one.
     package private(set) var decided: [RowPlace: Edit] = [:]
     /// These edits one by one, in the order of their numbers.
@@ -207,7 +209,8 @@ package final class OwnEdits: EditSource {
                 guard let change = TrackedChange(changes, part.schema), isTouched(change.key, part.index) else { continue }
                 // The row is added as it is here, edits included.
                 if isAdded(RowPlace(part.index, change.key)) { continue }
-                if change.isDefaulted || change.instant == .distantPast && change.isInVersion == false { unedited.insert(RowPlace(part.index, change.key)) }
+                if change.isDefaulted { defaulted.insert(RowPlace(part.index, change.key)) }
+                if change.instant == .distantPast, change.isInVersion == false { older.insert(RowPlace(part.index, change.key)) }
                 var values: [OwnedValue]?
                 if !change.isDeletion {
                     guard try rows.give(change.key, to: sink) else { continue }

@@ -39,4 +39,10 @@ package struct DatasetStateTable: TransactionPart {
         defer { statement.end() }
         return try statement.step() ? statement.text(0).flatMap { try? Instant(parsing: $0) } : nil
     }
+
+    /// How many rows the applied version of the dataset has in its table; nil if no version has had the dataset yet.
+    func recordCount(of schema: DatasetSchema) throws -> Int? {
+        guard try db.hasTable(Self.name) else { return nil }
+        return try KeyedStatement(db, "SELECT recordCount FROM snapsync_datasets WHERE name = ?").bind(.text(schema.name)).integer().map(Int.init)
+    }
 }

@@ -65,7 +65,7 @@ extension ChangeLog {
     /// Tracks what stands of another device's edit, which this device has put on its tables.
     ///
     /// - Parameters:
-    ///   - wasThere: whether the table had a row with the key before.
+    ///   - wasThere: whether the table had a row with the key before; of a deletion, whether there was one, shown or held.
     ///   - base: the instant of what the edit replaces; nil if it replaces nothing.
     ///   - gone: when the row was deleted that the edit brings back; nil if it brings none back.
     package func adopt(_ edit: Edit, of key: EntityKey, in schema: DatasetSchema, wasThere: Bool, base: Instant?, restoring gone: Instant? = nil) throws {

@@ -451,6 +451,12 @@ package struct ChangeLog: TransactionPart {
         return (row?[0] ?? 0)...(row?[1] ?? 0)
     }
 
+    /// Whether a table has more rows than the applied version and the tracked changes explain. The log must have been consolidated. Counts the rows.
+    package func hasUnexplainedRows(of schema: DatasetSchema) throws -> Bool {
+        guard let known = try transaction.datasetStates.recordCount(of: schema), try isComplete(of: schema) else { return false }
+        return try transaction.rows.rowCount(of: schema) > known + growth(of: schema).upperBound
+    }
+
     /// The latest instant of a tracked change, or of a row that waits, of any dataset; nil if there is none.
     package func latestInstant() throws -> Instant? {
         let waiting = try db.hasTable(LocalTable.waiting.name) ? " UNION ALL SELECT at FROM snapsync_waiting" : ""

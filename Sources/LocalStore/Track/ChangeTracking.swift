@@ -43,9 +43,7 @@ package struct ChangeTracking: TransactionPart {
             for trigger in found { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
             for trigger in wanted?.statements ?? [] { try db.execute(sql: trigger.sql) }
             // Rows that may be wrong stay so: what differs in them is no edit.
-            try db.execute(
-                sql: "UPDATE snapsync_tracking SET isComplete = \(Completeness.untracked) WHERE id = ? AND isComplete = \(Completeness.complete)",
-                arguments: [id])
+            try setUntracked(schema)
             mended.append(schema.name)
         }
         // Tables that exchanged their names took the triggers along: what a dataset had is under another name, and what it has not is deleted.
@@ -122,6 +120,13 @@ package struct ChangeTracking: TransactionPart {
         guard try db.hasTable("snapsync_tracking") else { return }
         try db.execute(
             sql: "UPDATE snapsync_tracking SET isComplete = \(Completeness.doubtful) WHERE dataset = ? AND isComplete = \(Completeness.complete)",
+            arguments: [schema.name])
+    }
+
+    /// Records that a dataset's table has changes that are not tracked and that may be edits.
+    package func setUntracked(_ schema: DatasetSchema) throws {
+        try db.execute(
+            sql: "UPDATE snapsync_tracking SET isComplete = \(Completeness.untracked) WHERE dataset = ? AND isComplete = \(Completeness.complete)",
             arguments: [schema.name])
     }
 
@@ -362,18 +367,16 @@ package struct RowidWatch: TransactionPart {
     /// - Returns: the names of the datasets whose rows may have other rowids.
     func install(_ schemas: [DatasetSchema]) throws -> [String] {
         guard try !isQuiet(schemas) else { return [] }
-        let hidden = try schemas.filter { try TableInspector.hiddenKey(of: $0, db) != nil }.map(\.name)
+        let hidden = try schemas.filter { try TableInspector.hiddenKey(of: $0, db) != nil }
         let isNew = try !db.hasTable(LocalTable.rowids.name)
         try LocalTable.rowids.create(in: db)
         try db.execute(sql: "DELETE FROM snapsync_rowids; INSERT INTO snapsync_rowids(rowid, dataset) VALUES(2, NULL)")
         if isNew { return [] }
-        for name in hidden {
-            try db.execute(sql: "INSERT INTO snapsync_rowids(dataset) VALUES(?)", arguments: [name])
-            try db.execute(
-                sql: "UPDATE snapsync_tracking SET isComplete = \(Completeness.untracked) WHERE dataset = ? AND isComplete = \(Completeness.complete)",
-                arguments: [name])
+        for schema in hidden {
+            try db.execute(sql: "INSERT INTO snapsync_rowids(dataset) VALUES(?)", arguments: [schema.name])
+            try transaction.tracking.setUntracked(schema)
         }
-        return hidden
+        return hidden.map(\.name)
     }
 
     /// Whether the rowids of a dataset may differ from those in the applied version, and no run has compared the rows since.

@@ -314,7 +314,9 @@ struct DeviceEdits {
                     var base = merge?.found?.at
                     if merge == nil, case .row(let seen) = edit.base { base = seen.max().map { min($0, max(edit.at, now)) } }
                     try transaction.changeLog.adopt(
-                        standing, of: place.key, in: schema, wasThere: merge.map { $0.found?.shown != nil } ?? !edit.inserts, base: base,
+                        standing, of: place.key, in: schema,
+                        wasThere: merge.map { (standing.isDeletion ? $0.found?.row : $0.found?.shown) != nil } ?? !edit.inserts,
+                        base: base,
                         restoring: merge?.restored)
                 }
             }

@@ -9,6 +9,8 @@ struct ImportBase: Sendable {
     let view: String?
     /// The datasets whose rows may differ from the applied version without a tracked change.
     var untracked: Set<String>
+    /// Whether the number of rows may show that changes are untracked.
+    var countsRows = false
     let upstream: UpstreamChanges?
     /// The datasets that other datasets refer to and from which rows were deleted locally. New children may need these rows.
     let deletedParents: Set<String>

@@ -118,7 +118,8 @@ final class ImportMerge {
             if case .columns(let changed, let values) = edit.change, isOwn ? !merge.later.isEmpty : first.isFirst(schema) && merge.drops(values, but: changed) {
                 try ledger.copy(place.key, values, of: schema)
             }
-            if !isOwn, !own.unedited.contains(place) {
+            // A first import has rules of its own for the rows that were there before.
+            if !isOwn, !own.defaulted.contains(place), !(first.isFirst(schema) && own.older.contains(place)) {
                 // An edit that was handed over is decided by the publisher, who records what loses to it and what does not fit.
                 let isUndecided = try !ledger.publishes && !transaction.sentEdits.edits(of: place.key, in: schema).isEmpty
                 let stays = isUndecided || schema.messages.isEmpty || edit.restoresParent && !schema.permissions.inserts

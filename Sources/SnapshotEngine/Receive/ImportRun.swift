@@ -54,27 +54,28 @@ package struct ImportRun: Sendable {
     ///
     /// - Parameter known: the zone's new commits, if the caller has read them already.
     package func importNewest(_ known: UpstreamChanges? = nil) async throws -> ImportReport {
-        var run = self, warnings = device.notices, attempt = 1
+        var run = self, warnings = device.notices
         var upstream = if let known { known } else { try await device.recoverAndFetchUpstreamChanges() }
-        while true {
-            switch try await run.attempt(upstream, &warnings, isLast: attempt >= Self.attempts) {
+        for attempt in 1...Self.attempts {
+            switch try await run.attempt(upstream, &warnings, countsRows: attempt == 1) {
             case .applied(let report), .nothingNew(let report): return report
             case .changedMeanwhile: upstream = try await run.device.recoverAndFetchUpstreamChanges()
             }
-            attempt += 1
         }
+        throw device.anotherRun(.apply)
     }
 
     /// Makes one attempt to import the newest version.
     ///
     /// - Parameters:
     ///   - warnings: the warnings of earlier attempts; this attempt adds its own.
-    ///   - isLast: whether to import even if another program keeps changing rows.
-    private mutating func attempt(_ upstream: UpstreamChanges, _ warnings: inout [String], isLast: Bool) async throws -> Outcome {
+    ///   - countsRows: whether the number of rows may show that changes are untracked.
+    private mutating func attempt(_ upstream: UpstreamChanges, _ warnings: inout [String], countsRows: Bool) async throws -> Outcome {
         warnings += try upstream.warnings + device.keepTracking()
         try await device.correctFutureInstants()
         if !discardsChanges { warnings += try await TrackingRebuild(device: device).run(upstream) }
         var local = try ImportBase(device, upstream)
+        local.countsRows = countsRows && !discardsChanges && local.view == nil && upstream.fork == nil
         if upstream.isExpired || discardsChanges || comparesAll { local.untracked = Set(device.settings.datasets.map(\.name)) }
         guard let newest = upstream.changes.token else {
             throw SyncError(

@@ -29,7 +29,8 @@ struct VersionReplacement {
         var conflicts = LostEdits()
     }
 
-    /// Returns nil if another program deleted rows meanwhile that the version may need. Then nothing was replaced.
+    /// Returns nil if other rows must be compared first: another program deleted rows meanwhile that the version may need, or changes are untracked.
+    /// Then nothing was replaced.
     func run() throws -> Replaced? {
         do {
             return try attempt(ignoringChecks: false)
@@ -111,7 +112,7 @@ struct VersionReplacement {
         let plans: [DatasetImporter.Plan?]
     }
 
-    /// Consolidates the log and compares the rows; nil if another program changed rows meanwhile.
+    /// Consolidates the log and compares the rows; nil if other rows must be compared first.
     private func prepare(_ changes: ZoneChanges?, _ ledger: ImportLedger, in transaction: LocalTransaction) throws -> Prepared? {
         let schemas = incoming.map(\.schema)
         // The version's children may need rows that were deleted meanwhile; then their tables must be read, too.
@@ -127,6 +128,15 @@ struct VersionReplacement {
         }
         if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
         let merging = try ImportMerge(device: acting, transaction: transaction, schemas: schemas, isView: view != nil, ledger: ledger)
+        // An import that reads all rows of a version would replace what was written while the triggers were off.
+        let untracked = try incoming.filter { one in
+            try local.countsRows && one.snapshot != nil && !local.untracked.contains(one.schema.name)
+                && transaction.changeLog.hasUnexplainedRows(of: one.schema)
+        }
+        guard untracked.isEmpty else {
+            for one in untracked { try transaction.tracking.setUntracked(one.schema) }
+            return nil
+        }
         if let answered = local.answered { try transaction.decidedEdits.setOfVersion(answered) }
         if let fork = local.upstream?.fork { try trackAgain(after: fork, in: transaction) }
         let importers = incoming.indices.map { index in

@@ -47,8 +47,9 @@ private struct HeldRowEditor {
 
     func edit(_ key: String, in dataset: String, setting columns: [ExactText: String]?) throws -> HeldRowReport {
         let version = TableVersion(transaction, settings.datasets, .json, own: nil, hasChanges: true)
-        let held = try version.heldRows().first { settings.datasets[$0.place.dataset].name.exact == dataset.exact && $0.place.key.plainText.exact == key.exact }
-        guard let held else {
+        let all = try version.heldRows().filter { settings.datasets[$0.place.dataset].name.exact == dataset.exact }
+        let shown = all.first { VisibleText.escape($0.place.key.plainText).exact == key.exact }
+        guard let held = all.first(where: { $0.place.key.plainText.exact == key.exact }) ?? shown else {
             throw SyncError(
                 .nothingThere, step: .read, at: path, "no row of \(dataset) with the key \(key) is held",
                 hint: "snapsync conflicts lists the rows that are held")
@@ -76,7 +77,9 @@ private struct HeldRowEditor {
     private func values(of row: VersionRow, setting columns: [ExactText: String], in schema: DatasetSchema) throws -> [OwnedValue] {
         var values = row.values
         for (name, text) in columns {
-            guard let index = schema.columns.firstIndex(where: { $0.name.exact == name }), !schema.keyIndices.contains(index) else {
+            // A column may have been renamed in the table.
+            let found = schema.columns.firstIndex { $0.name.exact == name } ?? schema.columns.firstIndex { $0.column.exact == name }
+            guard let index = found, !schema.keyIndices.contains(index) else {
                 throw SyncError(
                     .refused, step: .apply, at: "\(path), dataset \(schema.name)", "it has no column \(name.text) beside its key; nothing was changed",
                     hint: "snapsync conflicts shows the columns of the row")

@@ -21,10 +21,10 @@ struct SchedulePlan: Sendable {
 
     /// - Throws: ``SyncError`` with `.refused`.
     func report(for scheduler: Scheduler) throws -> ScheduleReport {
-        for path in [program, database] + options + (restoreCheck ?? []) where path.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) {
+        for path in [program, database] + options + (restoreCheck ?? []) where path.unicodeScalars.contains(where: { $0 == "\t" || VisibleText.isControl($0) }) {
             throw SyncError(
                 .refused, at: [program, database].map(\.exact).contains(path.exact) ? path : "an option",
-                "a text with control characters fits into no \(scheduler == .cron ? "crontab" : "unit file")",
+                "a text with control or format characters fits into no \(scheduler == .cron ? "crontab" : "unit file")",
                 hint: "call it by another path, a symbolic link for instance")
         }
         switch scheduler {
