@@ -126,7 +126,8 @@ struct VersionReplacement {
             acting.settings.replacesOwnRows = true
         }
         if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
-        let merging = try ImportMerge(device: acting, transaction: transaction, schemas: schemas, isView: view != nil, ledger: ledger)
+        let merging = try ImportMerge(
+            device: acting, transaction: transaction, schemas: schemas, absent: local.absent, isView: view != nil, ledger: ledger)
         if let answered = local.answered { try transaction.decidedEdits.setOfVersion(answered) }
         if let fork = local.upstream?.fork { try trackAgain(after: fork, in: transaction) }
         let importers = incoming.indices.map { index in
