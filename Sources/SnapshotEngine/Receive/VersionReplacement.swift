@@ -71,6 +71,7 @@ struct VersionReplacement {
             guard let prepared else { return nil }
             if let upstream = local.upstream, upstream.fork == nil { try forgetPublished(upstream, in: transaction) }
             transaction.ignoresChecks = ignoringChecks
+            transaction.takesNewest = view == nil
             let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets, takesVersion: true)
             let replaced = try transaction.tracking.importing(device.settings.datasets, then: keeper.enforce) {
                 try prepared.merging.begin(incoming)
