@@ -39,8 +39,10 @@ package struct TableInspector: TransactionPart {
         else {
             throw refuse(
                 "there is no such table",
-                "make it first (init with --create makes the built-in ones and those that the zone describes), or \(hasFile ? "correct the dataset file" : "take it out: snapsync describe --update --remove \(schema.name)")"
-            )
+                "make it first (init with --create makes the built-in ones and those that the zone describes), or "
+                    + (!isSetUp
+                        ? "name another table in a dataset file (--datasets)"
+                        : hasFile ? "correct the dataset file" : "take it out: snapsync describe --update --remove \(schema.name)"))
         }
         guard kind == "table" else {
             throw refuse(
