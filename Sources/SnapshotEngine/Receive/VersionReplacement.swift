@@ -166,7 +166,9 @@ struct VersionReplacement {
         let commits = local.upstream?.changes.commits ?? []
         try transaction.state.setApplied(
             version, after: commits.compactMap { commit in commit.parent.map { AppliedVersion(number: commit.token.number - 1, hash: $0) } })
-        var takenOut = try transaction.state.takenOut().subtracting(incoming.map(\.schema.name.exact))
+        let names = incoming.map(\.schema.name.exact)
+        try transaction.state.setLeftDatasets(transaction.state.leftDatasets().subtracting(names))
+        var takenOut = try transaction.state.takenOut().subtracting(names)
         let seen = Set(try transaction.datasetStates.all().map(\.name.exact))
         for schema in local.absent {
             try transaction.state.setKnownRecord(nil, of: schema)
