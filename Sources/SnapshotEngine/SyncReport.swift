@@ -40,10 +40,12 @@ public struct KeptChanges: Sendable, Encodable {
 
     /// The changes of a reader's datasets, the most frequent reasons first.
     static func all(of datasets: [DatasetSchema], in transaction: LocalTransaction) throws -> [KeptChanges] {
-        try datasets.flatMap { schema -> [KeptChanges] in
-            let counts: [ExactText: Int]
-            if schema.messages.isEmpty {
-                counts = [KeptEdit.Reason.table.sentence().exact: try transaction.sentEdits.keptCount(ofUnsent: schema)]
+        let absent = try transaction.sentEdits.absent(of: datasets)
+        return try datasets.flatMap { schema -> [KeptChanges] in
+            let counts: [ExactText: Int], isAbsent = absent.contains(schema.name.exact)
+            if isAbsent || schema.messages.isEmpty {
+                let reason: KeptEdit.Reason = isAbsent ? .dataset : .table
+                counts = [reason.sentence().exact: try transaction.sentEdits.keptCount(ofUnsent: schema)]
             } else {
                 counts = try transaction.sentEdits.kept(of: schema).reduce(into: [:]) { $0[$1.sentence.exact, default: 0] += 1 }
             }

@@ -96,6 +96,18 @@ import Testing
         #expect(try scene.database("watch.db").run("SELECT count(*) FROM notifications") == "0\n")
     }
 
+    @Test func fileAtAPeerReplacesNothingThatNoVersionHas() throws {
+        let scene = try Scene.deskAndLaptop()
+        try scene.scratch.write(#"{"syncTimestamp":"2099-01-01T00:00:00Z","notifications":[]}"#, to: "none.json")
+        try scene.database("laptop.db").run("UPDATE notifications SET title = 'only here' WHERE id = (SELECT min(id) FROM notifications)")
+        try scene.refuse(
+            "import --db laptop.db --file none.json", exit: 78, saying: ["1 entity was changed here and is in no version yet", "snapsync sync --db laptop.db"],
+            watching: ["laptop.db"])
+        try scene.succeed("sync --db laptop.db")
+        try scene.succeed("import --db laptop.db --file none.json")
+        #expect(try scene.database("laptop.db").run("SELECT count(*) FROM notifications") == "0\n")
+    }
+
     @Test func olderFileIsRefusedUnlessAccepted() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.scratch.write(#"{"syncTimestamp":"2001-01-01T00:00:00Z","notifications":[]}"#, to: "old.json")

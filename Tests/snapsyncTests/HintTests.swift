@@ -55,6 +55,18 @@ import Testing
         #expect(run.status == 78 && run.errorText.contains("the table is named items now"), "\(run.errorText)")
     }
 
+    /// A database that is not set up cannot take a dataset out.
+    @Test(arguments: ["reader", "peer"]) func tableThatIsMissingAtInit(role: String) throws {
+        let scene = try Scene()
+        try scene.database("a.db").run("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL)")
+        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try scene.database("c.db").run("CREATE TABLE renamed(id TEXT PRIMARY KEY NOT NULL)")
+        let run = try scene.run("init --db c.db --cloud cloud --role \(role) --device c")
+        #expect(run.status == 78 && run.errorText.contains("there is no such table") && !run.errorText.contains("describe --update"), "\(run.errorText)")
+        try scene.succeed("init --db c.db --cloud cloud --role \(role) --device c --create")
+    }
+
     @Test func datasetFilesThatDoNotMatch() throws {
         for (change, exit, saying) in [
             (#""name":"v","type":"text""#, 78, "column v"), (#""name":"v","type":"text","column":"v""#, 65, "the column is required"),

@@ -271,7 +271,8 @@ import Testing
         #expect(reasons.contains { $0.hasSuffix("at most 1048576 are allowed") })
         let exported = try scene.succeed("sync --db phone.db")
         #expect(
-            exported.contains("edits of readers: 2 applied\n  warning: 22 messages in the mailbox were set aside; snapsync messages --db phone.db says why"),
+            exported.contains(
+                "edits of readers: 2 applied, 1 refused\n  warning: 21 messages in the mailbox were set aside; snapsync messages --db phone.db says why"),
             "\(exported)"
         )
         try scene.succeed("sync --db watch.db")

@@ -36,6 +36,29 @@ import Testing
         #expect((try scene.json("status --db phone.db")["undo"] as? String)?.hasPrefix("the state before the redo of the restore of version 1") == true)
     }
 
+    /// The zone's type is what the table has already. Without a type, the column takes the version's values.
+    @Test func versionFromBeforeAnotherTypeIsRestoredByItsHint() throws {
+        let scene = try Scene()
+        try scene.database("a.db").run("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT); INSERT INTO t VALUES('x', '007')")
+        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        func declare(_ type: String) throws {
+            try scene.database("a.db").run(
+                "CREATE TABLE z(id TEXT PRIMARY KEY NOT NULL, v \(type)); INSERT INTO z SELECT * FROM t; DROP TABLE t; ALTER TABLE z RENAME TO t")
+            try scene.succeed("sync --db a.db")
+        }
+        try declare("INTEGER")
+        let run = try scene.run("restore --version 1 --db a.db")
+        #expect(run.status == 78 && run.errorText.contains("without a type, which keeps every value"), "\(run.errorText)")
+        #expect(!run.errorText.contains("describe"))
+        #expect(try scene.value("SELECT v FROM t", in: "a.db") == "7")
+        try declare("")
+        try scene.succeed("restore --version 1 --db a.db")
+        #expect(try scene.value("SELECT v FROM t", in: "a.db") == "007")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("verify --local --db a.db")
+    }
+
     @Test func versionFromBeforeATimeIsFound() throws {
         let scene = try Scene.phone()
         let first = try scene.contents("phone.db")

@@ -5,6 +5,8 @@ import StrictText
 package struct KeptEdit: Hashable, Sendable {
     /// Why an edit stays.
     package enum Reason: Sendable {
+        /// The version does not have the dataset.
+        case dataset
         /// Readers may not edit the table.
         case table
         case insertion
@@ -21,6 +23,7 @@ package struct KeptEdit: Hashable, Sendable {
         /// The reason in words, as a clause.
         package func sentence(_ columns: [String] = []) -> String {
             switch self {
+            case .dataset: "the zone has no such dataset"
             case .table: "readers may not edit the table"
             case .insertion: "readers may not add rows"
             case .deletion: "readers may not delete rows"

@@ -110,6 +110,8 @@ package struct SentEdits: TransactionPart {
     /// - Returns: the first number; nil if no edit was numbered.
     package func handOver(of datasets: [DatasetSchema], as device: String, codec: EntityCodec, now: Instant, limit: Int) throws -> Int64? {
         try transaction.changeLog.consolidate(of: datasets)
+        let absent = try absent(of: datasets)
+        let datasets = try datasets.map { absent.contains($0.name.exact) ? try $0.with(messages: .none) : $0 }
         if let file = try file(), file.device.exact != device.exact { try withdraw() }
         try forgetPassing(of: datasets)
         guard datasets.contains(where: { !$0.messages.isEmpty }), let own = try OwnEdits(transaction, datasets, codec, isReading: true) else { return nil }
@@ -178,10 +180,18 @@ package struct SentEdits: TransactionPart {
 
     private func tooLarge() throws -> [TooLarge] { try transaction.state.value("tooLarge") ?? [] }
 
+    /// The names of the datasets that the applied version does not have: no publisher can take an edit of one.
+    package func absent(of datasets: [DatasetSchema]) throws -> Set<ExactText> {
+        guard try transaction.state.applied() != nil else { return [] }
+        let takenOut = try transaction.state.takenOut(), there = Set(try transaction.datasetStates.all().map(\.name.exact)).subtracting(takenOut)
+        return Set(datasets.map(\.name.exact)).subtracting(there)
+    }
+
     /// The edits of a dataset that stay on this device, wholly or in part, because no message can carry them. The log must have been consolidated.
     package func kept(of schema: DatasetSchema) throws -> [KeptEdit] {
         guard let id = try trackingID(schema) else { return [] }
         let tooLarge = Set(try tooLarge().filter { $0.dataset == schema.name }.map(\.key))
+        let isAbsent = try !absent(of: [schema]).isEmpty
         let changes = try KeyedStatement(db, "SELECT \(TrackedChange.sqlColumns) FROM snapsync_changes WHERE dataset = ? ORDER BY seq, key").bind(.integer(id))
         defer { changes.end() }
         var kept: [KeptEdit] = []
@@ -191,13 +201,17 @@ package struct SentEdits: TransactionPart {
                 continue
             }
             guard !change.isCarried else { continue }
+            if isAbsent {
+                kept.append(KeptEdit(change, schema, .dataset))
+                continue
+            }
             if let one = change.kept(in: schema) { kept.append(one) }
             if tooLarge.contains(change.key) { kept.append(KeptEdit(change, schema, .size)) }
         }
         return kept
     }
 
-    /// How many edits of a dataset that readers may not edit stay on this device. Does not read them.
+    /// How many edits of a dataset stay on this device if no message may carry any. Does not read them.
     package func keptCount(ofUnsent schema: DatasetSchema) throws -> Int {
         guard let id = try trackingID(schema) else { return 0 }
         let count = "SELECT count(*) FROM snapsync_changes WHERE dataset = ? AND cause = \(ChangeCause.edit)"

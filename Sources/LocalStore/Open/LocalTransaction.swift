@@ -34,6 +34,8 @@ package final class LocalTransaction {
     var notesDefaults = false
     /// Whether an import takes rows that break a CHECK constraint of this database's tables.
     package var ignoresChecks = false
+    /// Whether the rows that are written are those of the zone's newest version.
+    package var takesNewest = false
     let silenced: SilencedTables
     /// What an import could not do as the application declares it, by triggers and foreign keys, one sentence each.
     package internal(set) var triggerNotices: [String] = []

@@ -39,8 +39,10 @@ package struct TableInspector: TransactionPart {
         else {
             throw refuse(
                 "there is no such table",
-                "make it first (init with --create makes the built-in ones and those that the zone describes), or \(hasFile ? "correct the dataset file" : "take it out: snapsync describe --update --remove \(schema.name)")"
-            )
+                "make it first (init with --create makes the built-in ones and those that the zone describes), or "
+                    + (!isSetUp
+                        ? "name another table in a dataset file (--datasets)"
+                        : hasFile ? "correct the dataset file" : "take it out: snapsync describe --update --remove \(schema.name)"))
         }
         guard kind == "table" else {
             throw refuse(
@@ -146,7 +148,9 @@ package struct TableInspector: TransactionPart {
             return "With another key the table is another dataset, and a zone has at least one: run snapsync detach --db \(file), and set it up in another zone"
         }
         let update = "snapsync describe --update --db \(file)"
-        return "With another key the table is another dataset: run \(update) --remove \(schema.name), sync, then \(update) --tables \(schema.table.shellWord)"
+        let publishes = try !transaction.settings.exists() || transaction.settings.read().role.publishes
+        let again = publishes ? "--tables \(schema.table.shellWord)" : "--create"
+        return "With another key the table is another dataset: run \(update) --remove \(schema.name), sync, then \(update) \(again)"
     }
 
     /// The columns and collations of the unique indexes that cover all rows; the name is nil for an expression.

@@ -81,6 +81,10 @@ package struct StateTable: TransactionPart {
     package func takenOut() throws -> Set<ExactText> { try value("takenOut") ?? [] }
     package func setTakenOut(_ names: Set<ExactText>) throws { try setValue("takenOut", names.isEmpty ? nil : names.sorted()) }
 
+    /// The names of the datasets that this reader syncs no more. Their rows came from the zone: if a dataset returns, they are no strangers.
+    package func leftDatasets() throws -> Set<ExactText> { try value("leftDatasets") ?? [] }
+    package func setLeftDatasets(_ names: Set<ExactText>) throws { try setValue("leftDatasets", names.isEmpty ? nil : names.sorted()) }
+
     /// The names of the records that the next commit will delete, of datasets that this device removed from the zone.
     package func removedRecords() throws -> [String] { try value("removedRecords") ?? [] }
     package func setRemovedRecords(_ names: [String]) throws { try setValue("removedRecords", names.isEmpty ? nil : names.sorted()) }

@@ -475,10 +475,12 @@ package struct ChangeLog: TransactionPart {
     /// give them other rowids.
     package func mayHaveUntrackedEdits(of schema: DatasetSchema) throws -> Bool {
         guard try TableInspector.hiddenKey(of: schema, db) == nil else { return false }
-        let doubt = try self.doubt(of: schema)
-        return try doubt == TrackingDoubt(Completeness.untracked.rawValue)
-            || doubt == TrackingDoubt(Completeness.complete.rawValue) && UniqueKey.others(db, schema) == nil
+        return try isUntracked(schema)
+            || doubt(of: schema) == TrackingDoubt(Completeness.complete.rawValue) && UniqueKey.others(db, schema) == nil
     }
+
+    /// Whether triggers were missing for a while, and no run has compared the rows since.
+    package func isUntracked(_ schema: DatasetSchema) throws -> Bool { try doubt(of: schema) == TrackingDoubt(Completeness.untracked.rawValue) }
 
     /// Whether any entity of a dataset was changed since the applied version, in the log or in the tracked changes. Stops at the first one found.
     package func isTouched(_ schema: DatasetSchema) throws -> Bool {

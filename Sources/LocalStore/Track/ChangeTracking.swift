@@ -151,10 +151,11 @@ package struct ChangeTracking: TransactionPart {
     ///
     /// - Parameters:
     ///   - isMissing: whether rows of the version are missing without a tracked deletion, so that the table does not equal it yet.
+    ///   - publishes: whether this device is a publisher.
     ///   - differing: the rows that differ from the version.
     ///   - absent: the keys of rows that the applied version does not have; nil if that is not known.
     package func regainCompleteness(
-        of schema: DatasetSchema, differing: [Difference], absent: Set<EntityKey>?, isMissing: Bool = false
+        of schema: DatasetSchema, differing: [Difference], absent: Set<EntityKey>?, isMissing: Bool = false, publishes: Bool = false
     ) throws {
         guard let id = try trackingID(schema) else { return }
         // Entries that were logged after the triggers were restored describe the rows of that moment, not what the version has.
@@ -182,7 +183,11 @@ package struct ChangeTracking: TransactionPart {
                 db, "UPDATE snapsync_changes SET isNew = \(TrackedOrigin.new), changed = NULL, born = ifnull(born, at) WHERE dataset = ? AND key = ?"
             ).bind(.integer(id), .key(key)).run()
         }
-        if !isMissing { try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id]) }
+        // Where rows are missing, a publisher compares all of them in each run; a reader does if they may have been edited.
+        if !isMissing || publishes {
+            let found = isMissing ? Completeness.doubtful : .complete
+            try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = ? WHERE id = ?", arguments: [found.rawValue, id])
+        }
     }
 
     private static let trackingTableCount = """

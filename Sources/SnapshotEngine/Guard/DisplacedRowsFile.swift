@@ -130,6 +130,21 @@ extension DisplacedRowsFile {
     }
 }
 
+extension DisplacedRowsFile {
+    /// Writes the rows of edits that were handed over, and that no table has any more, into files beside the database.
+    ///
+    /// - Parameter edits: edits of the dataset, in the order of their numbers.
+    static func keep(_ edits: [HandedOverEdit], of schema: DatasetSchema, database: String, now: Instant) throws -> [DisplacedRowsFile] {
+        var rows: [EntityKey: String] = [:], copies: [DisplacedRowsFile] = []
+        for edit in edits { if let key = edit.key { rows[key] = edit.row } }
+        for (key, row) in rows.sorted(by: { $0.key < $1.key }) {
+            try add(key, of: schema, to: &copies, database: database, now: now) { try EntityDocument.give(row, of: schema.withoutShapes, to: $0) }
+        }
+        for copy in copies { try copy.finish() }
+        return copies
+    }
+}
+
 /// Decides what happens to a database's own rows if the database has no version in common with the cloud yet.
 ///
 /// With the policy `replace`, any entity or tombstone of the cloud beats a row that existed before the first import, and rows that the cloud does
@@ -148,8 +163,10 @@ package struct FirstImport {
         let known = Set(try transaction.datasetStates.all().map(\.name))
         datasets = Set(schemas.map(\.name)).subtracting(known)
         names = Set(try schemas.filter { try !known.contains($0.name) && !transaction.detachedChanges.hasAny(of: $0) }.map(\.name))
+        let left = try transaction.state.leftDatasets()
         for schema in schemas where !known.contains(schema.name) {
-            let keepsOwn = !isView && (schema.merge != .replace || settings.adoptsOwnRows || (settings.role.publishes && !settings.replacesOwnRows))
+            let isKept = settings.adoptsOwnRows || (settings.role.publishes || left.contains(schema.name.exact)) && !settings.replacesOwnRows
+            let keepsOwn = !isView && (schema.merge != .replace || isKept)
             if keepsOwn {
                 // With edits that waited since a detach, only the other rows are earlier than the cloud.
                 try transaction.changeLog.adoptRows(of: schema, now: now, areEarliest: schema.merge == .replace && !names.contains(schema.name))

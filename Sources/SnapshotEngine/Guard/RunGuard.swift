@@ -166,14 +166,14 @@ package enum SyncGuards {
     }
 
     /// Refuses a view if there are unpublished changes: the view replaces the rows, and the changes would be lost.
-    static func refuseViewOverChanges(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], at database: String) throws {
+    static func refuseViewOverChanges(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], publishes: Bool = false, at database: String) throws {
         for schema in schemas {
             let count = try transaction.changeLog.summary(of: schema).count
             guard count > 0 else { continue }
             throw SyncError(
                 .refused, step: .apply, at: "\(database), table \(schema.table)",
                 "\(Format.count(count, "entity was", "entities were")) changed here and \(Format.word(count, "is", "are")) in no version yet; showing something else would lose \(Format.word(count, "it", "them"))",
-                hint: "import it into another database, or look at it: snapsync cat"
+                hint: publishes ? "publish first: snapsync sync" : "import it into another database, or look at it: snapsync cat"
             ).asSlip
         }
     }

@@ -65,18 +65,14 @@ struct EditReceiver: Sendable {
     }
 
     private func listAndApply(_ look: MailboxListingCache?) async throws -> Outcome {
-        let datasets = device.settings.datasets
         let mailbox = try await device.cloud.at(.fetch).mailbox(in: device.zone)
-        // One statement for each dataset, which a run without messages does not need.
-        let removed = try mailbox.messages.isEmpty ? [:] : device.database.read(at: .read) { try $0.state.removedColumns(of: datasets) }
-        var outcome = Outcome(), setAside = mailbox.setAside.count
+        var received = try read(mailbox.messages)
+        if received.contains(where: { $0?.fault?.isOfOtherDataset == true }), let zone = try await zoneDatasets() {
+            received = try read(mailbox.messages, zone: zone)
+        }
+        var outcome = Outcome(), setAside = mailbox.setAside.count + received.count { $0 == nil || $0?.fault != nil }
         var edits: [ExactText: [Int64: HandedOverEdit]] = [:]
-        for found in mailbox.messages {
-            guard let message = try? ReceivedMessage(found, datasets: datasets, removed: removed) else {
-                setAside += 1
-                continue
-            }
-            if message.fault != nil { setAside += 1 }
+        for message in received.compactMap(\.self) {
             for edit in message.edits { edits[message.sender.exact, default: [:]][edit.number] = edit }
         }
         let latest = Self.latest(device.now())
@@ -93,6 +89,30 @@ struct EditReceiver: Sendable {
         if mailbox.unreadCount > 0 { outcome.warnings.append("\(mailbox.unreadCount) more messages wait; the next sync goes on with them") }
         try remember(mailbox.mark, look)
         return outcome
+    }
+
+    /// Reads messages; nil for a file that is none.
+    private func read(_ messages: [CloudMessage], zone: Set<ExactText>? = nil) throws -> [ReceivedMessage?] {
+        // One statement for each dataset, which a run without messages does not need.
+        guard !messages.isEmpty else { return [] }
+        let datasets = device.settings.datasets
+        return try device.database.read(at: .read) { transaction in
+            let removed = try transaction.state.removedColumns(of: datasets)
+            return try messages.map { found in
+                let decided = try transaction.decidedEdits.number(of: found.sender)
+                return try? ReceivedMessage(found, datasets: datasets, removed: removed, decided: decided, zone: zone)
+            }
+        }
+    }
+
+    /// The names of the datasets that the zone has after this device's next version; nil before the first version.
+    private func zoneDatasets() async throws -> Set<ExactText>? {
+        guard let zone = try await SchemaUpdate(device: device).zoneState() else { return nil }
+        let removed = try device.database.read(at: .read) { try $0.state.removedRecords() }
+        let schemas = (DatasetSchema.builtIn + zone.descriptions.map(\.schema)).filter { schema in
+            zone.state.record(schema.recordName) != nil && !removed.contains { $0.exact == schema.recordName.exact }
+        }
+        return Set(schemas.map(\.name.exact))
     }
 
     private func remember(_ mark: MailboxMark?, _ look: MailboxListingCache?) throws {
@@ -187,6 +207,8 @@ struct DeviceEdits {
     private let edits: [(place: RowPlace, edit: Edit)]
     /// What the device may not do, each with the reason.
     private let forbidden: [(place: RowPlace, edit: Edit, reason: String)]
+    /// The edits of datasets that the zone does not have.
+    private var gone: [HandedOverEdit] = []
     private let sender: String
     private let device: SyncContext
     private let transaction: LocalTransaction
@@ -198,10 +220,14 @@ struct DeviceEdits {
     ///   - sender: the device that made the edits.
     init(_ handedOver: [HandedOverEdit], after known: Int64, of sender: String, device: SyncContext, transaction: LocalTransaction, now: Instant) throws {
         let datasets = device.settings.datasets, state = TableVersion(transaction, datasets, .json, own: nil, hasChanges: true)
-        var refused: [(place: RowPlace, edit: Edit, reason: String)] = []
+        let takenOut = try transaction.state.takenOut()
+        var refused: [(place: RowPlace, edit: Edit, reason: String)] = [], gone: [HandedOverEdit] = []
         let edits = try handedOver.compactMap { one -> (place: RowPlace, edit: Edit)? in
-            guard let key = one.key, let index = datasets.firstIndex(where: { $0.name.exact == one.dataset?.exact }) else { return nil }
-            guard one.number > known else { return nil }
+            guard one.number > known, let name = one.dataset else { return nil }
+            guard let key = one.key, !takenOut.contains(name.exact), let index = datasets.firstIndex(where: { $0.name.exact == name.exact }) else {
+                gone.append(one)
+                return nil
+            }
             let place = RowPlace(index, key)
             var edit = try one.edit(of: datasets[index], .json)
             guard edit.at <= EditReceiver.latest(now) else {
@@ -219,6 +245,7 @@ struct DeviceEdits {
             return (place, edit)
         }
         self.init(edits, refusing: refused, of: sender, device: device, transaction: transaction, now: now)
+        self.gone = gone
     }
 
     init(
@@ -257,6 +284,7 @@ struct DeviceEdits {
     func put(_ choice: EditChoice) throws -> EditReceiver.Outcome {
         var outcome = try put(choice.take(edits))
         for one in forbidden { try refuse(one.place, one.edit, one.reason, &outcome) }
+        for one in gone { try refuse(one, &outcome) }
         let refused = choice.refused.isEmpty ? [:] : Dictionary(grouping: edits) { $0.place }
         for (place, reason) in choice.refused.sorted(by: { $0.key < $1.key }) {
             if let edit = refused[place].flatMap({ EditList($0).edit(of: place) }) { try refuse(place, edit, reason, &outcome) }
@@ -323,6 +351,19 @@ struct DeviceEdits {
             for place in released where result.merges[place]?.standing == nil { try transaction.changeLog.trackShown(place.key, of: datasets[place.dataset]) }
             return outcome
         }
+    }
+
+    /// Refuses an edit of a dataset that the zone does not have.
+    private func refuse(_ gone: HandedOverEdit, _ outcome: inout EditReceiver.Outcome) throws {
+        guard let name = gone.dataset, let key = gone.key else { return }
+        let reason = "the zone has no dataset \(name)"
+        outcome.refusedCount += 1
+        outcome.refusal = outcome.refusal ?? reason
+        let row = gone.row.flatMap { text in (try? Array(text.utf8).withUnsafeBytes { try StrictJSON.check($0) }) == nil ? nil : text }
+        let conflict = Conflict(
+            dataset: name, key: key, reason: .refused, loser: ConflictSide(entity: row, instant: gone.at ?? .earliest, device: sender),
+            winner: ConflictSide(entity: nil, instant: .distantPast, device: nil), detail: reason)
+        if try transaction.conflictJournal.record(conflict, at: now) != nil { outcome.conflicts += LostEdits(conflict) }
     }
 
     private func refuse(_ place: RowPlace, _ edit: Edit, _ reason: String, _ outcome: inout EditReceiver.Outcome) throws {

@@ -40,8 +40,8 @@ extension SyncContext {
         return try database.read(at: .read) { transaction in
             let removed = try transaction.state.removedColumns(of: settings.datasets)
             return try mailbox.messages.compactMap { found in
-                guard let message = try? ReceivedMessage(found, datasets: settings.datasets, removed: removed) else { return nil }
-                let known = try transaction.decidedEdits.number(of: message.sender)
+                let known = try transaction.decidedEdits.number(of: found.sender)
+                guard let message = try? ReceivedMessage(found, datasets: settings.datasets, removed: removed, decided: known) else { return nil }
                 return message.edits.contains { $0.number > known } ? message.dropping(upTo: known) : nil
             }
         }

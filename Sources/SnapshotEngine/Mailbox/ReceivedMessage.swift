@@ -15,6 +15,8 @@ package struct ReceivedMessage: Sendable {
     /// Why a file in the mailbox, or an edit in it, is none for this device.
     package struct Fault: Error, Sendable {
         package let reason: String
+        /// Whether the edit is of a dataset that this device does not have.
+        var isOfOtherDataset = false
     }
 
     /// Reads a message.
@@ -23,8 +25,12 @@ package struct ReceivedMessage: Sendable {
     ///   - datasets: the device's datasets; nil if they are unknown, in which case only the message's form is checked.
     ///   - removed: the JSON names of columns that were taken out of the datasets, by dataset name. A reader that has not heard of it yet has them
     ///     all the same.
+    ///   - decided: the number up to which this device has decided the sender's edits; they need not be readable any more.
+    ///   - zone: the names of the zone's datasets; nil if they are not known. An edit of another dataset is one that every publisher refuses.
     /// - Throws: ``Fault`` if it is no message.
-    package init(_ found: CloudMessage, datasets: [DatasetSchema]?, removed: [String: Set<ExactText>] = [:]) throws {
+    package init(
+        _ found: CloudMessage, datasets: [DatasetSchema]?, removed: [String: Set<ExactText>] = [:], decided: Int64 = 0, zone: Set<ExactText>? = nil
+    ) throws {
         sender = found.sender
         guard let message = try? StrictJSON.decode(EditMessage.self, from: found.body) else {
             throw Fault(reason: "it is not a message of this format, or lacks a field")
@@ -39,7 +45,7 @@ package struct ReceivedMessage: Sendable {
         var readable: [HandedOverEdit] = [], fault: Fault?
         for edit in message.edits {
             do {
-                if edit.fullSync != true, let datasets { try Self.check(edit, datasets, removed) }
+                if edit.fullSync != true, edit.number > decided, let datasets { try Self.check(edit, datasets, removed, zone) }
                 readable.append(edit)
             } catch let error as Fault {
                 fault = error
@@ -49,9 +55,14 @@ package struct ReceivedMessage: Sendable {
         (edits, self.fault) = (readable, fault)
     }
 
-    private static func check(_ edit: HandedOverEdit, _ datasets: [DatasetSchema], _ removed: [String: Set<ExactText>]) throws {
+    private static func check(
+        _ edit: HandedOverEdit, _ datasets: [DatasetSchema], _ removed: [String: Set<ExactText>], _ zone: Set<ExactText>?
+    ) throws {
         guard let name = edit.dataset, let schema = datasets.first(where: { $0.name.exact == name.exact }) else {
-            throw Fault(reason: "it is about a dataset that this device does not have")
+            guard let name = edit.dataset, zone?.contains(name.exact) == false else {
+                throw Fault(reason: "it is about a dataset that this device does not have", isOfOtherDataset: true)
+            }
+            return
         }
         guard let key = edit.key, schema.keyShape.holds(key), edit.at != nil, edit.born != nil else {
             throw Fault(reason: "an edit of \(schema.name) lacks its key or its time, or the key is not one of the dataset")

@@ -63,7 +63,15 @@ struct FileImporter: Sendable {
         if isKept(path) { return try putBack(container, from: path, byteCount: { size }) }
         // Name the view after the file, not after its folders.
         let view = role == .reader ? "file \(URL(fileURLWithPath: path).lastPathComponent)" : nil
-        return try apply(from: path, view: view, byteCount: { size }) { transaction in (container, 0, { try transaction.rows.replaceAll(of: $0) }) }
+        return try apply(from: path, view: view, byteCount: { size }) { transaction in
+            (
+                container, 0,
+                { schema in
+                    if role == .peer { try SyncGuards.refuseViewOverChanges(transaction, [schema], publishes: true, at: database.path) }
+                    return try transaction.rows.replaceAll(of: schema)
+                }
+            )
+        }
     }
 
     /// Whether a file is one that was kept beside this database.

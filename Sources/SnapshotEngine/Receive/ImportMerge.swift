@@ -14,18 +14,24 @@ final class ImportMerge {
     private let first: FirstImport
     private let ledger: ImportLedger
     private let isView: Bool
+    /// The names of the datasets that the version does not have.
+    private let absent: Set<ExactText>
     private var own: OwnEdits?
     /// Restored values of columns that the version does not have.
     var carried: [CarriedColumns] = []
 
     /// Consolidates the log and decides what happens to own rows. Nothing in the datasets' tables is changed.
     ///
+    /// - Parameter absent: the datasets that the version has no more.
     /// - Throws: ``SyncError`` with `.refused` if nobody has decided what happens to existing rows.
-    init(device: SyncContext, transaction: LocalTransaction, schemas: [DatasetSchema], isView: Bool, ledger: ImportLedger) throws {
+    init(
+        device: SyncContext, transaction: LocalTransaction, schemas: [DatasetSchema], absent: [DatasetSchema], isView: Bool, ledger: ImportLedger
+    ) throws {
         self.device = device
         self.transaction = transaction
         self.ledger = ledger
         self.isView = isView
+        self.absent = try transaction.state.takenOut().union(absent.map(\.name.exact)).subtracting(schemas.map(\.name.exact))
         try transaction.changeLog.consolidate(of: device.settings.datasets)
         try transaction.sentEdits.forgetPassing(of: device.settings.datasets)
         first = try FirstImport(transaction, schemas, settings: device.settings, isView: isView, now: ledger.now, at: device.database.path)
@@ -40,7 +46,8 @@ final class ImportMerge {
         let answered = try transaction.decidedEdits.ofVersion()[device.settings.device.exact] ?? 0
         own = try OwnEdits(
             transaction, datasets, .json, first: Set(datasets.indices.filter { first.names.contains(datasets[$0].name) }),
-            decided: transaction.sentEdits.all(upTo: answered))
+            // An edit of a dataset that is gone stays an edit of this device's table.
+            decided: transaction.sentEdits.all(upTo: answered).filter { $0.dataset.map { !absent.contains($0.exact) } ?? true })
         try transaction.sentEdits.forget(upTo: answered)
         if let own { try ledger.recordOverwritten(own.overwritten, of: device.settings.datasets, in: transaction) }
     }

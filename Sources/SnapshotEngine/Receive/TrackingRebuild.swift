@@ -101,7 +101,7 @@ struct TrackingRebuild: Sendable {
                 of: schema,
                 differing: found.map { one in
                     .init(key: one.key, columns: one.columns.compactMap { positions[shared.columns[$0].name.exact] }, isTracked: one.isTracked)
-                }, absent: isApplied ? absent : nil, isMissing: !missing.isEmpty)
+                }, absent: isApplied ? absent : nil, isMissing: !missing.isEmpty, publishes: device.settings.role.publishes)
             if isRenumbered { try transaction.rowids.setCompared(schema) }
         }
     }

@@ -72,6 +72,7 @@ struct VersionReplacement {
             guard let prepared else { return nil }
             if let upstream = local.upstream, upstream.fork == nil { try forgetPublished(upstream, in: transaction) }
             transaction.ignoresChecks = ignoringChecks
+            transaction.takesNewest = view == nil
             let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets, takesVersion: true)
             let replaced = try transaction.tracking.importing(device.settings.datasets, then: keeper.enforce) {
                 try prepared.merging.begin(incoming)
@@ -127,7 +128,8 @@ struct VersionReplacement {
             acting.settings.replacesOwnRows = true
         }
         if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
-        let merging = try ImportMerge(device: acting, transaction: transaction, schemas: schemas, isView: view != nil, ledger: ledger)
+        let merging = try ImportMerge(
+            device: acting, transaction: transaction, schemas: schemas, absent: local.absent, isView: view != nil, ledger: ledger)
         // An import that reads all rows of a version would replace what was written while the triggers were off.
         let untracked = try incoming.filter { one in
             try local.countsRows && one.snapshot != nil && !local.untracked.contains(one.schema.name)
@@ -174,7 +176,9 @@ struct VersionReplacement {
         let commits = local.upstream?.changes.commits ?? []
         try transaction.state.setApplied(
             version, after: commits.compactMap { commit in commit.parent.map { AppliedVersion(number: commit.token.number - 1, hash: $0) } })
-        var takenOut = try transaction.state.takenOut().subtracting(incoming.map(\.schema.name.exact))
+        let names = incoming.map(\.schema.name.exact)
+        try transaction.state.setLeftDatasets(transaction.state.leftDatasets().subtracting(names))
+        var takenOut = try transaction.state.takenOut().subtracting(names)
         let seen = Set(try transaction.datasetStates.all().map(\.name.exact))
         for schema in local.absent {
             try transaction.state.setKnownRecord(nil, of: schema)

@@ -233,6 +233,10 @@ extension SchemaUpdate {
             let found = try transaction.tables.differences(from: schema)
             let now = try found.table == nil ? schema : found.renamed()
             let isOut = try transaction.state.takenOut().contains(schema.name.exact)
+            // The message with them is taken back.
+            let sent = try transaction.sentEdits.all().filter { $0.dataset?.exact == schema.name.exact }
+            let copies = try DisplacedRowsFile.keep(found.table == nil ? sent : [], of: schema, database: device.database.path, now: device.now())
+            if !publishes { try transaction.state.setLeftDatasets(transaction.state.leftDatasets().union([schema.name.exact])) }
             try transaction.transition.end(now)
             // If another device has taken it out, or the zone has another dataset of that name, the zone stays as it is.
             let isZones =
@@ -245,11 +249,13 @@ extension SchemaUpdate {
                 try transaction.state.setRemovedRecords(Array(records))
                 report.willPublish = true
             }
+            let back = sent.isEmpty ? "" : "; the next sync takes back \(Format.count(sent.count, "edit")) of it that no version has"
+            let kept = copies.map { "; \(Format.count($0.count, "row")) \(Format.word($0.count, "is", "are")) kept in \($0.path)" }.joined()
             note(
                 .datasetRemoved, schema.name,
-                publishes && isZones
+                (publishes && isZones
                     ? "the dataset \(schema.name) leaves the zone with the next sync; its rows stay here and on every other device, and older versions keep it"
-                    : "the dataset \(schema.name) is no longer synced here; its rows stay")
+                    : "the dataset \(schema.name) is no longer synced here\(found.table == nil ? "" : "; its rows stay")") + back + kept)
         }
 
         private mutating func update(_ schema: DatasetSchema) throws -> DatasetSchema {
@@ -271,7 +277,9 @@ extension SchemaUpdate {
             if let key = before.keyColumns.first(where: { key in found.lostColumns.contains { $0.name.exact == key.name.exact } }) {
                 throw SyncError(
                     .refused, step: .open, at: "\(device.database.path), table \(table)", "dataset \(schema.name): the column \(key.column) of the key is gone",
-                    hint: "a dataset keeps its key: take it out (--remove \(schema.name)), sync, and add the table again (--tables \(table))")
+                    hint:
+                        "a dataset keeps its key: take it out (--remove \(schema.name)), sync, and add the table again (\(publishes ? "--tables \(table)" : "--create"))"
+                )
             }
             let zone = zone?.descriptions.first { $0.schema.name == schema.name }
             let zoneNames = zone.map { Set($0.schema.columns.map(\.name.exact)) }
@@ -320,9 +328,9 @@ extension SchemaUpdate {
 
         /// Gives the columns the zone's types, or reports those that have another one.
         ///
-        /// A table that the application made anew since the last run stays as it is: the next sync publishes its types.
+        /// At a publisher, a table that the application made anew since the last run stays as it is: the next sync publishes its types.
         private mutating func declare(as zone: DatasetDescription?, in table: String, _ schema: DatasetSchema) throws {
-            guard let zone, try transaction.tracking.isInstalled([schema]), try !transaction.changeLog.mayHaveUntrackedEdits(of: schema) else { return }
+            guard let zone, try transaction.tracking.isInstalled([schema]), try !publishes || !transaction.changeLog.isUntracked(schema) else { return }
             let types = try transaction.tables.otherTypes(of: schema, than: zone)
             if request.creates, !types.isEmpty {
                 try transaction.tracking.rebuilding(schema) { try transaction.tables.declare(types, in: table) }
@@ -359,22 +367,28 @@ extension SchemaUpdate {
             }
         }
 
-        /// Adds datasets that the zone has and this device does not.
+        /// Adds datasets that the zone has and this device does not, if the request is about them.
         private mutating func addFromZone() throws {
             guard let zone else { return }
             let known = Set(datasets.map(\.name)).union(request.removed)
             for one in zone.descriptions where !known.contains(one.schema.name) && zone.state.record(one.schema.recordName) != nil {
-                let name = one.schema.name
+                let name = one.schema.name, exists = try transaction.tables.exists(one.schema.table)
+                let isNamed = request.tables.map { $0.tables?.contains { $0.folded == one.schema.table.folded } ?? true } ?? false
+                guard request.creates || isNamed && exists else {
+                    note(
+                        .datasetLacking, name,
+                        exists
+                            ? "the zone has the dataset \(name), which is not synced here; --create takes the table \(one.schema.table) in"
+                            : "the zone has the dataset \(name), and this database has no table \(one.schema.table); --create makes it")
+                    continue
+                }
                 if request.creates {
                     for table in try transaction.tables.create([one], besides: datasets) { note(.tableMade, name, "made the table \(table)") }
                 }
-                guard try transaction.tables.exists(one.schema.table) else {
-                    note(.datasetLacking, name, "the zone has the dataset \(name), and this database has no table \(one.schema.table); --create makes it")
-                    continue
-                }
                 _ = try transaction.tables.check(of: one.schema)
                 try transaction.tables.check(one)
-                guard try publishes || device.settings.adoptsOwnRows || device.settings.replacesOwnRows || !transaction.rows.hasRows(one.schema) else {
+                let keepsRows = try publishes || device.settings.adoptsOwnRows || transaction.state.leftDatasets().contains(name.exact)
+                guard try keepsRows || device.settings.replacesOwnRows || !transaction.rows.hasRows(one.schema) else {
                     throw SyncError(
                         .refused, step: .open, at: "\(device.database.path), table \(one.schema.table)",
                         "the zone has the dataset \(name), and the table has rows that did not come from there; nothing was changed",

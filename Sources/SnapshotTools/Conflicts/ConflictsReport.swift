@@ -90,11 +90,15 @@ extension ConflictsReport.Entry {
             lost: side(conflict.loser), kept: side(conflict.winner), recordedAt: entry.recordedAt.description, state: entry.state.rawValue)
     }
 
-    /// The values of an entity in the journal; nil for a deletion, and for an entity whose dataset is no longer described.
+    /// The values of an entity in the journal; nil for a deletion, and for an entity that is none of a described dataset any more.
     private static func values(_ entity: String?, _ schema: DatasetSchema?) throws -> [OwnedValue]? {
         guard let entity, let schema else { return nil }
         let sink = OwnedEntities(schema: schema)
-        try EntityDocument.give(entity, of: schema.withoutShapes, to: sink)
+        do {
+            try EntityDocument.give(entity, of: schema.withoutShapes, to: sink)
+        } catch is FormatError {
+            return nil
+        }
         return sink.all.first?.values
     }
 }

@@ -72,8 +72,8 @@ extension SnapshotInspector {
             for found in mailbox.messages {
                 let place = "\(zone)/messages/\(found.sender)/\(found.id).json"
                 do {
-                    let message = try ReceivedMessage(found, datasets: datasets, removed: removed)
                     let decided = try SyncError.at(.read) { try device?.database.read { try $0.decidedEdits.number(of: found.sender) } ?? 0 }
+                    let message = try ReceivedMessage(found, datasets: datasets, removed: removed, decided: decided)
                     waiting += message.edits.map { MessagesReport.Edit($0, of: found.sender, isDecided: $0.number <= decided) }
                     if let fault = message.fault { setAside.append(MessagesReport.SetAside(file: place, reason: fault.reason)) }
                 } catch let fault as ReceivedMessage.Fault {

@@ -38,7 +38,11 @@ struct DescribeCommand: AsyncParsableCommand {
             With --update: stop syncing this dataset in the zone, or on a reader in this database. Its rows are kept. May be repeated.
             """, valueName: "name"))
     var remove: [String] = []
-    @Flag(help: "With --update: create the columns and tables of the zone that this database lacks, and declare columns with the zone's types.")
+    @Flag(
+        help: """
+            With --update: take in the zone's other datasets, create the columns and tables that this database lacks, and declare columns with the \
+            zone's types.
+            """)
     var create = false
     @OptionGroup var readers: ReaderEditsOption
     @Flag(name: .long, help: "With --reader-edits: accept that two devices may use one integer key for two new rows.")
