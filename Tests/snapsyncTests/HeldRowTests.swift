@@ -130,4 +130,43 @@ import Testing
             #expect(try !scene.succeed("conflicts --db \(name).db").contains("held"))
         }
     }
+
+    // MARK: - A dataset that is no longer synced
+
+    /// What is in the files beside a database.
+    private func kept(_ name: String, _ scene: Scene) throws -> String {
+        try Python.run(
+            """
+            import glob, gzip
+            for name in sorted(glob.glob('\(name).snapsync-kept/*.json.gz')): print(gzip.open(name).read().decode())
+            """, in: scene.scratch.path)
+    }
+
+    @Test(arguments: [("peer", false), ("peer", true), ("reader", false), ("reader", true)])
+    func aHeldRowIsInAFileOnceItsDatasetIsTakenOut(role: String, published: Bool) throws {
+        let scene = try scene(role)
+        if published { try everybodySyncs(scene) }
+        let report = try scene.succeed("describe --update --remove orders --db b.db")
+        #expect(report.contains("1 row that no table has: b.db.snapsync-kept/"), "\(report)")
+        #expect(try !scene.succeed("conflicts --db b.db").contains("orders o1"))
+        try scene.succeed("sync --db b.db")
+        try scene.succeed("detach --db b.db")
+        let file = try kept("b.db", scene)
+        #expect(file.contains("o1") && file.contains("b1"), "\(file)")
+    }
+
+    @Test func aHeldRowIsHeldAgainOnceItsDatasetIsBack() throws {
+        let scene = try scene("peer")
+        try everybodySyncs(scene)
+        try scene.succeed("describe --update --remove orders --db a.db")
+        try everybodySyncs(scene)
+        #expect(try scene.succeed("conflicts --db b.db").contains("orders o1"))
+        #expect(try kept("a.db", scene).contains("o1"))
+        try scene.succeed("describe --update --tables orders --db a.db")
+        try everybodySyncs(scene)
+        for name in ["a", "b"] {
+            #expect(try scene.succeed("conflicts --db \(name).db").contains("orders o1"))
+            #expect(try scene.succeed("sync --db \(name).db").hasPrefix("nothing"))
+        }
+    }
 }

@@ -111,10 +111,14 @@ final class DisplacedRowsFile {
 }
 
 extension DisplacedRowsFile {
-    /// Writes the rows of this device that are held, and the edits in open conflicts, into files beside the database. `detach` calls it before it
-    /// drops the tables that hold them.
-    static func keepLost(of datasets: [DatasetSchema], in transaction: LocalTransaction, database: String, now: Instant) throws {
+    /// Writes the rows of this device that are held, and the edits in open conflicts, into files beside the database. Call it before the datasets are no
+    /// longer synced, or before the tables that hold them are dropped.
+    ///
+    /// - Returns: the files.
+    @discardableResult
+    static func keepLost(of datasets: [DatasetSchema], in transaction: LocalTransaction, database: String, now: Instant) throws -> [DisplacedRowsFile] {
         let conflicts = Dictionary(grouping: try transaction.conflictJournal.entries(in: .open).map(\.conflict), by: \.dataset)
+        var files: [DisplacedRowsFile] = []
         for schema in datasets {
             var entities = try transaction.waiting.rows(of: schema).map { (key: $0.key, text: $0.entity) }
             // A deletion that lost has no entity to keep. Sorting is stable: of two edits of one key, the edit that lost first comes first.
@@ -126,7 +130,9 @@ extension DisplacedRowsFile {
                 }
             }
             for copy in copies { try copy.finish() }
+            files += copies
         }
+        return files
     }
 }
 

@@ -173,6 +173,7 @@ struct VersionReplacement {
             let isDeleted = commits.contains { $0.deleted.contains(schema.recordName) }
             guard wasThere && (isDeleted || local.upstream?.fork == nil) else { continue }
             takenOut.insert(schema.name.exact)
+            if device.settings.role.publishes { try transaction.waiting.take(heldOf: schema, .json) }
             try transaction.state.setUnseenColumns([], of: schema)
         }
         try transaction.state.setTakenOut(takenOut)

@@ -110,7 +110,10 @@ extension SchemaUpdate {
         let zone = try await isAlone ? nil : zoneState()
         return try device.database.write(at: .open) { transaction in
             var draft = Draft(device: device, request: request, chosen: chosen, zone: zone, transaction: transaction)
-            try draft.run(fresh)
+            do { try draft.run(fresh) } catch {
+                for copy in draft.kept { copy.discard() }
+                throw error
+            }
             return draft.report
         }
     }
@@ -148,6 +151,8 @@ extension SchemaUpdate {
         let transaction: LocalTransaction
         var datasets: [DatasetSchema] = []
         var report: DescriptionUpdateReport
+        /// The files with rows of removed datasets that are in no table.
+        var kept: [DisplacedRowsFile] = []
 
         init(
             device: SyncContext, request: DescriptionUpdateRequest, chosen: [TableChoice.Timestamp],
@@ -233,6 +238,10 @@ extension SchemaUpdate {
             let found = try transaction.tables.differences(from: schema)
             let now = try found.table == nil ? schema : found.renamed()
             let isOut = try transaction.state.takenOut().contains(schema.name.exact)
+            // Rows that are held are in no table, so they would be nowhere.
+            try transaction.waiting.take(heldOf: schema, .json)
+            let copies = try DisplacedRowsFile.keepLost(of: [schema], in: transaction, database: device.database.path, now: device.now())
+            kept += copies
             try transaction.transition.end(now)
             // If another device has taken it out, or the zone has another dataset of that name, the zone stays as it is.
             let isZones =
@@ -245,11 +254,12 @@ extension SchemaUpdate {
                 try transaction.state.setRemovedRecords(Array(records))
                 report.willPublish = true
             }
+            let files = copies.map { "; \(Format.count($0.count, "row")) that no table has: \($0.path)" }.joined()
             note(
                 .datasetRemoved, schema.name,
-                publishes && isZones
+                (publishes && isZones
                     ? "the dataset \(schema.name) leaves the zone with the next sync; its rows stay here and on every other device, and older versions keep it"
-                    : "the dataset \(schema.name) is no longer synced here; its rows stay")
+                    : "the dataset \(schema.name) is no longer synced here; its rows stay") + files)
         }
 
         private mutating func update(_ schema: DatasetSchema) throws -> DatasetSchema {
