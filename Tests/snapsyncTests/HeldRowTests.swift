@@ -169,4 +169,83 @@ import Testing
             #expect(try scene.succeed("sync --db \(name).db").hasPrefix("nothing"))
         }
     }
+
+    // MARK: - Other states of the data
+
+    /// The rows that are held at a device, as `table key`.
+    private func held(_ name: String, _ scene: Scene) throws -> [String] {
+        let rows = try #require(try scene.json("conflicts --db \(name).db")["held"] as? [[String: Any]])
+        return rows.map { "\($0["dataset"] ?? "") \($0["key"] ?? "")" }
+    }
+
+    @Test(arguments: ["peer", "reader"]) func aHeldRowGivesWayToTheCloudAndUndoBringsItBack(role: String) throws {
+        let scene = try scene(role)
+        try everybodySyncs(scene)
+        let published = try held("b", scene)
+        #expect(published == ["customers b1", "orders o1"])
+        try scene.database("b.db").run("INSERT INTO customers VALUES('b2', 'cat@x', 'Cat B', 5)")
+        try scene.database("a.db").run("INSERT INTO customers VALUES('a2', 'cat@x', 'Cat', 6)")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("import --db b.db")
+        let before = ["customers b1", "customers b2", "orders o1"]
+        #expect(try held("b", scene) == before)
+        #expect(try scene.json("replace local --yes --db b.db")["keptCopy"] as? Int == 1)
+        #expect(try held("b", scene) == published)
+        try everybodySyncs(scene)
+        #expect(try held("a", scene) == published)
+        try scene.succeed("undo --db b.db")
+        #expect(try held("b", scene) == before)
+        // Another undo, before anything is published, has it in a copy.
+        try scene.succeed("undo --db b.db")
+        #expect(try held("b", scene) == published)
+        try scene.succeed("undo --db b.db")
+        try everybodySyncs(scene)
+        for name in ["a", "b"] { #expect(try held(name, scene) == before) }
+    }
+
+    @Test func aVersionIsRestoredWithItsHeldRows() throws {
+        let scene = try scene("peer")
+        try everybodySyncs(scene)
+        let (version, before) = (try #require(try scene.versions().first), try held("a", scene))
+        let rows = try scene.database("a.db").run("SELECT * FROM customers ORDER BY id")
+        func expect(_ held: [String], _ text: String? = nil) throws {
+            try everybodySyncs(scene)
+            for name in ["a", "b"] {
+                #expect(try self.held(name, scene) == held)
+                if let text { #expect(try scene.database("\(name).db").run("SELECT * FROM customers ORDER BY id") == text) }
+                try scene.succeed("verify --local --db \(name).db")
+            }
+        }
+        // The first version does not have them.
+        try scene.succeed("restore --version 1 --db a.db")
+        try expect([], "old|old@x|Old|1\n")
+        try scene.succeed("undo --db a.db")
+        try expect(before, rows)
+        // They were dropped.
+        for row in ["orders o1", "customers b1"] { try scene.succeed("conflicts drop \(row) --db b.db") }
+        try expect([], rows)
+        #expect(try scene.succeed("restore --version \(version) --db a.db").contains("customers: 0 added, 0 changed, 0 removed, 1 held row put back"))
+        try expect(before, rows)
+        // They are shown.
+        try scene.database("a.db").run("UPDATE customers SET mail = 'new@x' WHERE id = 'a1'")
+        try expect([])
+        let shown = try scene.database("a.db").run("SELECT * FROM customers ORDER BY id")
+        #expect(shown.contains("b1"))
+        try scene.succeed("restore --version \(version) --db b.db")
+        try expect(before, rows)
+        try scene.succeed("undo --db b.db")
+        try expect([], shown)
+        #expect(try scene.succeed("restore --version \(#require(try scene.versions().first)) --db a.db").contains("nothing was changed"))
+    }
+
+    @Test func thePublishersHeldRowsReplaceThoseOfTheCloud() throws {
+        let scene = try scene("peer")
+        try everybodySyncs(scene)
+        let before = try held("b", scene)
+        for row in ["orders o1", "customers b1"] { try scene.succeed("conflicts drop \(row) --db a.db") }
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("replace cloud --yes --db b.db")
+        try everybodySyncs(scene)
+        for name in ["a", "b"] { #expect(try held(name, scene) == before) }
+    }
 }

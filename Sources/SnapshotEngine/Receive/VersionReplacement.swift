@@ -120,7 +120,12 @@ struct VersionReplacement {
         try willReplace(transaction)
         var acting = device
         if discardsChanges {
-            for schema in device.settings.datasets { try transaction.changeLog.discard(of: schema) }
+            try transaction.changeLog.consolidate(of: device.settings.datasets)
+            try ledger.recordOverwritten(transaction.waiting.takeOverwritten(of: device.settings.datasets), of: device.settings.datasets, in: transaction)
+            for schema in device.settings.datasets {
+                try transaction.changeLog.discard(of: schema)
+                try transaction.waiting.remove(of: schema)
+            }
             try transaction.sentEdits.withdraw()
             try transaction.decidedEdits.forgetUnpublished()
             acting.settings.replacesOwnRows = true
