@@ -248,4 +248,54 @@ import Testing
         try everybodySyncs(scene)
         for name in ["a", "b"] { #expect(try held(name, scene) == before) }
     }
+
+    /// The version that first held the row has lost its number to another one.
+    @Test func aHeldRowOutlivesALostFork() throws {
+        let scene = try Scene()
+        try scene.database("desk.db").run("CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, m TEXT UNIQUE); INSERT INTO p VALUES('x', '1')")
+        try scene.succeed("init --db desk.db --cloud one --role peer --device desk --tables all")
+        try scene.succeed("sync --db desk.db")
+        try scene.scratch.copy(scene.scratch.path("one"), to: "two")
+        try scene.succeed("init --db laptop.db --cloud two --role peer --device laptop --create")
+        try scene.succeed("sync --db laptop.db")
+        try scene.database("desk.db").run("INSERT INTO p VALUES('k', 'm')")
+        try scene.succeed("sync --db desk.db")
+        try scene.replicate("one", "two", conflict: nil)
+        try scene.database("laptop.db").run("INSERT INTO p VALUES('l', 'm')")
+        try scene.database("desk.db").run("UPDATE p SET m = '2' WHERE id = 'x'")
+        for name in ["desk", "laptop"] { try scene.succeed("sync --db \(name).db") }
+        try scene.replicate("one", "two", conflict: "sync-conflict-20260301-081500-7KQ2M4A")
+        try scene.succeed("sync --db laptop.db")
+        try scene.replicate("one", "two", conflict: nil)
+        try scene.succeed("sync --db desk.db")
+        for name in ["desk", "laptop"] {
+            #expect(try held(name, scene) == ["p l"])
+            #expect(try scene.database("\(name).db").run("SELECT * FROM p ORDER BY id") == "k|m\nx|2\n")
+            #expect(try scene.succeed("conflicts --db \(name).db").hasPrefix("no edit has lost"))
+        }
+    }
+
+    // MARK: - Other tables
+
+    /// No edit lets the row fit, but the table.
+    @Test func aHeldRowIsShownOnceItsIndexIsGone() throws {
+        let scene = try Scene()
+        try scene.database("a.db").run("CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, m TEXT); CREATE UNIQUE INDEX pm ON p(m)")
+        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create --with-schema")
+        try scene.succeed("sync --db b.db")
+        for (name, key) in [("a", "x"), ("b", "y")] { try scene.database("\(name).db").run("INSERT INTO p VALUES('\(key)', 'm')") }
+        for name in ["a", "b", "a"] { try scene.succeed("sync --db \(name).db") }
+        let version = try #require(try scene.versions().first)
+        // As long as nothing fits, nothing is published.
+        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try scene.versions().first == version)
+        for name in ["a", "b"] { try scene.database("\(name).db").run("DROP INDEX pm") }
+        for name in ["a", "b"] {
+            try scene.succeed("sync --db \(name).db")
+            #expect(try scene.database("\(name).db").run("SELECT id FROM p ORDER BY id") == "x\ny\n")
+        }
+        #expect(try scene.versions().first == version + 1)
+    }
 }

@@ -146,6 +146,8 @@ struct VersionReplacement {
     /// Tracks this device's published changes again after a fork.
     private func trackAgain(after fork: AppliedVersion, in transaction: LocalTransaction) throws {
         try transaction.publishedChanges.trackAgain(of: device.settings.datasets, after: fork.number)
+        // No version that stands need have the rows that the lost one held.
+        if device.settings.role.publishes { for schema in device.settings.datasets { try transaction.waiting.take(heldOf: schema, .json) } }
         try transaction.lineage.forget(after: fork.number)
         // Descriptions that lost with their commits are published again, too. Choices that wait (an empty hash) go on waiting.
         let names = Set(device.settings.datasets.map(\.name))
