@@ -164,9 +164,9 @@ extension SyncContext {
 extension LocalTransaction {
     /// Whether a held row fits by now, because a table has fewer constraints than before.
     fileprivate func hasFittingRow(of datasets: [DatasetSchema]) throws -> Bool {
-        try TableVersion(self, datasets, .json, own: nil, hasChanges: true).heldRows().contains { place, row in
-            try held.obstacles(of: row.values, in: datasets[place.dataset]).isEmpty
-        }
+        let obstacles = try datasets.map { try held.obstacles(in: $0) }
+        let rows = try TableVersion(self, datasets, .json, own: nil, hasChanges: true).heldRows()
+        return try rows.contains { try obstacles[$0.place.dataset]($0.row.values).isEmpty }
     }
 
     /// Records a version of this device that is now both local and in the cloud. No commit is under way afterwards.
