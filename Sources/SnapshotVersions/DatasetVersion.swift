@@ -136,7 +136,7 @@ package struct DatasetVersion: Sendable {
     }
 
     /// Passes on the entities that the version holds, each as a block that is valid during the call.
-    func readHeld(_ body: @escaping (EntityBlock) throws -> Void) throws {
+    package func readHeld(_ body: @escaping (EntityBlock) throws -> Void) throws {
         let overlay = try contents.overlay()
         try snapshot.readTail(as: schema, .init(held: { if overlay.change(of: $0) == nil { try body($1) } }), withRuns: false)
         for key in overlay.keys { if case .held(_, let entity) = overlay.change(of: key) { try EntityDocument.read(entity, of: schema, body) } }

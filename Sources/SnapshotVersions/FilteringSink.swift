@@ -22,7 +22,7 @@ package final class FilteringSink: EntitySink {
 
 /// An entity that owns its values, so the caller may keep it.
 package struct OwnedEntity: Sendable {
-    let key: EntityKey
+    package let key: EntityKey
     /// A value for each column of the schema that it was read by.
     package let values: [OwnedValue]
 }

@@ -149,4 +149,172 @@ import Testing
             #expect(try !scene.succeed("conflicts --db \(name).db").contains("held"))
         }
     }
+
+    // MARK: - A dataset that is no longer synced
+
+    /// What is in the files beside a database.
+    private func kept(_ name: String, _ scene: Scene) throws -> String {
+        try Python.run(
+            """
+            import glob, gzip
+            for name in sorted(glob.glob('\(name).snapsync-kept/*.json.gz')): print(gzip.open(name).read().decode())
+            """, in: scene.scratch.path)
+    }
+
+    @Test(arguments: [("peer", false), ("peer", true), ("reader", false), ("reader", true)])
+    func aHeldRowIsInAFileOnceItsDatasetIsTakenOut(role: String, published: Bool) throws {
+        let scene = try scene(role)
+        if published { try everybodySyncs(scene) }
+        let report = try scene.succeed("describe --update --remove orders --db b.db")
+        #expect(report.contains("1 row that no table has: b.db.snapsync-kept/"), "\(report)")
+        #expect(try !scene.succeed("conflicts --db b.db").contains("orders o1"))
+        try scene.succeed("sync --db b.db")
+        try scene.succeed("detach --db b.db")
+        let file = try kept("b.db", scene)
+        #expect(file.contains("o1") && file.contains("b1"), "\(file)")
+    }
+
+    @Test func aHeldRowIsHeldAgainOnceItsDatasetIsBack() throws {
+        let scene = try scene("peer")
+        try everybodySyncs(scene)
+        try scene.succeed("describe --update --remove orders --db a.db")
+        try everybodySyncs(scene)
+        #expect(try scene.succeed("conflicts --db b.db").contains("orders o1"))
+        #expect(try kept("a.db", scene).contains("o1"))
+        try scene.succeed("describe --update --tables orders --db a.db")
+        try everybodySyncs(scene)
+        for name in ["a", "b"] {
+            #expect(try scene.succeed("conflicts --db \(name).db").contains("orders o1"))
+            #expect(try scene.succeed("sync --db \(name).db").hasPrefix("nothing"))
+        }
+    }
+
+    // MARK: - Other states of the data
+
+    /// The rows that are held at a device, as `table key`.
+    private func held(_ name: String, _ scene: Scene) throws -> [String] {
+        let rows = try #require(try scene.json("conflicts --db \(name).db")["held"] as? [[String: Any]])
+        return rows.map { "\($0["dataset"] ?? "") \($0["key"] ?? "")" }
+    }
+
+    @Test(arguments: ["peer", "reader"]) func aHeldRowGivesWayToTheCloudAndUndoBringsItBack(role: String) throws {
+        let scene = try scene(role)
+        try everybodySyncs(scene)
+        let published = try held("b", scene)
+        #expect(published == ["customers b1", "orders o1"])
+        try scene.database("b.db").run("INSERT INTO customers VALUES('b2', 'cat@x', 'Cat B', 5)")
+        try scene.database("a.db").run("INSERT INTO customers VALUES('a2', 'cat@x', 'Cat', 6)")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("import --db b.db")
+        let before = ["customers b1", "customers b2", "orders o1"]
+        #expect(try held("b", scene) == before)
+        #expect(try scene.json("replace local --yes --db b.db")["keptCopy"] as? Int == 1)
+        #expect(try held("b", scene) == published)
+        try everybodySyncs(scene)
+        #expect(try held("a", scene) == published)
+        try scene.succeed("undo --db b.db")
+        #expect(try held("b", scene) == before)
+        // Another undo, before anything is published, has it in a copy.
+        try scene.succeed("undo --db b.db")
+        #expect(try held("b", scene) == published)
+        try scene.succeed("undo --db b.db")
+        try everybodySyncs(scene)
+        for name in ["a", "b"] { #expect(try held(name, scene) == before) }
+    }
+
+    @Test func aVersionIsRestoredWithItsHeldRows() throws {
+        let scene = try scene("peer")
+        try everybodySyncs(scene)
+        let (version, before) = (try #require(try scene.versions().first), try held("a", scene))
+        let rows = try scene.database("a.db").run("SELECT * FROM customers ORDER BY id")
+        func expect(_ held: [String], _ text: String? = nil) throws {
+            try everybodySyncs(scene)
+            for name in ["a", "b"] {
+                #expect(try self.held(name, scene) == held)
+                if let text { #expect(try scene.database("\(name).db").run("SELECT * FROM customers ORDER BY id") == text) }
+                try scene.succeed("verify --local --db \(name).db")
+            }
+        }
+        // The first version does not have them.
+        try scene.succeed("restore --version 1 --db a.db")
+        try expect([], "old|old@x|Old|1\n")
+        try scene.succeed("undo --db a.db")
+        try expect(before, rows)
+        // They were dropped.
+        for row in ["orders o1", "customers b1"] { try scene.succeed("conflicts drop \(row) --db b.db") }
+        try expect([], rows)
+        #expect(try scene.succeed("restore --version \(version) --db a.db").contains("customers: 0 added, 0 changed, 0 removed, 1 held row put back"))
+        try expect(before, rows)
+        // They are shown.
+        try scene.database("a.db").run("UPDATE customers SET mail = 'new@x' WHERE id = 'a1'")
+        try expect([])
+        let shown = try scene.database("a.db").run("SELECT * FROM customers ORDER BY id")
+        #expect(shown.contains("b1"))
+        try scene.succeed("restore --version \(version) --db b.db")
+        try expect(before, rows)
+        try scene.succeed("undo --db b.db")
+        try expect([], shown)
+        #expect(try scene.succeed("restore --version \(#require(try scene.versions().first)) --db a.db").contains("nothing was changed"))
+    }
+
+    @Test func thePublishersHeldRowsReplaceThoseOfTheCloud() throws {
+        let scene = try scene("peer")
+        try everybodySyncs(scene)
+        let before = try held("b", scene)
+        for row in ["orders o1", "customers b1"] { try scene.succeed("conflicts drop \(row) --db a.db") }
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("replace cloud --yes --db b.db")
+        try everybodySyncs(scene)
+        for name in ["a", "b"] { #expect(try held(name, scene) == before) }
+    }
+
+    /// The version that first held the row has lost its number to another one.
+    @Test func aHeldRowOutlivesALostFork() throws {
+        let scene = try Scene()
+        try scene.database("desk.db").run("CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, m TEXT UNIQUE); INSERT INTO p VALUES('x', '1')")
+        try scene.succeed("init --db desk.db --cloud one --role peer --device desk --tables all")
+        try scene.succeed("sync --db desk.db")
+        try scene.scratch.copy(scene.scratch.path("one"), to: "two")
+        try scene.succeed("init --db laptop.db --cloud two --role peer --device laptop --create")
+        try scene.succeed("sync --db laptop.db")
+        try scene.database("desk.db").run("INSERT INTO p VALUES('k', 'm')")
+        try scene.succeed("sync --db desk.db")
+        try scene.replicate("one", "two", conflict: nil)
+        try scene.database("laptop.db").run("INSERT INTO p VALUES('l', 'm')")
+        try scene.database("desk.db").run("UPDATE p SET m = '2' WHERE id = 'x'")
+        for name in ["desk", "laptop"] { try scene.succeed("sync --db \(name).db") }
+        try scene.replicate("one", "two", conflict: "sync-conflict-20260301-081500-7KQ2M4A")
+        try scene.succeed("sync --db laptop.db")
+        try scene.replicate("one", "two", conflict: nil)
+        try scene.succeed("sync --db desk.db")
+        for name in ["desk", "laptop"] {
+            #expect(try held(name, scene) == ["p l"])
+            #expect(try scene.database("\(name).db").run("SELECT * FROM p ORDER BY id") == "k|m\nx|2\n")
+            #expect(try scene.succeed("conflicts --db \(name).db").hasPrefix("no edit has lost"))
+        }
+    }
+
+    // MARK: - Other tables
+
+    /// No edit lets the row fit, but the table.
+    @Test func aHeldRowIsShownOnceItsIndexIsGone() throws {
+        let scene = try Scene()
+        try scene.database("a.db").run("CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, m TEXT); CREATE UNIQUE INDEX pm ON p(m)")
+        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create --with-schema")
+        try scene.succeed("sync --db b.db")
+        for (name, key) in [("a", "x"), ("b", "y")] { try scene.database("\(name).db").run("INSERT INTO p VALUES('\(key)', 'm')") }
+        for name in ["a", "b", "a"] { try scene.succeed("sync --db \(name).db") }
+        let version = try #require(try scene.versions().first)
+        // As long as nothing fits, nothing is published.
+        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try scene.versions().first == version)
+        for name in ["a", "b"] { try scene.database("\(name).db").run("DROP INDEX pm") }
+        for name in ["a", "b"] {
+            try scene.succeed("sync --db \(name).db")
+            #expect(try scene.database("\(name).db").run("SELECT id FROM p ORDER BY id") == "x\ny\n")
+        }
+        #expect(try scene.versions().first == version + 1)
+    }
 }

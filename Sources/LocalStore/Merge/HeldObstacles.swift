@@ -7,39 +7,47 @@ extension HeldRows {
     /// CHECK.
     ///
     /// - Parameter values: the row.
-    package func obstacles(of values: [OwnedValue], in schema: DatasetSchema) throws -> [String] {
-        guard let table = try TableColumns(db, schema.table) else { return [] }
+    package func obstacles(of values: [OwnedValue], in schema: DatasetSchema) throws -> [String] { try obstacles(in: schema)(values) }
+
+    /// The same for several rows of a table.
+    package func obstacles(in schema: DatasetSchema) throws -> (_ values: [OwnedValue]) throws -> [String] {
+        guard let table = try TableColumns(db, schema.table) else { return { _ in [] } }
         let described = schema.columns.map(\.column.folded)
         let others = table.columns.filter { !$0.isGenerated && !described.contains($0.name.folded) }.map { "NULL AS \($0.name.sqlIdentifier)" }
         let columns = schema.columns.enumerated().map { "?\($0 + 1) AS \($1.column.sqlIdentifier)" } + others
         let row = try GeneratedColumns(db, table).computed(from: "(SELECT \(columns.joined(separator: ", ")))")
-        let parameters = values.map { KeyedStatement.Parameter.value($0) }
-        func named(_ names: [String]) -> String {
-            names.map { name in
-                let column = schema.columns.firstIndex { $0.column.folded == name.folded }
-                return "\(name) \(column.map { values[$0].description } ?? "")"
-            }.joined(separator: ", ")
-        }
-        var found: [String] = []
-        for unique in try UniqueKey.others(db, schema) ?? [] {
-            let rival = """
-                SELECT \(schema.keySQL.value(of: "t")) FROM main.\(schema.table.sqlIdentifier) t
-                WHERE \(unique.isTakenFrom) AND NOT (\(schema.keySQL.isSame("t", "NEW"))) LIMIT 1
-                """
-            let rivals = try KeyedStatement(db, "SELECT key FROM (SELECT (\(rival)) AS key FROM \(row) \"NEW\") WHERE key IS NOT NULL").bind(parameters).keys()
-            found += rivals.map { "\(named(unique.columns)) is that of \($0.description)" }
-        }
-        for key in try transaction.references.foreignKeys() where key.child.folded == schema.table.folded {
-            let isDangling = try KeyedStatement(db, "SELECT 1 FROM \(row) c WHERE \(key.isDangling)").bind(parameters).integer() == 1
-            if isDangling { found.append("\(named(key.columns.map(\.child))) is in no row of \(key.parent)") }
-        }
+        let uniques = try UniqueKey.others(db, schema) ?? []
+        let references = try transaction.references.foreignKeys().filter { $0.child.folded == schema.table.folded }
         // Of the table's own constraints, those that the application alone can compute are left out.
-        for check in try table.checks(db) {
-            let sql = "SELECT 1 FROM \(row) WHERE NOT (\(check))"
-            guard (try? db.makeStatement(sql: sql)) != nil, try KeyedStatement(db, sql).bind(parameters).integer() == 1 else { continue }
-            found.append("it breaks CHECK (\(check))")
+        let checks = try table.checks(db).map { (text: $0, sql: "SELECT 1 FROM \(row) WHERE NOT (\($0))") }
+            .filter { (try? db.makeStatement(sql: $0.sql)) != nil }
+        return { values in
+            let parameters = values.map { KeyedStatement.Parameter.value($0) }
+            func named(_ names: [String]) -> String {
+                names.map { name in
+                    let column = schema.columns.firstIndex { $0.column.folded == name.folded }
+                    return "\(name) \(column.map { values[$0].description } ?? "")"
+                }.joined(separator: ", ")
+            }
+            var found: [String] = []
+            for unique in uniques {
+                let rival = """
+                    SELECT \(schema.keySQL.value(of: "t")) FROM main.\(schema.table.sqlIdentifier) t
+                    WHERE \(unique.isTakenFrom) AND NOT (\(schema.keySQL.isSame("t", "NEW"))) LIMIT 1
+                    """
+                let sql = "SELECT key FROM (SELECT (\(rival)) AS key FROM \(row) \"NEW\") WHERE key IS NOT NULL"
+                let rivals = try KeyedStatement(db, sql).bind(parameters).keys()
+                found += rivals.map { "\(named(unique.columns)) is that of \($0.description)" }
+            }
+            for key in references {
+                let isDangling = try KeyedStatement(db, "SELECT 1 FROM \(row) c WHERE \(key.isDangling)").bind(parameters).integer() == 1
+                if isDangling { found.append("\(named(key.columns.map(\.child))) is in no row of \(key.parent)") }
+            }
+            for check in checks where try KeyedStatement(db, check.sql).bind(parameters).integer() == 1 {
+                found.append("it breaks CHECK (\(check.text))")
+            }
+            return found
         }
-        return found
     }
 }
 

@@ -64,10 +64,11 @@ package final class OwnEdits: EditSource {
     ///   - first: the positions of the datasets of which this device has no version yet. Their rows are insertions; with the policy `replace` the
     ///     earliest ones.
     ///   - isReading: whether the edits are only read. Nothing is changed then, and also nothing that only an import decides.
+    ///   - isNeeded: whether to return no nil, even if there are no edits.
     ///   - decided: the edits that the version which is imported has decided, in the order of their numbers.
     package init?(
         _ transaction: LocalTransaction, _ datasets: [DatasetSchema], _ codec: EntityCodec, first: Set<Int> = [], isReading: Bool = false,
-        decided: [HandedOverEdit] = []
+        isNeeded: Bool = false, decided: [HandedOverEdit] = []
     ) throws {
         self.first = first
         self.transaction = transaction
@@ -93,7 +94,7 @@ package final class OwnEdits: EditSource {
                 }
             }
         }
-        guard !parts.isEmpty || !waiting.isEmpty || !decided.isEmpty else { return nil }
+        guard isNeeded || !parts.isEmpty || !waiting.isEmpty || !decided.isEmpty else { return nil }
         // Rebase holds again what still does not fit.
         if !isReading { for one in waiting { try transaction.waiting.remove(one.row.key, of: datasets[one.place.dataset]) } }
         try db.execute(

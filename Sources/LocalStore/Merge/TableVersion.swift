@@ -66,7 +66,9 @@ package struct TableVersion: VersionState {
         try datasets.enumerated().flatMap { index, schema in
             var found: [EntityKey: VersionRow] = [:]
             try transaction.held.forEach(of: schema) { key, entity, reason in
-                if reason == HeldRows.published { found[key] = try held(entity, RowPlace(index, key)) }
+                guard reason == HeldRows.published else { return }
+                if hasChanges, try transaction.changeLog.change(of: key, in: schema)?.isDeletion == true { return }
+                found[key] = try held(entity, RowPlace(index, key))
             }
             // A row that this device holds stands for the version's held row with that key.
             for row in try transaction.waiting.rows(of: schema) { found[row.key] = try waiting(row, schema) }

@@ -98,6 +98,23 @@ package struct WaitingRows: TransactionPart {
         return taken
     }
 
+    /// Makes the rows that the applied version holds rows of this device alone: the zone no longer has their dataset.
+    package func take(heldOf schema: DatasetSchema, _ codec: EntityCodec) throws {
+        let version = TableVersion(transaction, [schema], codec, own: nil, hasChanges: true)
+        for (place, row) in try version.heldRows() {
+            try version.hold(row, at: place)
+            try transaction.held.remove(place.key, of: schema)
+        }
+    }
+
+    /// Deletes the rows of a dataset, also from the next version.
+    package func remove(of schema: DatasetSchema) throws {
+        for row in try rows(of: schema) {
+            try remove(row.key, of: schema)
+            if try transaction.held.entity(row.key, of: schema) == nil { try transaction.held.remove(row.key, of: schema) }
+        }
+    }
+
     /// Deletes a row: it is in its table now, or a version has it.
     package func remove(_ key: EntityKey, of schema: DatasetSchema) throws {
         guard try db.hasTable(LocalTable.waiting.name) else { return }

@@ -248,6 +248,7 @@ package struct SchemaTransition: TransactionPart {
     /// Ends the tracking of a dataset that this device no longer syncs. Its rows stay.
     package func end(_ schema: DatasetSchema) throws {
         try transaction.tracking.remove(schema)
+        try transaction.waiting.remove(of: schema)
         try transaction.state.setMissingColumns([], of: schema)
         try transaction.state.setUnseenColumns([], of: schema)
         try transaction.state.setDescribedColumns([], of: schema)

@@ -111,12 +111,22 @@ final class DisplacedRowsFile {
 }
 
 extension DisplacedRowsFile {
-    /// Writes the rows of this device that are held, and the edits in open conflicts, into files beside the database. `detach` calls it before it
-    /// drops the tables that hold them.
-    static func keepLost(of datasets: [DatasetSchema], in transaction: LocalTransaction, database: String, now: Instant) throws {
+    /// Writes the rows of this device that are held, and the edits in open conflicts, into files beside the database. Call it before the datasets are no
+    /// longer synced, or before the tables that hold them are dropped.
+    ///
+    /// - Parameter sent: edits of these datasets that were handed over and whose table is gone, in the order of their numbers.
+    /// - Returns: the files.
+    @discardableResult
+    static func keepLost(
+        of datasets: [DatasetSchema], sent: [HandedOverEdit] = [], in transaction: LocalTransaction, database: String, now: Instant
+    ) throws -> [DisplacedRowsFile] {
         let conflicts = Dictionary(grouping: try transaction.conflictJournal.entries(in: .open).map(\.conflict), by: \.dataset)
+        var files: [DisplacedRowsFile] = []
         for schema in datasets {
             var entities = try transaction.waiting.rows(of: schema).map { (key: $0.key, text: $0.entity) }
+            let held = Set(entities.map(\.key))
+            let handed = Dictionary(sent.compactMap { one in one.key.flatMap { held.contains($0) ? nil : ($0, one) } }) { $1 }
+            entities += handed.sorted { $0.key < $1.key }.compactMap { key, edit in edit.row.map { (key: key, text: $0) } }
             // A deletion that lost has no entity to keep. Sorting is stable: of two edits of one key, the edit that lost first comes first.
             entities += (conflicts[schema.name] ?? []).compactMap { one in one.loser.entity.map { (key: one.key, text: $0) } }.sorted { $0.key < $1.key }
             var copies: [DisplacedRowsFile] = []
@@ -126,22 +136,9 @@ extension DisplacedRowsFile {
                 }
             }
             for copy in copies { try copy.finish() }
+            files += copies
         }
-    }
-}
-
-extension DisplacedRowsFile {
-    /// Writes the rows of edits that were handed over, and that no table has any more, into files beside the database.
-    ///
-    /// - Parameter edits: edits of the dataset, in the order of their numbers.
-    static func keep(_ edits: [HandedOverEdit], of schema: DatasetSchema, database: String, now: Instant) throws -> [DisplacedRowsFile] {
-        var rows: [EntityKey: String] = [:], copies: [DisplacedRowsFile] = []
-        for edit in edits { if let key = edit.key { rows[key] = edit.row } }
-        for (key, row) in rows.sorted(by: { $0.key < $1.key }) {
-            try add(key, of: schema, to: &copies, database: database, now: now) { try EntityDocument.give(row, of: schema.withoutShapes, to: $0) }
-        }
-        for copy in copies { try copy.finish() }
-        return copies
+        return files
     }
 }
 

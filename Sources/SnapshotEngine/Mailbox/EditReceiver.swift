@@ -341,11 +341,9 @@ struct DeviceEdits {
                     if held.contains(place) { return try transaction.changeLog.hold(place.key, in: schema) }
                     var base = merge?.found?.at
                     if merge == nil, case .row(let seen) = edit.base { base = seen.max().map { min($0, max(edit.at, now)) } }
-                    try transaction.changeLog.adopt(
-                        standing, of: place.key, in: schema,
-                        wasThere: merge.map { (standing.isDeletion ? $0.found?.row : $0.found?.shown) != nil } ?? !edit.inserts,
-                        base: base,
-                        restoring: merge?.restored)
+                    // A deletion of a held row is one of the version's row, too.
+                    let wasThere = merge.map { (standing.isDeletion ? $0.found?.row : $0.found?.shown) != nil } ?? !edit.inserts
+                    try transaction.changeLog.adopt(standing, of: place.key, in: schema, wasThere: wasThere, base: base, restoring: merge?.restored)
                 }
             }
             for place in released where result.merges[place]?.standing == nil { try transaction.changeLog.trackShown(place.key, of: datasets[place.dataset]) }

@@ -239,6 +239,11 @@ package struct DatasetExporter: Sendable {
     /// Returns the tombstones and instants that belong to the rows of this state.
     private func makeTail(_ transaction: LocalTransaction) throws -> SnapshotTailBuilder {
         var tail = SnapshotTailBuilder()
+        // A publisher's own held rows are staged. Those in a backup need not be.
+        var waiting: [EntityKey: String] = [:]
+        for row in try transaction.waiting.rows(of: schema) where try transaction.changeLog.change(of: row.key, in: schema)?.isDeletion != false {
+            waiting[row.key] = row.entity
+        }
         if let rewritten = session.rewritten[schema.name] {
             // Each row's instant is its own or that of its timestamp, whatever the previous version said.
             var deletions = rewritten.deletions[...]
@@ -247,26 +252,29 @@ package struct DatasetExporter: Sendable {
             }
             try transaction.tombstonesAndInstants.forEachTombstone(of: schema) { key, at in
                 addDeletions(before: key)
-                if key == deletions.first?.key { return }
+                if key == deletions.first?.key || waiting[key] != nil { return }
                 if let horizon, at < horizon { return }
                 tail.addDeletion(of: key, at: at)
             }
             addDeletions(before: nil)
-            try addHeld(&tail, transaction)
+            try addHeld(&tail, waiting, transaction)
             try tail.addInstants(of: schema, rewritten, in: transaction, joiningBeyond: rule.singleInstantBytes)
             return tail
         }
         try transaction.tombstonesAndInstants.forEachTombstone(of: schema) { key, at in
+            if waiting[key] != nil { return }
             if let horizon, at < horizon { return }
             tail.addDeletion(of: key, at: at)
         }
-        try addHeld(&tail, transaction)
+        try addHeld(&tail, waiting, transaction)
         try tail.addInstants(of: schema, in: transaction, joiningBeyond: rule.singleInstantBytes)
         return tail
     }
 
-    private func addHeld(_ tail: inout SnapshotTailBuilder, _ transaction: LocalTransaction) throws {
-        try transaction.held.forEach(of: schema) { _, entity, _ in try tail.addHeld(entity, of: schema) }
+    private func addHeld(_ tail: inout SnapshotTailBuilder, _ waiting: [EntityKey: String], _ transaction: LocalTransaction) throws {
+        var entities = waiting
+        try transaction.held.forEach(of: schema) { key, entity, _ in entities[key] = entities[key] ?? entity }
+        for one in entities.sorted(by: { $0.key < $1.key }) { try tail.addHeld(one.value, of: schema) }
     }
 
     private func makeSource(_ reader: DatasetReader, blockEntities: Int, cutKey: CutKey?) throws -> any BlockSource {

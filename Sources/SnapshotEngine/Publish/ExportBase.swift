@@ -85,7 +85,9 @@ extension SyncContext {
             let ledger = ImportLedger(database: database.path, settings: settings, now: now())
             let notices = try database.write { transaction in
                 try transaction.changeLog.consolidate(of: datasets)
-                guard let own = try OwnEdits(transaction, datasets, .json) else { return [String]() }
+                guard let own = try OwnEdits(transaction, datasets, .json, isNeeded: publishes && transaction.hasFittingRow(of: datasets)) else {
+                    return [String]()
+                }
                 try ledger.recordOverwritten(own.overwritten, of: datasets, in: transaction)
                 let keeper = try ForeignKeyEnforcer(transaction, datasets: datasets, takesVersion: true)
                 try transaction.tracking.importing(datasets, then: keeper.enforce) {
@@ -160,6 +162,13 @@ extension SyncContext {
 }
 
 extension LocalTransaction {
+    /// Whether a held row fits by now, because a table has fewer constraints than before.
+    fileprivate func hasFittingRow(of datasets: [DatasetSchema]) throws -> Bool {
+        let obstacles = try datasets.map { try held.obstacles(in: $0) }
+        let rows = try TableVersion(self, datasets, .json, own: nil, hasChanges: true).heldRows()
+        return try rows.contains { try obstacles[$0.place.dataset]($0.row.values).isEmpty }
+    }
+
     /// Records a version of this device that is now both local and in the cloud. No commit is under way afterwards.
     func recordPublished(_ version: AppliedVersion, _ saved: [(DatasetSchema, DatasetRecord)], after before: AppliedVersion?, of schemas: [DatasetSchema])
         throws

@@ -122,7 +122,12 @@ struct VersionReplacement {
         try willReplace(transaction)
         var acting = device
         if discardsChanges {
-            for schema in device.settings.datasets { try transaction.changeLog.discard(of: schema) }
+            try transaction.changeLog.consolidate(of: device.settings.datasets)
+            try ledger.recordOverwritten(transaction.waiting.takeOverwritten(of: device.settings.datasets), of: device.settings.datasets, in: transaction)
+            for schema in device.settings.datasets {
+                try transaction.changeLog.discard(of: schema)
+                try transaction.waiting.remove(of: schema)
+            }
             try transaction.sentEdits.withdraw()
             try transaction.decidedEdits.forgetUnpublished()
             acting.settings.replacesOwnRows = true
@@ -153,6 +158,8 @@ struct VersionReplacement {
     /// Tracks this device's published changes again after a fork.
     private func trackAgain(after fork: AppliedVersion, in transaction: LocalTransaction) throws {
         try transaction.publishedChanges.trackAgain(of: device.settings.datasets, after: fork.number)
+        // No version that stands need have the rows that the lost one held.
+        if device.settings.role.publishes { for schema in device.settings.datasets { try transaction.waiting.take(heldOf: schema, .json) } }
         try transaction.lineage.forget(after: fork.number)
         // Descriptions that lost with their commits are published again, too. Choices that wait (an empty hash) go on waiting.
         let names = Set(device.settings.datasets.map(\.name))
@@ -187,6 +194,7 @@ struct VersionReplacement {
             let isDeleted = commits.contains { $0.deleted.contains(schema.recordName) }
             guard wasThere && (isDeleted || local.upstream?.fork == nil) else { continue }
             takenOut.insert(schema.name.exact)
+            if device.settings.role.publishes { try transaction.waiting.take(heldOf: schema, .json) }
             try transaction.state.setUnseenColumns([], of: schema)
         }
         try transaction.state.setTakenOut(takenOut)

@@ -110,7 +110,10 @@ extension SchemaUpdate {
         let zone = try await isAlone ? nil : zoneState()
         return try device.database.write(at: .open) { transaction in
             var draft = Draft(device: device, request: request, chosen: chosen, zone: zone, transaction: transaction)
-            try draft.run(fresh)
+            do { try draft.run(fresh) } catch {
+                for copy in draft.kept { copy.discard() }
+                throw error
+            }
             return draft.report
         }
     }
@@ -148,6 +151,8 @@ extension SchemaUpdate {
         let transaction: LocalTransaction
         var datasets: [DatasetSchema] = []
         var report: DescriptionUpdateReport
+        /// The files with rows of removed datasets that are in no table.
+        var kept: [DisplacedRowsFile] = []
 
         init(
             device: SyncContext, request: DescriptionUpdateRequest, chosen: [TableChoice.Timestamp],
@@ -235,7 +240,11 @@ extension SchemaUpdate {
             let isOut = try transaction.state.takenOut().contains(schema.name.exact)
             // The message with them is taken back.
             let sent = try transaction.sentEdits.all().filter { $0.dataset?.exact == schema.name.exact }
-            let copies = try DisplacedRowsFile.keep(found.table == nil ? sent : [], of: schema, database: device.database.path, now: device.now())
+            // Rows that are held are in no table, so they would be nowhere.
+            try transaction.waiting.take(heldOf: schema, .json)
+            let copies = try DisplacedRowsFile.keepLost(
+                of: [schema], sent: found.table == nil ? sent : [], in: transaction, database: device.database.path, now: device.now())
+            kept += copies
             if !publishes { try transaction.state.setLeftDatasets(transaction.state.leftDatasets().union([schema.name.exact])) }
             try transaction.transition.end(now)
             // If another device has taken it out, or the zone has another dataset of that name, the zone stays as it is.
@@ -250,12 +259,12 @@ extension SchemaUpdate {
                 report.willPublish = true
             }
             let back = sent.isEmpty ? "" : "; the next sync takes back \(Format.count(sent.count, "edit")) of it that no version has"
-            let kept = copies.map { "; \(Format.count($0.count, "row")) \(Format.word($0.count, "is", "are")) kept in \($0.path)" }.joined()
+            let files = copies.map { "; \(Format.count($0.count, "row")) that no table has: \($0.path)" }.joined()
             note(
                 .datasetRemoved, schema.name,
                 (publishes && isZones
                     ? "the dataset \(schema.name) leaves the zone with the next sync; its rows stay here and on every other device, and older versions keep it"
-                    : "the dataset \(schema.name) is no longer synced here\(found.table == nil ? "" : "; its rows stay")") + back + kept)
+                    : "the dataset \(schema.name) is no longer synced here\(found.table == nil ? "" : "; its rows stay")") + back + files)
         }
 
         private mutating func update(_ schema: DatasetSchema) throws -> DatasetSchema {

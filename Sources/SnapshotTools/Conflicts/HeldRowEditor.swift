@@ -55,23 +55,17 @@ private struct HeldRowEditor {
                 hint: "snapsync conflicts lists the rows that are held")
         }
         let schema = settings.datasets[held.place.dataset], key = held.place.key, row = held.row
-        // A row that this device holds alone is no edit of a version's row.
-        let isVersions = try transaction.held.entity(key, of: schema) != nil
-        let isSent = try !transaction.sentEdits.edits(of: key, in: schema).isEmpty
-        try transaction.waiting.remove(key, of: schema)
-        if settings.role.publishes || !isVersions { try transaction.held.remove(key, of: schema) }
-        if let columns {
-            let values = try values(of: row, setting: columns, in: schema)
-            try insert(values, schema)
-            try transaction.changeLog.consolidate(of: [schema])
-            // The triggers logged an insertion. It is an edit of the row that was held.
-            try transaction.changeLog.trackEdit(of: row, as: values, of: key, in: schema, isVersions: isVersions)
-        } else if isVersions || isSent {
-            let at = max(now, row.at.advanced(byMicroseconds: 1))
-            let deletion = Edit(base: .row(row.instants), change: .deleted(at), born: row.born)
-            try transaction.changeLog.store(deletion, of: key, in: schema, isInVersion: isVersions)
+        guard let columns else {
+            try transaction.drop(row, of: key, in: schema, publishes: settings.role.publishes, now: now)
+            return HeldRowReport(dataset: schema.name, key: ReportedKey(key), isDeletion: true)
         }
-        return HeldRowReport(dataset: schema.name, key: ReportedKey(key), isDeletion: columns == nil)
+        let isVersions = try transaction.takeHeld(key, of: schema, publishes: settings.role.publishes)
+        let values = try values(of: row, setting: columns, in: schema)
+        try insert(values, schema)
+        try transaction.changeLog.consolidate(of: [schema])
+        // The triggers logged an insertion. It is an edit of the row that was held.
+        try transaction.changeLog.trackEdit(of: row, as: values, of: key, in: schema, isVersions: isVersions)
+        return HeldRowReport(dataset: schema.name, key: ReportedKey(key), isDeletion: false)
     }
 
     private func values(of row: VersionRow, setting columns: [ExactText: String], in schema: DatasetSchema) throws -> [OwnedValue] {

@@ -54,6 +54,7 @@ struct CloudReplacer: Sendable {
         _ differences: DatasetRestorer.Differences, of restorer: DatasetRestorer, in transaction: LocalTransaction
     ) throws -> RestoreReport.Dataset {
         let schema = restorer.schema
+        let held = HeldRowRestorer(transaction: transaction, schema: schema, publishes: true, now: device.now()), rows = try held.rows().mapValues(\.values)
         try transaction.changeLog.discard(of: schema)
         let latest = restorer.version.fields.syncTimestamp
         let tail = try StoredTail(schema, in: transaction, notAfter: latest)
@@ -72,8 +73,11 @@ struct CloudReplacer: Sendable {
         }
         try transaction.changeLog.consolidate(of: [schema])
         try transaction.tracking.setComplete(schema)
+        let heldCount = try held.differences(from: rows).count
+        try held.restore(rows)
         // Entities that only the cloud has are removed there; rows that are only here are added there.
-        return RestoreReport.Dataset(name: schema.name, added: differences.removed.count, changed: differences.changedCount, removed: differences.addedCount)
+        return RestoreReport.Dataset(
+            name: schema.name, added: differences.removed.count, changed: differences.changedCount, removed: differences.addedCount, held: heldCount)
     }
 }
 

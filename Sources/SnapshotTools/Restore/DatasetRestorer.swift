@@ -83,6 +83,13 @@ struct DatasetRestorer: Sendable {
         }
     }
 
+    /// The version's held rows.
+    func held() throws -> [EntityKey: [OwnedValue]] {
+        let rows = OwnedEntities(schema: schema)
+        try version.readHeld { try $0.give(to: rows) }
+        return Dictionary(rows.all.map { ($0.key, $0.values) }, uniquingKeysWith: { first, _ in first })
+    }
+
     private func add(_ run: DatasetVersion.Comparison, to found: inout Differences) {
         for key in run.differingKeys {
             guard let state = run.version[key] else {

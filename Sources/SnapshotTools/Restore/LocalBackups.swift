@@ -29,7 +29,7 @@ struct LocalBackups: Sendable {
         let token = try await cloud.at(.store) { try await $0.records(in: device.zone) }.token
         let number = (token?.number ?? 0) + 1
 
-        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count + 1) }
+        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count + 1, consolidating: device.settings.datasets) }
         defer { session.end() }
         let sequence = try session.withReader(0, at: .read) { try $0.transaction.changeLog.lastSequence() }
         var records = [CloudRecord(type: Self.recordType, name: Self.recordName, fields: ["reason": .string(reason)])]

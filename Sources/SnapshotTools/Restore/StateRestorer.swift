@@ -12,6 +12,8 @@ public struct RestoreReport: Sendable, Encodable {
         public let added: Int
         public let changed: Int
         public let removed: Int
+        /// How many rows are held now, or no longer held, as in the restored state.
+        public let held: Int
     }
 
     /// The name of the restored state, for a sentence: `version 4`, `the state before the restore of version 4`.
@@ -27,7 +29,7 @@ public struct RestoreReport: Sendable, Encodable {
     public internal(set) var warnings: [String]
 
     /// Whether any row was changed.
-    public var hasChanged: Bool { datasets.contains { $0.added + $0.changed + $0.removed > 0 } }
+    public var hasChanged: Bool { datasets.contains { $0.added + $0.changed + $0.removed + $0.held > 0 } }
 }
 
 /// Restores an earlier state of the data with ordinary changes, which the next sync publishes or sends.
@@ -58,10 +60,15 @@ struct StateRestorer: Sendable {
                 try device.database.write { transaction in
                     try before.verify(transaction)
                     let differences = try found.map { try $0.differences(transaction) }
+                    let publishes = device.settings.role.publishes
+                    let held = try found.map { one in
+                        (HeldRowRestorer(transaction: transaction, schema: one.schema, publishes: publishes, now: device.now()), try one.held())
+                    }
+                    let counts = try held.map { try $0.differences(from: $1).count }
                     var report = RestoreReport(
                         restored: source.name, version: source.version,
-                        datasets: zip(found, differences).map {
-                            .init(name: $0.schema.name, added: $1.addedCount, changed: $1.changedCount, removed: $1.removed.count)
+                        datasets: zip(zip(found, differences), counts).map { one, held in
+                            .init(name: one.0.schema.name, added: one.1.addedCount, changed: one.1.changedCount, removed: one.1.removed.count, held: held)
                         },
                         keptCopy: before.point.copy, versionBefore: before.point.version, warnings: notes)
                     guard report.hasChanged else { return report }
@@ -69,6 +76,7 @@ struct StateRestorer: Sendable {
                     try transaction.tracking.changing(device.settings.datasets, then: keeper.enforce) {
                         for (restorer, differences) in zip(found, differences) { try restorer.apply(differences, in: transaction, progress) }
                     }
+                    for (restorer, rows) in held { try restorer.restore(rows) }
                     report.warnings += transaction.triggerNotices
                     try before.record(transaction)
                     return report

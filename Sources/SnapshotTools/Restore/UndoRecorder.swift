@@ -39,7 +39,7 @@ struct UndoRecorder: Sendable {
         let (applied, sequence, isVersion) = try device.database.read(at: .read) { transaction in
             let isVersion = try device.settings.datasets.allSatisfy { schema in
                 let changes = try transaction.changeLog.summary(of: schema)
-                return changes.isComplete && changes.count == 0
+                return try changes.isComplete && changes.count == 0 && transaction.waiting.rows(of: schema).isEmpty
             }
             return (try transaction.state.applied(), try transaction.changeLog.lastSequence(), try isVersion && transaction.state.view() == nil)
         }

@@ -53,7 +53,10 @@ extension RestoreReport {
         guard hasChanged else { return ["the data are those of \(restored) already; nothing was changed"] + notes }
         let kept = keptCopy.map { "copy \($0) beside the database" } ?? versionBefore.map { "version \($0)" } ?? "nothing"
         return ["the data are now those of \(restored); the next sync sends them on"]
-            + datasets.map { "  \($0.name): \(Format.count($0.added)) added, \(Format.count($0.changed)) changed, \(Format.count($0.removed)) removed" }
+            + datasets.map { one in
+                "  \(one.name): \(Format.count(one.added)) added, \(Format.count(one.changed)) changed, \(Format.count(one.removed)) removed"
+                    + (one.held > 0 ? ", \(Format.count(one.held, "held row")) put back or taken away" : "")
+            }
             + ["  what was here before is \(kept); snapsync undo brings it back"] + notes
     }
 
