@@ -471,7 +471,8 @@ import Testing
         #expect(try scene.succeed("sync --db b.db").contains("sent 3 edits"))
         if isDropped { try scene.database("b.db").run("DROP TABLE t") }
         let said = try scene.succeed("describe --update --remove t --db b.db")
-        #expect(said.contains("the next sync takes back 3 edits of it that no version has") && said.contains("2 rows that no table has: ") == isDropped, "\(said)")
+        #expect(said.contains("the next sync takes back 3 edits of it that no version has"), "\(said)")
+        #expect(said.contains("2 rows that no table has: ") == isDropped, "\(said)")
         #expect(said.contains("its rows stay") == !isDropped, "\(said)")
         for name in ["b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
         #expect(try scene.succeed("messages --db b.db").contains("no edit waits"))

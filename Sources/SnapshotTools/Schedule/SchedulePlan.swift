@@ -21,7 +21,8 @@ struct SchedulePlan: Sendable {
 
     /// - Throws: ``SyncError`` with `.refused`.
     func report(for scheduler: Scheduler) throws -> ScheduleReport {
-        for path in [program, database] + options + (restoreCheck ?? []) where path.unicodeScalars.contains(where: { $0 == "\t" || VisibleText.isControl($0) }) {
+        for path in [program, database] + options + (restoreCheck ?? []) where path.unicodeScalars.contains(where: { $0 == "\t" || VisibleText.isControl($0) })
+        {
             throw SyncError(
                 .refused, at: [program, database].map(\.exact).contains(path.exact) ? path : "an option",
                 "a text with control or format characters fits into no \(scheduler == .cron ? "crontab" : "unit file")",

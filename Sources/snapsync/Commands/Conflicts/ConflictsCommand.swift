@@ -263,6 +263,6 @@ struct ConflictsDropCommand: AsyncParsableCommand {
 struct HeldRowName: ParsableArguments {
     @Argument(help: "The dataset.")
     var dataset: String
-    @Argument(help: "The key, as conflicts prints it.")
+    @Argument(help: "The key, as conflicts prints it, after -- if it begins with -.")
     var key: String
 }
