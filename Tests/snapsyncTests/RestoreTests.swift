@@ -98,6 +98,7 @@ import Testing
         // The copy is a cloud of its own, and any gzip reads it.
         #expect(try scene.versions("--cloud phone.db.snapsync-kept") == [1])
         #expect(try scene.container(1, "--cloud phone.db.snapsync-kept").contains("unpublished"))
+        #expect(try scene.succeed("verify --all --cloud phone.db.snapsync-kept").contains("all is well"))
         let copies = try #require(try scene.json("status --db phone.db")["copies"] as? [[String: Any]])
         #expect(copies.count == 1 && copies[0]["reason"] as? String == "before the restore of version 1" && (copies[0]["size"] as? Int ?? 0) > 0)
         try scene.succeed("sync --db phone.db")

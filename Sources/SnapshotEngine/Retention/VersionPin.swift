@@ -64,11 +64,16 @@ package struct VersionPin: Sendable, Hashable {
 }
 
 extension CloudRecord {
-    /// Whether the record carries no dataset: a pin, the record of a prune, the key ranges of devices, the members or keys of a signed zone, or
-    /// its promise of freshness.
+    /// The type of the record that says why a backup beside a database was made.
+    package static let backupType = "SnapshotCopy"
+
+    /// Whether the record carries no dataset: a pin, the record of a prune, the key ranges of devices, the members or keys of a signed zone, its
+    /// promise of freshness, or the reason of a backup.
     package var isOfVersions: Bool {
-        [VersionPin.recordType, RetentionRecord.recordType, KeyRangeRecord.recordType, MemberList.recordType, KeyRing.recordType, FreshnessRecord.recordType]
-            .contains(type)
+        [
+            VersionPin.recordType, RetentionRecord.recordType, KeyRangeRecord.recordType, MemberList.recordType, KeyRing.recordType,
+            FreshnessRecord.recordType, Self.backupType,
+        ].contains(type)
     }
 }
 

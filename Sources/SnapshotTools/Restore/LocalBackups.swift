@@ -32,7 +32,7 @@ struct LocalBackups: Sendable {
         let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count + 1, consolidating: device.settings.datasets) }
         defer { session.end() }
         let sequence = try session.withReader(0, at: .read) { try $0.transaction.changeLog.lastSequence() }
-        var records = [CloudRecord(type: Self.recordType, name: Self.recordName, fields: ["reason": .string(reason)])]
+        var records = [CloudRecord(type: CloudRecord.backupType, name: Self.recordName, fields: ["reason": .string(reason)])]
         var assets: [CloudAsset] = []
         do {
             for schema in device.settings.datasets {
@@ -60,7 +60,7 @@ struct LocalBackups: Sendable {
             try await cloud.history(in: device.zone).reversed().compactMap { commit -> LocalBackupReport? in
                 guard commit.changesData else { return nil }
                 var reason = ""
-                if case .string(let text) = commit.saved.first(where: { $0.type == Self.recordType })?.fields["reason"] { reason = text }
+                if case .string(let text) = commit.saved.first(where: { $0.type == CloudRecord.backupType })?.fields["reason"] { reason = text }
                 let byteCount = commit.saved.flatMap(\.assets).reduce(0) { $0 + $1.byteCount + ($1.index?.byteCount ?? 0) }
                 return LocalBackupReport(number: commit.token.number, at: commit.timestamp.description, reason: reason, size: byteCount)
             }
@@ -129,7 +129,6 @@ struct LocalBackups: Sendable {
         }
     }
 
-    private static let recordType = "SnapshotCopy"
     private static let recordName = "copy"
 }
 
