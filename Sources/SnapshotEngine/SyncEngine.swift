@@ -175,23 +175,24 @@ public final class SyncEngine: Sendable {
     public func detach() throws -> DetachReport {
         try lockedHere {
             try SyncError.at(.open) {
-                let (settings, kept): (SyncSettings?, Int) = try database.write { transaction in
+                let (settings, kept, files): (SyncSettings?, Int, [String]) = try database.write { transaction in
                     // An application that drops tables that it does not know leaves our triggers, with which nobody can write its own.
                     if try !transaction.settings.exists(), try !transaction.tracking.triggeredTables().isEmpty {
                         try transaction.detach()
-                        return (nil, 0)
+                        return (nil, 0, [])
                     }
                     let settings = try transaction.settings.read()
                     let kept = try transaction.detachedChanges.keep(of: settings)
-                    try DisplacedRowsFile.keepLost(of: settings.datasets, in: transaction, database: database.path, now: now())
+                    let files = try DisplacedRowsFile.keepLost(of: settings.datasets, in: transaction, database: database.path, now: now())
                     // Write the file before the tables are dropped: if we crash in between, the next detach overwrites the file, and the device's
                     // name is not lost.
                     let device = try DetachedDevice(settings, nonces: transaction.state.reportNonces(), database: database.path)
                     try device.write(besides: database.path)
                     try transaction.detach()
-                    return (settings, kept)
+                    return (settings, kept, files.map(\.path))
                 }
-                return DetachReport(database: database.path, zone: settings?.zone, cloud: settings?.cloud, device: settings?.device, keptChanges: kept)
+                return DetachReport(
+                    database: database.path, zone: settings?.zone, cloud: settings?.cloud, device: settings?.device, keptChanges: kept, keptFiles: files)
             }
         }
     }

@@ -14,6 +14,8 @@ public struct DetachReport: Sendable, Encodable {
     public let device: String?
     /// The number of unpublished edits. They stay in the database for the next `init` with the same zone.
     public let keptChanges: Int
+    /// The files beside the database with rows that are in no table: held rows and edits in open conflicts.
+    public let keptFiles: [String]
 }
 
 /// What `sync` did.

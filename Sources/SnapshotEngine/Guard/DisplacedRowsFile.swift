@@ -116,7 +116,6 @@ extension DisplacedRowsFile {
     ///
     /// - Parameter sent: edits of these datasets that were handed over and whose table is gone, in the order of their numbers.
     /// - Returns: the files.
-    @discardableResult
     static func keepLost(
         of datasets: [DatasetSchema], sent: [HandedOverEdit] = [], in transaction: LocalTransaction, database: String, now: Instant
     ) throws -> [DisplacedRowsFile] {

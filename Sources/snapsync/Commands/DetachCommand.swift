@@ -39,6 +39,6 @@ extension DetachReport {
             + (keptChanges > 0
                 ? [
                     "  \(Format.count(keptChanges, "edit that no version has waits", "edits that no version has wait")) for the next init of this database with zone \(zone)"
-                ] : [])
+                ] : []) + keptFiles.map { "  held rows, or edits in open conflicts, are kept in \($0)" }
     }
 }
