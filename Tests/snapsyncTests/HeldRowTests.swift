@@ -75,6 +75,23 @@ import Testing
         #expect(try scene.database("b.db").run("SELECT hex(id) FROM q WHERE mail = 'new'") == "610A62\n")
     }
 
+    @Test func anEditThatStaysOnTheDeviceIsSaidToStay() throws {
+        let scene = try Scene()
+        try scene.database("a.db").run(Self.tables)
+        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
+        try scene.succeed("sync --db b.db")
+        try scene.database("a.db").run("INSERT INTO customers VALUES('a1', 'ann@x', 'Ann', 2), ('a2', 'bea@x', 'Bea', 2)")
+        try scene.database("b.db").run("INSERT INTO customers VALUES('b1', 'ann@x', 'Ann B', 3), ('b2', 'bea@x', 'Bea B', 3)")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("sync --db b.db")
+        let edited = try scene.succeed("conflicts edit customers b1 mail=new@x --db b.db")
+        #expect(edited == "customers b1 is in its table; it stays on this device: readers may not edit the table\n")
+        let dropped = try scene.succeed("conflicts drop customers b2 --db b.db")
+        #expect(dropped == "deleted customers b2, which was held; it stays on this device: no other device has the row\n")
+    }
+
     /// A reader's own edit, which stays there, lets it show rows that the zone holds. That is no difference.
     @Test func aRowThatAnOwnEditReleasesIsNoDamage() throws {
         let scene = try scene("peer")

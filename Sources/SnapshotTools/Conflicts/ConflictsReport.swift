@@ -113,6 +113,18 @@ public struct ConflictTakeReport: Sendable, Encodable {
     public let hasNewKey: Bool
     /// Whether the edit is a deletion.
     public let isDeletion: Bool
+    /// Why the edit stays on this device, as a clause; nil if the next sync hands it over.
+    public let stays: String?
+}
+
+extension LocalTransaction {
+    /// Why an edit stays on this device, as a clause; nil if the next sync hands it over.
+    func reasonToStay(_ key: EntityKey, of dataset: String, _ settings: SyncSettings) throws -> String? {
+        guard let schema = settings.datasets.first(where: { $0.name.exact == dataset.exact }) else { return nil }
+        try changeLog.consolidate(of: [schema])
+        guard try changeLog.change(of: key, in: schema) != nil else { return "no other device has the row" }
+        return settings.role.publishes ? nil : try sentEdits.kept(of: schema).first { $0.key == key }?.sentence
+    }
 }
 
 /// Result of `conflicts clear`.
@@ -188,7 +200,7 @@ extension SyncEngine {
                 _ = try transaction.conflictJournal.set(id, to: .taken)
                 return ConflictTakeReport(
                     id: id, dataset: entry.conflict.dataset, key: ReportedKey(key), hasNewKey: key != entry.conflict.key,
-                    isDeletion: entry.conflict.loser.entity == nil)
+                    isDeletion: entry.conflict.loser.entity == nil, stays: try transaction.reasonToStay(key, of: entry.conflict.dataset, settings))
             }
         }
     }

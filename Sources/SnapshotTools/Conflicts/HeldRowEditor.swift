@@ -11,6 +11,8 @@ public struct HeldRowReport: Sendable, Encodable {
     public let key: ReportedKey
     /// Whether the row was deleted. Otherwise it is in its table now.
     public let isDeletion: Bool
+    /// Why the edit stays on this device, as a clause; nil if the next sync hands it over.
+    public let stays: String?
 }
 
 extension SyncEngine {
@@ -57,7 +59,7 @@ private struct HeldRowEditor {
         let schema = settings.datasets[held.place.dataset], key = held.place.key, row = held.row
         guard let columns else {
             try transaction.drop(row, of: key, in: schema, publishes: settings.role.publishes, now: now)
-            return HeldRowReport(dataset: schema.name, key: ReportedKey(key), isDeletion: true)
+            return try report(key, of: schema, isDeletion: true)
         }
         let isVersions = try transaction.takeHeld(key, of: schema, publishes: settings.role.publishes)
         let values = try values(of: row, setting: columns, in: schema)
@@ -65,7 +67,12 @@ private struct HeldRowEditor {
         try transaction.changeLog.consolidate(of: [schema])
         // The triggers logged an insertion. It is an edit of the row that was held.
         try transaction.changeLog.trackEdit(of: row, as: values, of: key, in: schema, isVersions: isVersions)
-        return HeldRowReport(dataset: schema.name, key: ReportedKey(key), isDeletion: false)
+        return try report(key, of: schema, isDeletion: false)
+    }
+
+    private func report(_ key: EntityKey, of schema: DatasetSchema, isDeletion: Bool) throws -> HeldRowReport {
+        HeldRowReport(
+            dataset: schema.name, key: ReportedKey(key), isDeletion: isDeletion, stays: try transaction.reasonToStay(key, of: schema.name, settings))
     }
 
     private func values(of row: VersionRow, setting columns: [ExactText: String], in schema: DatasetSchema) throws -> [OwnedValue] {

@@ -25,6 +25,9 @@ struct ConflictsCommand: AsyncParsableCommand {
             ConflictsDropCommand.self,
         ],
         defaultSubcommand: ConflictsListCommand.self)
+
+    /// What becomes of an edit, as a clause.
+    fileprivate static func next(_ stays: String?) -> String { stays.map { "it stays on this device: \($0)" } ?? "the next sync sends it on" }
 }
 
 /// The argument that names an entry of the conflict journal.
@@ -161,7 +164,7 @@ struct ConflictsTakeCommand: AsyncParsableCommand {
                 report.isDeletion
                 ? "deleted \(report.dataset) \(report.key) again"
                 : "\(report.dataset) \(report.key) is the edit that had lost" + (report.hasNewKey ? ", under a new key" : "")
-            try output.printer.done(report, ["\(what); the next sync sends it on"])
+            try output.printer.done(report, ["\(what); \(ConflictsCommand.next(report.stays))"])
         }
     }
 }
@@ -230,7 +233,7 @@ struct ConflictsEditCommand: AsyncParsableCommand {
         let path = try database.path(), values = try values
         try await output.printer.run {
             let report = try SyncEngine.ofCommand(database: path).editHeldRow(row.key, in: row.dataset, setting: values)
-            try output.printer.done(report, ["\(report.dataset) \(report.key) is in its table; the next sync sends it on"])
+            try output.printer.done(report, ["\(report.dataset) \(report.key) is in its table; \(ConflictsCommand.next(report.stays))"])
         }
     }
 }
@@ -255,7 +258,7 @@ struct ConflictsDropCommand: AsyncParsableCommand {
         let path = try database.path()
         try await output.printer.run {
             let report = try SyncEngine.ofCommand(database: path).editHeldRow(row.key, in: row.dataset, setting: nil)
-            try output.printer.done(report, ["deleted \(report.dataset) \(report.key), which was held; the next sync sends that on"])
+            try output.printer.done(report, ["deleted \(report.dataset) \(report.key), which was held; \(ConflictsCommand.next(report.stays))"])
         }
     }
 }
