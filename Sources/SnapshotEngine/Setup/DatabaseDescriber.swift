@@ -109,7 +109,7 @@ enum DatabaseDescriber {
             throw SyncError(
                 .refused, step: .open, at: database.path, "\(Format.count(count, "table")) cannot be synced",
                 hint: (next?.hint.map { "\($0); " } ?? "")
-                    + "change \(Format.word(count, "the table, or leave it", "the tables, or leave them")) out: --skip \(found.unfit.map { listed($0.table) }.joined(separator: ",").shellWord)"
+                    + "change \(Format.word(count, "the table, or leave it", "the tables, or leave them")) out: --skip \(list(found.unfit.map(\.table)))"
             ).with(details: found.unfit.map { DescribeReport.UnfitTable(table: $0.table, reasons: $0.reasons).sentence } + (next.map { [$0.reason] } ?? []))
         }
         guard !found.datasets.isEmpty else {
@@ -118,6 +118,9 @@ enum DatabaseDescriber {
         }
         return found
     }
+
+    /// Tables as a shell's word for `--skip` or `--tables`.
+    static func list(_ tables: [String]) -> String { tables.map(listed).joined(separator: ",").shellWord }
 
     /// Quotes a table's name for the lists of `--skip` and `--tables`.
     private static func listed(_ name: String) -> String {
