@@ -20,7 +20,7 @@ CEILINGS = [
     ("functions with more than seven parameters", 30, 0),
     ("lines of Tests", 51_750, 40_000),
     ("lines of Scripts, Benchmarks and Makefile", 1_905, 1_000),
-    ("words of README and docs", 46_400, 45_000),
+    ("words of README and docs", 44_900, 45_000),
     ("semicolons in 1,000 words", 1.5, 1.5),
     ("nobody, nothing in 1,000 words", 0.2, 0.2),
     ("bare exit codes in 1,000 words", 0.1, 0),
