@@ -219,6 +219,19 @@ import Testing
         }
         try check(scene.json("conflicts --db b.db"), "conflicts --json")
         try check(scene.json("conflicts edit t b name=two --db b.db"), "conflicts edit --json, conflicts drop --json")
+
+        // At a reader that may not edit.
+        let other = try Scene()
+        try other.database("a.db").run("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE); INSERT INTO t VALUES('x', 'first')")
+        try other.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
+        try other.succeed("sync --db a.db")
+        try other.succeed("init --db b.db --cloud cloud --role reader --device b --create")
+        try other.succeed("sync --db b.db")
+        try other.database("b.db").run("UPDATE t SET name = 'mine' WHERE id = 'x'; INSERT INTO t VALUES('b', 'one')")
+        try other.database("a.db").run("UPDATE t SET name = 'theirs' WHERE id = 'x'; INSERT INTO t VALUES('a', 'one')")
+        for name in ["a", "b"] { try other.succeed("sync --db \(name).db") }
+        try check(other.json("conflicts take 1 --db b.db"), "conflicts take --json")
+        try check(other.json("conflicts edit t b name=two --db b.db"), "conflicts edit --json, conflicts drop --json")
     }
 
     /// The reports of a zone that is sealed later, and of its freshness.

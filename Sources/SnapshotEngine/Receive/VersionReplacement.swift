@@ -135,9 +135,10 @@ struct VersionReplacement {
         if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
         let merging = try ImportMerge(
             device: acting, transaction: transaction, schemas: schemas, absent: local.absent, isView: view != nil, ledger: ledger)
-        // An import that reads all rows of a version would replace what was written while the triggers were off.
+        // An import that reads all rows of a version would replace what was written while the triggers were off. Where readers may not edit, it does.
+        let publishes = device.settings.role.publishes
         let untracked = try incoming.filter { one in
-            try local.countsRows && one.snapshot != nil && !local.untracked.contains(one.schema.name)
+            try local.countsRows && one.snapshot != nil && !local.untracked.contains(one.schema.name) && (publishes || !one.schema.messages.isEmpty)
                 && transaction.changeLog.hasUnexplainedRows(of: one.schema)
         }
         guard untracked.isEmpty else {
