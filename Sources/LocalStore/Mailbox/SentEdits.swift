@@ -143,9 +143,11 @@ package struct SentEdits: TransactionPart {
         return edit.following(earlier).flatMap { $0.permitted(in: schema) }
     }
 
-    /// Forgets rows that were inserted and deleted again before anybody else had them. The log must have been consolidated, and a commit of a run that
-    /// was killed must have been recorded: it may have such a row.
+    /// Forgets rows that were inserted and deleted again before anybody else had them. The log must have been consolidated.
+    ///
+    /// While a commit of this device may still arrive in the zone, none is forgotten: the commit may have such a row.
     package func forgetPassing(of datasets: [DatasetSchema]) throws {
+        guard try transaction.state.intended() == nil else { return }
         for schema in datasets {
             guard let id = try trackingID(schema) else { continue }
             try KeyedStatement(db, "DELETE \(passing())").bind(.integer(id), .text(schema.name)).run()
@@ -154,7 +156,8 @@ package struct SentEdits: TransactionPart {
 
     /// Whether ``forgetPassing(of:)`` has something to forget.
     func hasPassing(of datasets: [DatasetSchema]) throws -> Bool {
-        try datasets.contains { schema in
+        guard try transaction.state.intended() == nil else { return false }
+        return try datasets.contains { schema in
             guard let id = try trackingID(schema) else { return false }
             return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 \(passing()))").bind(.integer(id), .text(schema.name)).integer() == 1
         }
