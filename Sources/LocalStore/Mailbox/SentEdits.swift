@@ -147,7 +147,7 @@ package struct SentEdits: TransactionPart {
     ///
     /// While a commit of this device may still arrive in the zone, none is forgotten: the commit may have such a row.
     package func forgetPassing(of datasets: [DatasetSchema]) throws {
-        guard try transaction.state.intended() == nil else { return }
+        guard try !mayArriveLate() else { return }
         for schema in datasets {
             guard let id = try trackingID(schema) else { continue }
             try KeyedStatement(db, "DELETE \(passing())").bind(.integer(id), .text(schema.name)).run()
@@ -156,12 +156,15 @@ package struct SentEdits: TransactionPart {
 
     /// Whether ``forgetPassing(of:)`` has something to forget.
     func hasPassing(of datasets: [DatasetSchema]) throws -> Bool {
-        guard try transaction.state.intended() == nil else { return false }
+        guard try !mayArriveLate() else { return false }
         return try datasets.contains { schema in
             guard let id = try trackingID(schema) else { return false }
             return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 \(passing()))").bind(.integer(id), .text(schema.name)).integer() == 1
         }
     }
+
+    /// Whether a commit of this device may still arrive in the zone.
+    private func mayArriveLate() throws -> Bool { try db.hasTable(LocalTable.state.name) && transaction.state.intended() != nil }
 
     /// The changes of passing rows, in SQL; `?1` and `?2` are the dataset's number and name.
     private func passing() throws -> String {
