@@ -162,8 +162,9 @@ def place(schema, there, edit, yields, horizon, restores=True, marks=True):
             mark = Edit(key, there.instants, {table.orphan: edit.at}, {**there.values, table.orphan: 1}, there.born)
             entry, stands, _, _ = merge(there, mark, horizon)
         return entry, stands, set(), set(), {(key, None, None)}
-    columns = set(edit.values) if edit.inserts else table.group(yields)
-    misfits = {(key, c, edit.values[c]) for c in columns if (edit.inserts or c in edit.changed) and edit.values[c] != there.values[c]}
+    another = edit.inserts and edit.born != there.born
+    columns = set(edit.values) if another else table.group(yields)
+    misfits = {(key, c, edit.values[c]) for c in columns if (another or c in edit.changed) and edit.values[c] != there.values[c]}
     rest = {c: at for c, at in edit.changed.items() if c not in columns}
     if not rest:
         return there, None, set(), set(), misfits

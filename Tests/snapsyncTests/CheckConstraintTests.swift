@@ -15,12 +15,7 @@ import Testing
 
     /// Two peers, of which the second one's tables are made from the zone.
     private func peers(_ options: String = "") throws -> Scene {
-        let scene = try Scene()
-        try scene.database("a.db").run(Self.trade)
-        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all --key-range")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create\(options) --key-range")
-        try scene.succeed("sync --db b.db")
+        let scene = try Scene.pair(Self.trade, roles: ("peer --key-range", "peer\(options) --key-range"))
         return scene
     }
 

@@ -12,13 +12,9 @@ import Testing
 
     /// A peer `a.db` with the UNIQUE index and another device `b.db` without it, which have version 1.
     private func scene(_ declaration: (String, String) = declarations[0], _ other: String = "peer", _ rows: String = "('1', 'Ann@x')") throws -> Scene {
-        let scene = try Scene()
-        try scene.database("a.db").run(
-            "CREATE TABLE u(id TEXT PRIMARY KEY NOT NULL, mail TEXT, \(declaration.0)); \(declaration.1); INSERT INTO u(id, mail) VALUES \(rows)")
-        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role \(other) --device b --create")
-        try scene.succeed("sync --db b.db")
+        let scene = try Scene.pair(
+            "CREATE TABLE u(id TEXT PRIMARY KEY NOT NULL, mail TEXT, \(declaration.0)); \(declaration.1); INSERT INTO u(id, mail) VALUES \(rows)",
+            roles: ("peer", other))
         return scene
     }
 

@@ -6,12 +6,7 @@ import Testing
 @Suite(.runsPrograms, .timeLimit(.minutes(60))) struct ForeignSchemaTests {
     /// A writer `a.db` with these tables, and a device `b.db` made from the zone.
     private func scene(_ sql: String, _ role: String = "writer", _ other: String = "reader") throws -> Scene {
-        let scene = try Scene()
-        try scene.database("a.db").run(sql)
-        try scene.succeed("init --db a.db --cloud cloud --role \(role) --device a --tables all")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role \(other) --device b --create")
-        try scene.succeed("sync --db b.db")
+        let scene = try Scene.pair(sql, roles: (role, other))
         return scene
     }
 

@@ -11,12 +11,9 @@ import Testing
 
     /// Two devices with one customer; then each adds one with the same mail, and `b` an order of its customer.
     private func scene(_ role: String) throws -> Scene {
-        let scene = try Scene()
-        try scene.database("a.db").run(Self.tables + "INSERT INTO customers VALUES('old', 'old@x', 'Old', 1)")
-        try scene.succeed("init --db a.db --cloud cloud --role \(role == "reader" ? "writer --reader-edits all" : "peer") --device a --tables all")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role \(role) --device b --create")
-        try scene.succeed("sync --db b.db")
+        let scene = try Scene.pair(
+            Self.tables + "INSERT INTO customers VALUES('old', 'old@x', 'Old', 1)",
+            roles: (role == "reader" ? "writer --reader-edits all" : "peer", role))
         try scene.database("a.db").run("INSERT INTO customers VALUES('a1', 'ann@x', 'Ann', 2)")
         try scene.database("b.db").run("INSERT INTO customers VALUES('b1', 'Ann@X', 'Ann B', 3); INSERT INTO orders VALUES('o1', 'b1', 4)")
         try scene.succeed("sync --db a.db")
@@ -58,12 +55,7 @@ import Testing
 
     /// A key is shown with its hidden characters escaped, and a column as the table calls it.
     @Test func aHeldRowIsEditedByTheKeyAndTheColumnThatAreListed() throws {
-        let scene = try Scene()
-        try scene.database("a.db").run("CREATE TABLE q(id TEXT PRIMARY KEY NOT NULL, m TEXT UNIQUE)")
-        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create")
-        try scene.succeed("sync --db b.db")
+        let scene = try Scene.pair("CREATE TABLE q(id TEXT PRIMARY KEY NOT NULL, m TEXT UNIQUE)")
         try scene.database("a.db").run("INSERT INTO q VALUES('1', 'm')")
         try scene.database("b.db").run("INSERT INTO q VALUES('a' || char(10) || 'b', 'm')")
         for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
@@ -76,12 +68,7 @@ import Testing
     }
 
     @Test func anEditThatStaysOnTheDeviceIsSaidToStay() throws {
-        let scene = try Scene()
-        try scene.database("a.db").run(Self.tables)
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
-        try scene.succeed("sync --db b.db")
+        let scene = try Scene.pair(Self.tables, roles: ("writer", "reader"))
         try scene.database("a.db").run("INSERT INTO customers VALUES('a1', 'ann@x', 'Ann', 2), ('a2', 'bea@x', 'Bea', 2)")
         try scene.database("b.db").run("INSERT INTO customers VALUES('b1', 'ann@x', 'Ann B', 3), ('b2', 'bea@x', 'Bea B', 3)")
         try scene.succeed("sync --db a.db")
@@ -316,12 +303,8 @@ import Testing
 
     /// No edit lets the row fit, but the table.
     @Test func aHeldRowIsShownOnceItsIndexIsGone() throws {
-        let scene = try Scene()
-        try scene.database("a.db").run("CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, m TEXT); CREATE UNIQUE INDEX pm ON p(m)")
-        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create --with-schema")
-        try scene.succeed("sync --db b.db")
+        let scene = try Scene.pair(
+            "CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, m TEXT); CREATE UNIQUE INDEX pm ON p(m)", roles: ("peer", "peer --with-schema"))
         for (name, key) in [("a", "x"), ("b", "y")] { try scene.database("\(name).db").run("INSERT INTO p VALUES('\(key)', 'm')") }
         for name in ["a", "b", "a"] { try scene.succeed("sync --db \(name).db") }
         let version = try #require(try scene.versions().first)

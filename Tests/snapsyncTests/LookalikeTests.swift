@@ -20,12 +20,7 @@ import Testing
 
     /// Two peers that have all tables.
     private func peers() throws -> Scene {
-        let scene = try Scene()
-        try scene.database("a.db").run(Self.tables + Self.rows)
-        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create")
-        try scene.succeed("sync --db b.db")
+        let scene = try Scene.pair(Self.tables + Self.rows)
         return scene
     }
 

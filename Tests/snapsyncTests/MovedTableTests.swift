@@ -5,12 +5,7 @@ import Testing
 /// Applications that move tables under their triggers, or drop the tables that they do not know.
 @Suite(.runsPrograms) struct MovedTableTests {
     private func pair(_ sql: String, role: String = "writer") throws -> Scene {
-        let scene = try Scene()
-        try scene.database("a.db").run(sql)
-        try scene.succeed("init --db a.db --cloud cloud --role \(role) --device a --tables all")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role \(role == "peer" ? "peer" : "reader") --device b --create")
-        try scene.succeed("sync --db b.db")
+        let scene = try Scene.pair(sql, roles: (role, role == "peer" ? "peer" : "reader"))
         return scene
     }
 
@@ -89,12 +84,9 @@ import Testing
 
     /// Only the columns that differ are edits of a rebuilt table, so the publisher's other columns stay.
     @Test(arguments: [true, false]) func aMigrationClaimsOnlyTheColumnsThatDiffer(isLogged: Bool) throws {
-        let scene = try Scene()
-        try scene.database("a.db").run("CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT, w TEXT); INSERT INTO t VALUES('1', 'x', 'old'), ('2', 'y', 'z')")
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all --reader-edits all")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
-        try scene.succeed("sync --db b.db")
+        let scene = try Scene.pair(
+            "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT, w TEXT); INSERT INTO t VALUES('1', 'x', 'old'), ('2', 'y', 'z')",
+            roles: ("writer --reader-edits all", "reader"))
         try scene.database("a.db").run("UPDATE t SET w = 'new' WHERE id = '1'")
         try scene.succeed("sync --db a.db")
         let edit = "UPDATE t SET v = 'mine' WHERE id = '1';"
@@ -131,12 +123,9 @@ import Testing
     }
 
     @Test(arguments: ["all", "none"]) func editsAfterAMigrationOfAReaderAreKept(permission: String) throws {
-        let scene = try Scene()
-        try scene.database("a.db").run("CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT); INSERT INTO t VALUES('1', 'x'), ('2', 'y'), ('3', 'z')")
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all --reader-edits \(permission)")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
-        try scene.succeed("sync --db b.db")
+        let scene = try Scene.pair(
+            "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT); INSERT INTO t VALUES('1', 'x'), ('2', 'y'), ('3', 'z')",
+            roles: ("writer --reader-edits \(permission)", "reader"))
         try scene.database("b.db").run(
             """
             UPDATE t SET v = 'before' WHERE id = '2'; CREATE TABLE n(id TEXT PRIMARY KEY, v TEXT); INSERT INTO n SELECT * FROM t; DROP TABLE t;

@@ -55,12 +55,7 @@ import Testing
         check(try scene.json("status --db watch.db"), "status --json")
         try scene.database("watch.db").run("DELETE FROM snapsync_changes; DELETE FROM snapsync_sent")
         check(try scene.json("import --db watch.db --version 1"), "import --json")
-        let tables = try Scene()
-        try tables.database("a.db").run("CREATE TABLE t(id TEXT PRIMARY KEY); INSERT INTO t VALUES('1')")
-        try tables.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
-        try tables.succeed("sync --db a.db")
-        try tables.succeed("init --db b.db --cloud cloud --role reader --device b --create")
-        try tables.succeed("sync --db b.db")
+        let tables = try Scene.pair("CREATE TABLE t(id TEXT PRIMARY KEY); INSERT INTO t VALUES('1')", roles: ("writer", "reader"))
         try tables.database("b.db").run("INSERT INTO t VALUES('2')")
         var kept = try tables.json("sync --db b.db")
         kept["imported"] = [String: Any]()
@@ -207,12 +202,7 @@ import Testing
 
     /// The reports of a row that is held.
     private func checkHeldRow(_ check: ([String: Any], String) throws -> Void) throws {
-        let scene = try Scene()
-        try scene.database("a.db").run("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE)")
-        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create")
-        try scene.succeed("sync --db b.db")
+        let scene = try Scene.pair("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE)")
         for name in ["a", "b"] {
             try scene.database("\(name).db").run("INSERT INTO t VALUES('\(name)', 'one')")
             try scene.succeed("sync --db \(name).db")
@@ -221,12 +211,8 @@ import Testing
         try check(scene.json("conflicts edit t b name=two --db b.db"), "conflicts edit --json, conflicts drop --json")
 
         // At a reader that may not edit.
-        let other = try Scene()
-        try other.database("a.db").run("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE); INSERT INTO t VALUES('x', 'first')")
-        try other.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
-        try other.succeed("sync --db a.db")
-        try other.succeed("init --db b.db --cloud cloud --role reader --device b --create")
-        try other.succeed("sync --db b.db")
+        let other = try Scene.pair(
+            "CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE); INSERT INTO t VALUES('x', 'first')", roles: ("writer", "reader"))
         try other.database("b.db").run("UPDATE t SET name = 'mine' WHERE id = 'x'; INSERT INTO t VALUES('b', 'one')")
         try other.database("a.db").run("UPDATE t SET name = 'theirs' WHERE id = 'x'; INSERT INTO t VALUES('a', 'one')")
         for name in ["a", "b"] { try other.succeed("sync --db \(name).db") }

@@ -8,12 +8,8 @@ import Testing
 
     /// Two devices with version 1; `b.db` has its table from the zone.
     private func scene(_ role: String, _ other: String) throws -> Scene {
-        let scene = try Scene()
-        try scene.database("a.db").run("CREATE TABLE task(id TEXT PRIMARY KEY NOT NULL, n INTEGER); INSERT INTO task VALUES('t1', 1), ('t2', 2)")
-        try scene.succeed("init --db a.db --cloud cloud --role \(role) --device a --tables all")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role \(other) --device b --create")
-        try scene.succeed("sync --db b.db")
+        let scene = try Scene.pair(
+            "CREATE TABLE task(id TEXT PRIMARY KEY NOT NULL, n INTEGER); INSERT INTO task VALUES('t1', 1), ('t2', 2)", roles: (role, other))
         return scene
     }
 

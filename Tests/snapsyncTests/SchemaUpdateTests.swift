@@ -9,13 +9,8 @@ import Testing
 
     /// A publisher `a.db` and a device `b.db` that has version 1 and took its description from the zone.
     private func scene(_ role: String, _ other: String) throws -> Scene {
-        let scene = try Scene()
-        try scene.database("a.db").run(
-            "\(Self.table); INSERT INTO task VALUES('t1', 'one', '2026-01-01T00:00:00Z'), ('t2', 'two', NULL), ('t3', 'three', NULL)")
-        try scene.succeed("init --db a.db --cloud cloud --role \(role) --device a --tables all")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role \(other) --device b --create")
-        try scene.succeed("sync --db b.db")
+        let scene = try Scene.pair(
+            "\(Self.table); INSERT INTO task VALUES('t1', 'one', '2026-01-01T00:00:00Z'), ('t2', 'two', NULL), ('t3', 'three', NULL)", roles: (role, other))
         return scene
     }
 
@@ -58,12 +53,8 @@ import Testing
     ])
     func aReadersValuesInANewColumnAreItsEdits(edit: String) throws {
         for order in ["first", "synced", "later"] {
-            let scene = try Scene()
-            try scene.database("a.db").run("\(Self.table); INSERT INTO task VALUES('t1', 'one', NULL), ('t2', 'two', NULL)")
-            try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all --reader-edits all")
-            try scene.succeed("sync --db a.db")
-            try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
-            try scene.succeed("sync --db b.db")
+            let scene = try Scene.pair(
+                "\(Self.table); INSERT INTO task VALUES('t1', 'one', NULL), ('t2', 'two', NULL)", roles: ("writer --reader-edits all", "reader"))
             for name in ["a.db", "b.db"] { try scene.database(name).run("ALTER TABLE task ADD COLUMN due TEXT") }
             if order != "later" { try scene.database("b.db").run(edit) }
             if order == "synced" { try scene.succeed("sync --db b.db") }
@@ -78,12 +69,7 @@ import Testing
     /// Both wrote a value into the column of one row. The version's stands, and the reader's is in its journal.
     @Test(arguments: ["all", "none"]) func aReadersValueInANewColumnThatGivesWayIsKept(edits: String) throws {
         for isEarlier in [true, false] {
-            let scene = try Scene()
-            try scene.database("a.db").run("\(Self.table); INSERT INTO task VALUES('t1', 'one', NULL)")
-            try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all --reader-edits \(edits)")
-            try scene.succeed("sync --db a.db")
-            try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
-            try scene.succeed("sync --db b.db")
+            let scene = try Scene.pair("\(Self.table); INSERT INTO task VALUES('t1', 'one', NULL)", roles: ("writer --reader-edits \(edits)", "reader"))
             let names = isEarlier ? ["b", "a"] : ["a", "b"]
             for name in names { try scene.database("\(name).db").run("ALTER TABLE task ADD COLUMN due TEXT; UPDATE task SET due = 'of \(name)'") }
             for name in ["a", "b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
@@ -422,12 +408,8 @@ import Testing
 
     /// A device `a.db` that publishes two tables, and a device `b.db` that has them.
     private func twoTables(_ role: String, _ other: String, _ options: String = "", type: String = "TEXT") throws -> Scene {
-        let scene = try Scene()
-        try scene.database("a.db").run("\(Self.both.replacing("v TEXT NOT", with: "v \(type) NOT")); INSERT INTO t VALUES('x', '1'), ('y', '2')")
-        try scene.succeed("init --db a.db --cloud cloud --role \(role) --device a --tables all \(options)")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role \(other) --device b --create")
-        try scene.succeed("sync --db b.db")
+        let scene = try Scene.pair(
+            "\(Self.both.replacing("v TEXT NOT", with: "v \(type) NOT")); INSERT INTO t VALUES('x', '1'), ('y', '2')", roles: ("\(role) \(options)", other))
         return scene
     }
 

@@ -69,14 +69,9 @@ import Testing
 
     /// A reader's edits travel although the publisher has changed its table meanwhile.
     @Test(arguments: [false, true]) func aReadersEditsReachATableThatHasChanged(rebuilt: Bool) throws {
-        let scene = try Scene()
-        try scene.database("a.db").run(
-            "CREATE TABLE tools(id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, price INTEGER, note TEXT); INSERT INTO tools VALUES('1', 'saw', 10, 'n'), ('2', 'axe', 20, 'm')"
-        )
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all --reader-edits all")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
-        try scene.succeed("sync --db b.db")
+        let scene = try Scene.pair(
+            "CREATE TABLE tools(id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, price INTEGER, note TEXT); INSERT INTO tools VALUES('1', 'saw', 10, 'n'), ('2', 'axe', 20, 'm')",
+            roles: ("writer --reader-edits all", "reader"))
         try scene.database("b.db").run("UPDATE tools SET price = 22 WHERE id = '2'" + (rebuilt ? "" : "; INSERT INTO tools VALUES('3', 'awl', 30, 'k')"))
         if rebuilt {
             // A column that must have a value and has no default: SQLite refuses a row without it before it finds the row that is to be changed.

@@ -6,16 +6,11 @@ import Testing
 @Suite(.runsPrograms) struct VanishedRowsTests {
     /// A publisher and a reader with `count` rows whose keys are declared in this way, each row of some bytes.
     private static func scene(_ key: String, _ value: String, index: String = "", role: String = "writer", count: Int = 100, bytes: Int = 1) throws -> Scene {
-        let scene = try Scene()
-        try scene.database("a.db").run(
+        let scene = try Scene.pair(
             """
             CREATE TABLE t(id \(key), v TEXT); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
             INSERT INTO t SELECT \(value), hex(randomblob(\(bytes))) FROM n; \(index)
-            """)
-        try scene.succeed("init --db a.db --cloud cloud --role \(role) --device a --tables all")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
-        try scene.succeed("sync --db b.db")
+            """, roles: (role, "reader"))
         return scene
     }
 
@@ -58,12 +53,9 @@ import Testing
 
     /// An import that reads the whole table would replace them.
     @Test(arguments: ["peer", "reader"]) func rowsInsertedWithoutTriggersStayWhenAVersionArrives(role: String) throws {
-        let scene = try Scene()
-        try scene.database("a.db").run("CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, v TEXT); INSERT INTO p VALUES('x', '1'), ('y', '2')")
-        try scene.succeed("init --db a.db --cloud cloud --role \(role == "reader" ? "writer --reader-edits all" : "peer") --device a --tables all")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role \(role) --device b --create")
-        try scene.succeed("sync --db b.db")
+        let scene = try Scene.pair(
+            "CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, v TEXT); INSERT INTO p VALUES('x', '1'), ('y', '2')",
+            roles: (role == "reader" ? "writer --reader-edits all" : "peer", role))
         try scene.database("b.db").run(".dbconfig enable_trigger off\nINSERT INTO p VALUES('k', 'own');")
         try scene.database("a.db").run("INSERT INTO p VALUES('z', '3')")
         for name in ["a", "b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
@@ -123,12 +115,7 @@ import Testing
         [String(repeating: "n", count: 60) + "1", String(repeating: "n", count: 60) + "2"],
     ])
     func tablesOfTwoNamesAreTwoDatasets(_ names: [String]) throws {
-        let scene = try Scene()
-        try scene.database("a.db").run("CREATE TABLE other(id TEXT PRIMARY KEY)")
-        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create")
-        try scene.succeed("sync --db b.db")
+        let scene = try Scene.pair("CREATE TABLE other(id TEXT PRIMARY KEY)")
         for (database, own) in [("a.db", 0), ("b.db", 1)] {
             for name in names { try scene.database(database).run("CREATE TABLE \"\(name)\"(id TEXT PRIMARY KEY)") }
             try scene.database(database).run("INSERT INTO \"\(names[own])\" VALUES('\(own)')")

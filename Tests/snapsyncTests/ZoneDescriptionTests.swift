@@ -64,12 +64,7 @@ import Testing
     }
 
     @Test func aPeerJoinsWithoutAFile() throws {
-        let scene = try Scene()
-        try scene.database("a.db").run(Self.schema)
-        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all --key-range")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create --key-range")
-        try scene.succeed("sync --db b.db")
+        let scene = try Scene.pair(Self.schema, roles: ("peer --key-range", "peer --key-range"))
         try scene.database("b.db").run("UPDATE shelves SET name = 'Air' WHERE code = 'A'")
         try scene.succeed("sync --db b.db")
         try scene.succeed("sync --db a.db")

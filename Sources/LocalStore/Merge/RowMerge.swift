@@ -127,6 +127,9 @@ package struct Edit: Hashable, Sendable {
             change: .columns(Dictionary(uniqueKeysWithValues: values.indices.map { ($0, at) }), values: values), born: own.born)
     }
 
+    /// Whether the device inserted the row, and the version's row under its key is another one.
+    package func isAnother(than row: VersionRow) -> Bool { inserts && born != row.born }
+
     /// Whether the device had seen a deletion: also if it has brought the row back, whose columns are as old as the deletion then.
     fileprivate func hasSeen(deletion gone: Instant) -> Bool {
         switch base {
@@ -256,7 +259,7 @@ package struct RowMerge: Hashable, Sendable {
         func losing(_ columns: some Sequence<Int>) -> Set<LostValue> {
             Set(columns.filter { row.values[$0] != values[$0] }.map { LostValue($0, values[$0]) })
         }
-        if edit.inserts, edit.born != row.born {
+        if edit.isAnother(than: row) {
             // Two insertions under one key.
             guard values != row.values else { return }
             guard edit.at > row.at else {
@@ -341,12 +344,12 @@ extension RowMerge {
             misfits = [.deletion]
             return
         }
-        let lost: Set<Int>
+        let lost: Set<Int>, isAnother = edit.isAnother(than: row)
         switch yielding {
         case .all: lost = Set(values.indices)
-        case .columns(let named): lost = edit.inserts ? Set(values.indices) : named
+        case .columns(let named): lost = isAnother ? Set(values.indices) : named
         }
-        let misfits = Set(lost.filter { (edit.inserts || columns[$0] != nil) && values[$0] != row.values[$0] }.map { LostValue($0, values[$0]) })
+        let misfits = Set(lost.filter { (isAnother || columns[$0] != nil) && values[$0] != row.values[$0] }.map { LostValue($0, values[$0]) })
         let rest = columns.filter { !lost.contains($0.key) }
         if rest.isEmpty {
             self.init(found, nil)
