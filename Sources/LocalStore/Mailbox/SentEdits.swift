@@ -113,7 +113,7 @@ package struct SentEdits: TransactionPart {
         let absent = try absent(of: datasets)
         let datasets = try datasets.map { absent.contains($0.name.exact) ? try $0.with(messages: .none) : $0 }
         if let file = try file(), file.device.exact != device.exact { try withdraw() }
-        try forgetPassing(of: datasets)
+        try transaction.changeLog.forgetPassing(of: datasets)
         guard datasets.contains(where: { !$0.messages.isEmpty }), let own = try OwnEdits(transaction, datasets, codec, isReading: true) else { return nil }
         defer { try? own.end() }
         try LocalTable.sent.create(in: db)
@@ -141,39 +141,6 @@ package struct SentEdits: TransactionPart {
         let earlier = try edits(of: place.key, in: schema).map { try $0.edit(of: schema, codec) }
         guard !earlier.isEmpty else { return edit.permitted(in: schema) }
         return edit.following(earlier).flatMap { $0.permitted(in: schema) }
-    }
-
-    /// Forgets rows that were inserted and deleted again before anybody else had them. The log must have been consolidated.
-    ///
-    /// While a commit of this device may still arrive in the zone, none is forgotten: the commit may have such a row.
-    package func forgetPassing(of datasets: [DatasetSchema]) throws {
-        guard try !mayArriveLate() else { return }
-        for schema in datasets {
-            guard let id = try trackingID(schema) else { continue }
-            try KeyedStatement(db, "DELETE \(passing())").bind(.integer(id), .text(schema.name)).run()
-        }
-    }
-
-    /// Whether ``forgetPassing(of:)`` has something to forget.
-    func hasPassing(of datasets: [DatasetSchema]) throws -> Bool {
-        guard try !mayArriveLate() else { return false }
-        return try datasets.contains { schema in
-            guard let id = try trackingID(schema) else { return false }
-            return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 \(passing()))").bind(.integer(id), .text(schema.name)).integer() == 1
-        }
-    }
-
-    /// Whether a commit of this device may still arrive in the zone.
-    private func mayArriveLate() throws -> Bool { try db.hasTable(LocalTable.state.name) && transaction.state.intended() != nil }
-
-    /// The changes of passing rows, in SQL; `?1` and `?2` are the dataset's number and name.
-    private func passing() throws -> String {
-        let isSent = try db.hasTable(Self.table) ? " OR EXISTS (SELECT 1 FROM snapsync_sent s WHERE s.dataset = c.dataset AND s.key = c.key)" : ""
-        let waits = try db.hasTable(LocalTable.waiting.name) ? " OR EXISTS (SELECT 1 FROM snapsync_waiting a WHERE a.dataset = ?2 AND a.key = c.key)" : ""
-        return """
-            FROM snapsync_changes AS c WHERE dataset = ?1 AND state = \(TrackedState.deleted) AND isNew = \(TrackedOrigin.new) AND ?2 IS NOT NULL
-                AND NOT (EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = c.dataset AND t.key = c.key)\(waits)\(isSent))
-            """
     }
 
     // MARK: - What is not handed over

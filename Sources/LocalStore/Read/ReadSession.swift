@@ -64,7 +64,7 @@ package final class ReadSession: Sendable {
             let consolidate = { (transaction: LocalTransaction) in
                 let schemas = schemas.filter { left[$0.name] == nil }
                 try transaction.changeLog.consolidate(of: schemas)
-                try transaction.sentEdits.forgetPassing(of: schemas)
+                try transaction.changeLog.forgetPassing(of: schemas)
             }
             if try database.usesWAL() { try database.writeAheadOfAnother(consolidate) } else { try database.write(consolidate) }
         }
@@ -75,7 +75,7 @@ package final class ReadSession: Sendable {
     private static func isSettled(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], _ left: inout [String: RewrittenTable]) throws -> Bool {
         left = try left.filter { name, table in try schemas.contains { try $0.name == name && transaction.changeLog.isCurrent(table, of: $0) } }
         let others = schemas.filter { left[$0.name] == nil }
-        return try !transaction.changeLog.hasEntries(others) && !transaction.sentEdits.hasPassing(of: others)
+        return try !transaction.changeLog.hasEntries(others) && !transaction.changeLog.hasPassing(of: others)
     }
 
     /// Opens up to `readers` connections while the caller is inside a transaction of `database`: a write that has not changed anything yet, or a

@@ -21,12 +21,12 @@ struct MergeLosses {
     ///   - handedOver: what the device hands over of the edit, if that is not all: what the rest overwrites is lost nowhere. Nil: nothing.
     ///   - misfits: whether to record what does not fit.
     func record(_ merge: RowMerge, _ edit: Edit, _ key: EntityKey, _ schema: DatasetSchema, handedOver: Edit?, misfits: Bool = true) throws {
-        let there = merge.found
+        let there = merge.found, isAnother = edit.born != there?.row?.born
         // What is kept is the row after the merge: columns of both sides may stand in it.
         let own: Side = (edit.values, edit.at, author), version: Side = (there?.row?.values, there?.at ?? .distantPast, other)
         func kept(_ side: Side) -> Side { (merge.entry?.row?.values, side.at, side.device) }
         if let columns = loud(merge.later, schema) {
-            let reason: ConflictReason = there?.row == nil ? .laterDeletion : edit.born != there?.row?.born ? .sameKey : .laterEdit
+            let reason: ConflictReason = there?.row == nil ? .laterDeletion : isAnother ? .sameKey : .laterEdit
             try record(columns, reason, key, schema, loser: own, winner: kept(version))
         }
         if misfits, let columns = loud(merge.misfits, schema) {
@@ -37,9 +37,7 @@ struct MergeLosses {
         }
         if let columns = loud(replaced, schema) {
             let reason: ConflictReason =
-                edit.isDeletion
-                ? .laterDeletion
-                : edit.inserts && there?.row.map(edit.isAnother) != false ? .sameKey : edit.restoresParent ? .parentNeeded : .laterEdit
+                edit.isDeletion ? .laterDeletion : edit.inserts && isAnother ? .sameKey : edit.restoresParent ? .parentNeeded : .laterEdit
             try record(columns, reason, key, schema, loser: version, winner: kept(own))
         }
     }

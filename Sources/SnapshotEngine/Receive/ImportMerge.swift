@@ -33,7 +33,7 @@ final class ImportMerge {
         self.isView = isView
         self.absent = try transaction.state.takenOut().union(absent.map(\.name.exact)).subtracting(schemas.map(\.name.exact))
         try transaction.changeLog.consolidate(of: device.settings.datasets)
-        try transaction.sentEdits.forgetPassing(of: device.settings.datasets)
+        try transaction.changeLog.forgetPassing(of: device.settings.datasets)
         first = try FirstImport(transaction, schemas, settings: device.settings, isView: isView, now: ledger.now, at: device.database.path)
     }
 
