@@ -17,7 +17,7 @@ RUNS ?= 1000000
 # The program looks for no library beside itself: whoever may write there could exchange it.
 STATIC = -c release --static-swift-stdlib --disable-local-rpath --scratch-path .build-static
 
-.PHONY: help setup build demo test test-page test-transports test-ceph torture histories model fuzz faults mutants sanitize coverage bench install deb dist test-deb docs clean
+.PHONY: help setup build demo test test-page test-transports test-ceph torture histories model fuzz mutants sanitize coverage bench install deb dist test-deb docs clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -42,9 +42,7 @@ torture: export SNAPSYNC_OPTIMISED = 1
 
 test: setup ## build and run all tests
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
-	@Scripts/seed_faults.py --check
 	@Tests/Model/model.sh sample
-	@Scripts/text_check.py
 	@Scripts/counts.py
 	$(SWIFT) build $(QUICK) --build-tests --explicit-target-dependency-import-check=error
 	@Scripts/link_static.sh "$(SWIFT)c" "$$($(SWIFT) build $(QUICK) --show-bin-path)"
@@ -89,10 +87,7 @@ histories: build ## random histories by the built command beside the model of me
 fuzz: ## feed each parser what no writer writes (TARGET=json: that one alone; RUNS=1000000 each); finds go to .build/fuzz/finds
 	@Scripts/fuzz.sh $(TARGET) $(RUNS)
 
-faults: setup ## seeds faults into a copy of the code, one at a time, and shows that the tests catch each
-	@Scripts/seed_faults.py
-
-mutants: setup ## mutants of merge, log, publish and apply, made by rule, and the tests that must find each: a night (COUNT=300 SEED=1)
+mutants: setup ## mutants of merge, log, publish, apply and disk, made by rule, and the tests that must find each: a night (COUNT=300 SEED=1)
 	@Scripts/mutants.py --count $(or $(COUNT),300) --seed $(SEED)
 
 # The suites in which threads meet. Each test has its own database and cloud; what one thread does unknown to another is a find.
@@ -105,7 +100,7 @@ coverage: setup ## line coverage of the library by its tests, every module and t
 
 ROWS ?= 1000000
 BEFORE ?=
-bench: setup ## the program that `make install` makes beside the shell's tools, and beside an earlier program (BEFORE=/path/to/snapsync, ROWS=1000000)
+bench: setup ## the program that `make install` makes, beside an earlier program (BEFORE=/path/to/snapsync, ROWS=1000000)
 	@$(MAKE) --no-print-directory install DESTDIR="$(CURDIR)/build/bench" PREFIX=/usr
 	@Benchmarks/bench.py build/bench/usr/bin/snapsync --rows $(ROWS) $(addprefix --before ,$(BEFORE))
 

@@ -9,7 +9,7 @@ prefix=$1
 program=$prefix/bin/snapsync
 install -d "$prefix/share/man/man1" "$prefix/share/doc/snapsync"
 rm -f "$prefix/share/man/man1/snapsync"*.1.gz
-Scripts/manual.py "$program" "$prefix/share/man/man1" "$prefix/share/doc/snapsync/cli.md" >/dev/null
+Scripts/manual.py "$program" "$prefix/share/man/man1"
 gzip -9 -n -f "$prefix/share/man/man1/snapsync"*.1
 completion() { # completion SHELL FILE
     install -d "$(dirname "$prefix/share/$2")"

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Writes the manual pages of the built command, one for each command, and the page of all commands, from what the command says of itself.
+"""Writes the manual pages of the built command, one for each command, from what the command says of itself.
 
-    Scripts/manual.py .build/debug/snapsync build/man build/cli.md
+    Scripts/manual.py .build/debug/snapsync build/man
 
 `make install` runs it. The parser's own plug-in breaks the lines of examples.
 """
 import json
 import os
-import re
 import subprocess
 import sys
 import textwrap
@@ -132,112 +131,16 @@ def pages(words, command, version):
         yield from pages(words + [child["commandName"]], child, version)
 
 
-INTRODUCTION = """# The commands
-
-Made from the help of the built command; `snapsync help COMMAND` and `man snapsync-COMMAND` print the same.
-[running.md](running.md) says what holds for every command, with the exit codes, and [json.md](json.md) what is printed with `--json`.
-"""
-
-
-def marked(text):
-    """Running text for Markdown: flags, variables and files as code, other pages as links."""
-    text = re.sub(r"([|*<>\\])", r"\\\1", text)
-    text = re.sub(r"(?<![\w/`-])(--[a-z][a-z-]+|(?:SNAPSYNC|AWS)_[A-Z_0-9]+|snapsync_[a-z_]+)(?![\w`])", r"`\1`", text)
-    return re.sub(r"\bdocs/([a-z-]+\.md)", r"[\1](\1)", text)
-
-
-def markdown(words, command, reports):
-    """The part of the page of all commands that is about one of them."""
-    name = " ".join(words[1:])
-    lines = ["## `snapsync %s`" % name, "", marked(command["abstract"])]
-    sections = parts(command.get("discussion"))
-    text = "\n".join(sections[0][1]).strip("\n")
-    lines += ["", marked(text)] if text else []
-    lines += ["", "```console", "snapsync " + " ".join([name] + typed(command)), "```"]
-    rows = []
-    for argument in shown(command):
-        text = argument.get("abstract", "")
-        if argument.get("allValues"):
-            text += " Values: %s." % ", ".join(argument["allValues"])
-        value = "<%s>" % argument["valueName"]
-        flags = ["-" + each["name"] if each["kind"] == "short" else "--" + each["name"] for each in argument.get("names", [])]
-        flag = value if argument["kind"] == "positional" else ", ".join(sorted(flags, key=len, reverse=True)) + (" " + value if argument["kind"] == "option" else "")
-        if flag == "--json":
-            text += "".join(" [`%s`](json.md#%s)" % (report, anchor(report)) for report in reports_of(name, reports))
-            rows.append("| `--json` | %s | |" % text.strip())
-        else:
-            rows.append("| `%s` | %s | %s |" % (flag.replace("|", "\\|"), marked(text.strip()), "`%s`" % argument["defaultValue"] if argument.get("defaultValue") else ""))
-    lines += ["", "| flag | meaning | default |", "| --- | --- | --- |"] + rows if rows else []
-    for heading, block in sections[1:]:
-        if heading.startswith("EXAMPLE"):
-            shown_lines = [line[2:] if line.startswith("  ") else line for line in block]
-            lines += ["", "```sh"] + "\n".join(shown_lines).strip("\n").split("\n") + ["```"]
-    return "\n".join(lines) + "\n"
-
-
-def typed(command):
-    """The words of a command line: those that may be left out in brackets."""
-    needed = [argument for argument in shown(command) if not argument["isOptional"]]
-    words = []
-    for argument in needed:
-        value = "<%s>%s" % (argument["valueName"], " ..." if argument["isRepeating"] else "")
-        words.append(value if argument["kind"] == "positional" else "--%s %s" % (argument["preferredName"]["name"], value))
-    return words + (["[flags]"] if len(needed) < len(shown(command)) else [])
-
-
-def anchor(heading):
-    return re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-")
-
-
-def owned_reports(command, headings):
-    """The headings of the reports by command: each belongs to the command that it names most closely."""
-    def names(command, words):
-        for child in command.get("subcommands", []):
-            yield " ".join(words + [child["commandName"]])
-            yield from names(child, words + [child["commandName"]])
-    known, reports = set(names(command, [])), {}
-    for heading in headings:
-        words = heading.split(" ")
-        owner = next((name for end in range(len(words), 0, -1) if (name := " ".join(words[:end])) in known), None)
-        reports.setdefault(owner, []).append(heading)
-    return reports
-
-
-def reports_of(name, reports):
-    """The headings of the reports of a command; of a part of a command that has none, those of the whole."""
-    return reports.get(name) or (reports_of(name.rpartition(" ")[0], reports) if " " in name else [])
-
-
-def commands_page(command, reports):
-    """The page of all commands that do something themselves."""
-    def beneath(command, words):
-        for child in command.get("subcommands", []):
-            if child["commandName"] == "help":
-                continue
-            inner = words + [child["commandName"]]
-            if child.get("subcommands"):
-                yield from beneath(child, inner)
-            else:
-                yield markdown(inner, child, reports)
-    return INTRODUCTION + "\n" + "\n".join(beneath(command, ["snapsync"]))
-
-
 def main():
-    if len(sys.argv) != 4:
-        sys.exit("usage: manual.py COMMAND FOLDER PAGE")
-    command, folder, page_of_all = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3]
+    if len(sys.argv) != 3:
+        sys.exit("usage: manual.py COMMAND FOLDER")
+    command, folder = os.path.abspath(sys.argv[1]), sys.argv[2]
     described = json.loads(subprocess.run([command, "--experimental-dump-help"], stdout=subprocess.PIPE, check=True).stdout)["command"]
     version = subprocess.run([command, "--version"], stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
     os.makedirs(folder, exist_ok=True)
-    written = dict(pages(["snapsync"], described, version))
-    for name, text in written.items():
+    for name, text in pages(["snapsync"], described, version):
         with open(os.path.join(folder, name), "w") as file:
             file.write(text)
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../docs/json.md")) as file:
-        reports = owned_reports(described, re.findall(r"^### `([^`]+ --json)`$", file.read(), re.M))
-    with open(page_of_all, "w") as file:
-        file.write(commands_page(described, reports))
-    print("%d pages in %s, and %s" % (len(written), folder, page_of_all))
 
 
 main()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes mutants of the code by rule, and runs the tests that concern each: a mutant that no test finds shows what is not tested.
 
-    Scripts/mutants.py                     300 mutants of merge, log, publish and apply, from seed 1
+    Scripts/mutants.py                     300 mutants of merge, log, publish, apply and disk, from seed 1
     Scripts/mutants.py --count 20 --seed 7 --area merge
     Scripts/mutants.py --list              what there is, without building
 
@@ -9,13 +9,14 @@ Rules: a condition is turned; one side of `&&` or `||` counts as met; a call of 
 each behind its number, so that one build does for all. Places at which the compiler accepts no such change are left out. Exits with 1 if more than 3 % survive.
 """
 import argparse
+import os
 import pathlib
 import random
 import re
 import subprocess
 import sys
+import time
 
-import seed_faults
 from code_copy import ROOT, refresh
 
 # For each area its files, and the suites that must find its mutants.
@@ -27,18 +28,24 @@ AREAS = {
                 "CloudStoreTests|ExportRunTests|DatasetExporterTests|SortedBlockSourceTests|ChangedBlocksTests|PeerSyncTests|PublishTurnTests"),
     "apply": (["SnapshotEngine/Receive", "LocalStore/Apply"],
               "LocalStoreTests|ImportRunTests|FirstImportTests|ApplicationTriggerTests|UniqueValueTests|RequiredColumnTests|OwnRowsTests|RandomHistoryTests"),
+    "disk": (["DirectoryCloud/Files", "DirectoryCloud/Repair"], "CloudStoreTests|RepairTests"),
 }
 
-SWITCH = f"""import Foundation
+SWITCH = """import Foundation
 
 /// Which mutant this run has.
-package enum Mutant {{
-    private static let number = ProcessInfo.processInfo.environment["{seed_faults.SWITCH}"].flatMap(Int.init)
+package enum Mutant {
+    private static let number = ProcessInfo.processInfo.environment["MUTANT_OF_THIS_RUN"].flatMap(Int.init)
 
-    package static func isOn(_ mutant: Int) -> Bool {{ number == mutant }}
-    package static func turned(_ mutant: Int, _ condition: Bool) -> Bool {{ number == mutant ? !condition : condition }}
-}}
+    package static func isOn(_ mutant: Int) -> Bool { number == mutant }
+    package static func turned(_ mutant: Int, _ condition: Bool) -> Bool { number == mutant ? !condition : condition }
+}
 """
+
+
+def stop(text):
+    print(f"mutants: {text}", file=sys.stderr)
+    sys.exit(2)
 
 
 class Place:
@@ -113,7 +120,7 @@ def mutated(chosen):
     texts = {file: "\n".join(lines) for file, lines in files.items()}
     # The import stands at the end of the first line, so that lines keep their numbers.
     texts = {file: text if re.search(r"^(package |public |internal )?import StrictText", text, re.M) else "import StrictText; " + text for file, text in texts.items()}
-    return {**texts, seed_faults.TEXT + "Mutant.swift": SWITCH}
+    return {**texts, "Sources/StrictText/Mutant.swift": SWITCH}
 
 
 def build(chosen, copy, scratch):
@@ -124,10 +131,21 @@ def build(chosen, copy, scratch):
         if run.returncode == 0: return chosen
         errors = set(re.findall(r"(Sources/\S+\.swift):(\d+):\d+: error:", run.stdout.decode(errors="replace")))
         rest = [place for place in chosen if (place.file, str(place.line + 1)) not in errors]
-        if len(rest) == len(chosen): seed_faults.stop("the copy does not build:\n" + run.stdout.decode(errors="replace")[-3000:])
+        if len(rest) == len(chosen): stop("the copy does not build:\n" + run.stdout.decode(errors="replace")[-3000:])
         print(f"mutants: {len(chosen) - len(rest)} do not compile", flush=True)
         chosen = rest
-    seed_faults.stop("the copy does not build")
+    stop("the copy does not build")
+
+
+def run_tests(options, tests, mutant=""):
+    """Runs some tests; returns whether all passed, the line that says so, and the seconds that it took."""
+    begin, command = time.monotonic(), ["swift", "test", "--skip-build", "--scratch-path", str(options.scratch), "--filter", tests]
+    try:
+        run = subprocess.run(command, cwd=options.copy, env=dict(os.environ, MUTANT_OF_THIS_RUN=mutant), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=options.limit)
+        passed, said = run.returncode == 0, run.stdout.decode(errors="replace").strip().split("\n")[-1]
+    except subprocess.TimeoutExpired:
+        passed, said = False, f"it had not ended after {options.limit} s"
+    return passed, said[:160], time.monotonic() - begin
 
 
 def main():
@@ -154,12 +172,12 @@ def main():
         return
     chosen = build(chosen, options.copy, options.scratch)
     for area in options.area:
-        passed, said, seconds = seed_faults.run_tests(options.copy, options.scratch, AREAS[area][1], None, options.limit)
-        if not passed: seed_faults.stop(f"without a mutant the tests of {area} do not pass: {said}")
+        passed, said, seconds = run_tests(options, AREAS[area][1])
+        if not passed: stop(f"without a mutant the tests of {area} do not pass: {said}")
         print(f"{area}: {seconds:.0f} s without a mutant", flush=True)
     survivors = []
     for place in chosen:
-        passed, said, seconds = seed_faults.run_tests(options.copy, options.scratch, AREAS[place.area][1], str(place.number), options.limit)
+        passed, said, seconds = run_tests(options, AREAS[place.area][1], str(place.number))
         if passed: survivors.append(place)
         print(f"{'SURVIVES' if passed else 'found':9}{place.number:4} {place.rule:14} {seconds:4.0f} s  {place.file}:{place.line + 1}  {place.old[:120]}", flush=True)
     share = len(survivors) / max(len(chosen), 1)

@@ -60,21 +60,17 @@ import Testing
         .compactMap { $0.names?.first.map { "--" + $0.name } }
     }
 
-    /// `make install` makes them: one page for each command with each of its options, and one of all.
+    /// `make install` makes them: one page for each command with each of its options.
     @Test func manualPagesHaveEveryCommandAndOption() throws {
         let scratch = try ScratchDirectory()
-        let script = CommandPage.root.appendingPathComponent("Scripts/manual.py").path
-        let run = try ProgramRun("python3", [script, BuiltCommand.path(), "man", "cli.md"], in: scratch.path)
+        let script = Repository.path("Scripts/manual.py")
+        let run = try ProgramRun("python3", [script, BuiltCommand.path(), "man"], in: scratch.path)
         try #require(run.status == 0, "\(run.errorText)")
-        let all = String(decoding: try scratch.read("cli.md"), as: UTF8.self)
         let commands = try commands()
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path("man")).count == commands.count + 1)
         for (words, command) in commands {
             let page = String(decoding: try scratch.read("man/snapsync-\(words.joined(separator: "-")).1"), as: UTF8.self)
             for option in options(command) { #expect(page.contains(option.replacing("-", with: "\\-")), "\(words): \(option)") }
-            guard (command.subcommands ?? []).isEmpty else { continue }
-            let part = try #require(all.split(separator: "\n## `").first { $0.hasPrefix("snapsync \(words.joined(separator: " "))`") }, "\(words)")
-            for option in options(command) { #expect(part.contains("`\(option)"), "\(words): \(option)") }
         }
     }
 
@@ -115,7 +111,7 @@ import Testing
     @Test func versionIsPrintedByTheCommandAlone() throws {
         let run = try BuiltCommand.run(["--version"])
         #expect(run.status == 0 && run.text.wholeMatch(of: /\d+\.\d+\.\d+\n/) != nil && run.errorText == "")
-        let changes = try String(contentsOf: CommandPage.root.appendingPathComponent("CHANGELOG.md"), encoding: .utf8)
+        let changes = try String(contentsOf: Repository.root.appendingPathComponent("CHANGELOG.md"), encoding: .utf8)
         #expect(changes.contains("## \(run.text.dropLast())"))
         // The help of cat has one --version: the dataset's.
         #expect(try BuiltCommand.run(["cat", "--help"]).text.matches(of: /\n  --version/).count == 1)
@@ -175,7 +171,7 @@ import Testing
         let known = Dictionary(grouping: try commands(), by: { $0.words[0] }).mapValues { Set($0.flatMap { options($0.command) }) }
         let prose: Set<String> = ["on", "makes", "works", "here", "had", "has", "set", "out", "itself", "init", "is", "can", "reads", "and", "or", "then"]
         var count = 0
-        let sources = CommandPage.root.appendingPathComponent("Sources").path
+        let sources = Repository.path("Sources")
         for name in try FileManager.default.subpathsOfDirectory(atPath: sources) where name.hasSuffix(".swift") {
             let text = try String(contentsOfFile: "\(sources)/\(name)", encoding: .utf8)
             for line in text.split(separator: "\n") where !line.drop(while: { $0 == " " }).hasPrefix("//") {
