@@ -107,7 +107,7 @@ for path in find('**/devices/*/*.json'):
 for path in find('**/cloud.json') + find('**/zone.json'):
     seed('marker', '%s%d' % (os.path.basename(path), len(path)), open(path, 'rb').read())
 
-for path in find('Examples/**/*.json') + find('plant-1/plant.json'):
+for path in find('Examples/**/*.json'):
     data = open(path, 'rb').read()
     if b'"datasets"' in data:
         seed('dataset', os.path.basename(path), data)

@@ -8,7 +8,7 @@ import Testing
 
     /// A scene with a copy of the fixture's cloud, and the recovery code.
     private func scene(_ fixture: String) throws -> (scene: SignedScene, code: String) {
-        let scene = try SignedScene(), folder = CommandPage.root.appendingPathComponent("Fixtures/\(fixture)").path
+        let scene = try SignedScene(), folder = Repository.path("Fixtures/\(fixture)")
         for name in ["cloud", "expected"] { try scene.scene.scratch.copy("\(folder)/\(name)", to: name) }
         let code = try String(contentsOfFile: "\(folder)/recovery-code.txt", encoding: .utf8)
         return (scene, code.trimmingCharacters(in: .newlines))
@@ -53,36 +53,5 @@ import Testing
             #expect(try scene.readIndependently(dataset, code: code) as NSArray == rows as NSArray, "\(dataset)")
         }
         #expect(Set(found.split(separator: "\n")) == ["buckets 1 3", "notifications 1 12", "buckets 4 3", "notifications 4 11", "[1, 2] notificationRead"])
-    }
-}
-
-/// The frozen zone `peers-1`, signed and not sealed, is read as it always was: versions of two peers, change assets, a held row.
-@Suite(.runsPrograms, .enabled(if: SignedScene.isAvailable)) struct FrozenPeersZoneTests {
-    @Test func aStrangerReadsEveryVersion() throws {
-        let scene = try SignedScene(), folder = CommandPage.root.appendingPathComponent("Fixtures/peers-1").path
-        for name in ["cloud", "expected"] { try scene.scene.scratch.copy("\(folder)/\(name)", to: name) }
-        try scene.succeed("init --db new.db --cloud cloud --role reader --device new --create")
-        try scene.succeed("sync --db new.db")
-        for version in [1, 3, 4, 5] {
-            #expect(try Data(scene.succeed("cat author --version \(version) --db new.db").utf8) == scene.scene.scratch.read("expected/author-\(version).json"))
-            try scene.scene.scratch.write(scene.succeed("cat page --version \(version) --db new.db"), to: "page.json")
-            let hash = try ProgramRun("sha256sum", [scene.scene.scratch.path("page.json")]).text.prefix(64)
-            #expect(try scene.scene.scratch.read("expected/page-\(version).sha256") == Data("\(hash)\n".utf8), "\(version)")
-        }
-        #expect(try scene.succeed("verify --all --local --db new.db").contains("all is well"))
-        let rows =
-            "SELECT quote(title), quote(stars), author FROM page WHERE id IN ('p0001', 'p0002', 'p0003', 'q1') ORDER BY id; SELECT id, name, quote(born) FROM author"
-        #expect(
-            try scene.scene.database("new.db").run(rows) == """
-                X'FF00'|-0.5|a2
-                'title 2'|9|
-                'new'|1.5|a1
-                a1|Ada|1815
-                a2|Grace|1906.5
-                a3|Zoë|NULL
-                b9|Edsger W.|1930
-                c9|Edsger|'1930'
-
-                """)
     }
 }
