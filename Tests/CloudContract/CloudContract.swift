@@ -1,27 +1,27 @@
-public import CloudStore
+package import CloudStore
 
 /// The contract of a cloud: whatever its store is, it keeps these promises.
 ///
 /// Each check gets a new, empty cloud, and its name states the promise that it checks.
-public struct CloudContract: Sendable {
+package struct CloudContract: Sendable {
     private let makeCloud: @Sendable () async throws -> any DamageableCloud
 
     /// - Parameter makeCloud: makes a new, empty cloud without zones at each call. It is retained until its check ends.
-    public init(_ makeCloud: @escaping @Sendable () async throws -> any DamageableCloud) { self.makeCloud = makeCloud }
+    package init(_ makeCloud: @escaping @Sendable () async throws -> any DamageableCloud) { self.makeCloud = makeCloud }
 
     /// The checks, in the order in which an early failure is likely to be the cause of later ones.
-    public static let checks: [ContractCheck] =
+    package static let checks: [ContractCheck] =
         ContractCheck.zones + ContractCheck.commits + ContractCheck.changes + ContractCheck.assets + ContractCheck.values
         + ContractCheck.saving + ContractCheck.batches + ContractCheck.fetching + ContractCheck.queries
         + ContractCheck.subscriptions + ContractCheck.deletion + ContractCheck.mailbox + ContractCheck.reports
         + ContractCheck.retention + ContractCheck.history + ContractCheck.storedFiles
 
     /// Runs one check on a new cloud.
-    public func run(_ check: ContractCheck) async throws { try await check.body(ContractTest(try await makeCloud())) }
+    package func run(_ check: ContractCheck) async throws { try await check.body(ContractTest(try await makeCloud())) }
 }
 
 /// A cloud whose stored files a check can change.
-public protocol DamageableCloud: Sendable {
+package protocol DamageableCloud: Sendable {
     var cloud: CloudDatabase { get }
     /// The distance between two places of a file that a check damages; 1 damages every place in turn. Set a larger value for a slow cloud.
     var damageStride: Int { get }

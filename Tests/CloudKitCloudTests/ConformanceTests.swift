@@ -4,12 +4,13 @@ import Foundation
 import StoreConformance
 import StrictText
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CloudKitCloud
 
-/// The CloudKit backend keeps every promise of the contract: on a CloudKit that works, on one that fails all the time, and where listings are
-/// queries.
+/// A CloudKit keeps every promise of a store, with listings that are queries, too, and the cloud in it every promise of the contract although requests fail all the
+/// time.
 struct CloudKitConformanceTests {
     /// A cloud in a CloudKit whose records a check can change.
     private struct CloudUnderTest: DamageableCloud {
@@ -54,30 +55,18 @@ struct CloudKitConformanceTests {
         }
     }
 
-    @Test(arguments: StoreConformance.checks)
-    func storeKeepsThePromise(_ check: StoreCheck) async throws { try await StoreConformance { try await CloudUnderTest().cloud.store }.run(check) }
-
-    @Test(arguments: CloudContract.checks)
-    func theBackendKeepsThePromise(_ check: ContractCheck) async throws {
-        try await CloudContract { try await CloudUnderTest() }.run(check)
-    }
-
-    @Test(arguments: CloudContract.checks)
-    func theBackendKeepsThePromiseWhereListingsAreQueries(_ check: ContractCheck) async throws {
-        try await CloudContract { try await CloudUnderTest(listsByQuery: true) }.run(check)
+    @Test(arguments: StoreConformance.checks, [false, true])
+    func storeKeepsThePromise(_ check: StoreCheck, listsByQuery: Bool) async throws {
+        try await StoreConformance { try await CloudUnderTest(listsByQuery: listsByQuery).cloud.store }.run(check)
     }
 
     /// Of eleven requests six go wrong: refused, or done although the answer says otherwise.
     @Test(arguments: CloudContract.checks)
     func theBackendKeepsThePromiseOnAFailingCloudKit(_ check: ContractCheck) async throws {
         try await CloudContract {
-            let count = Mutex(0)
+            let count = Counter()
             return try await CloudUnderTest(attempts: 60) { _ in
-                let number = count.withLock { count in
-                    count += 1
-                    return count
-                }
-                switch number % 11 {
+                switch count.next() % 11 {
                 case 1: return .refused(CloudKitError(.networkFailure))
                 case 3: return .doneBut(CloudKitError(.serviceUnavailable, retryAfter: .seconds(3)))
                 case 4: return .refused(CloudKitError(.requestRateLimited, retryAfter: .seconds(30)))

@@ -4,11 +4,12 @@ import Foundation
 import StoreConformance
 import StrictText
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ObjectCloud
 
-/// The bucket backend keeps every promise of the contract, on a store that works and on one that fails all the time.
+/// A bucket keeps every promise of a store, and the cloud in it every promise of the contract although requests fail all the time.
 struct ObjectConformanceTests {
     /// A cloud in a store whose objects a check can change.
     private struct BucketUnderTest: DamageableCloud {
@@ -36,25 +37,16 @@ struct ObjectConformanceTests {
         try await StoreConformance { try BucketUnderTest(FakeStore(pageLimit: 3)).cloud.store }.run(check)
     }
 
-    @Test(arguments: CloudContract.checks)
-    func theBackendKeepsThePromise(_ check: ContractCheck) async throws {
-        try await CloudContract { try BucketUnderTest(FakeStore(pageLimit: 3)) }.run(check)
-    }
-
     /// Of eleven requests six go wrong: lost before or after they were done, refused, done and refused.
     ///
     /// Where several devices take turns, one of them may meet the bad ones again and again, so a request is repeated more often here.
     @Test(arguments: CloudContract.checks)
     func theBackendKeepsThePromiseOnAFailingStore(_ check: ContractCheck) async throws {
         try await CloudContract {
-            let count = Mutex(0)
+            let count = Counter()
             return try BucketUnderTest(
                 FakeStore { _ in
-                    let number = count.withLock { count in
-                        count += 1
-                        return count
-                    }
-                    switch number % 11 {
+                    switch count.next() % 11 {
                     case 1: return .lostBefore
                     case 3: return .doneBut(500, code: "InternalError")
                     case 4: return .refused(503, code: "SlowDown", headers: ["retry-after": "1"])

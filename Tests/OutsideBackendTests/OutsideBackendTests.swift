@@ -1,4 +1,3 @@
-import CloudContract
 import CloudStore
 import Foundation
 import GRDB
@@ -9,25 +8,6 @@ import Testing
 
 /// Another package can write a whole backend, messages among it. docs/embedding.md shows the same.
 @Suite(.timeLimit(.minutes(60))) struct OutsideBackendTests {
-    /// A cloud on a shelf whose objects a check can change.
-    private struct ShelfUnderTest: DamageableCloud {
-        let shelf: Shelf
-        let cloud: CloudDatabase
-        let damageStride = 9
-
-        init(width: Int) async throws {
-            shelf = Shelf(width: width)
-            cloud = try await CloudDatabase.create(in: shelf, container: "iCloud.org.example.test")
-        }
-
-        func damage(_ path: String, in zone: ZoneID, _ change: (inout [UInt8]?) -> Void) throws { shelf.damage("\(zone)/\(path)", change) }
-    }
-
-    @Test(arguments: CloudContract.checks, [1, 4])
-    func storeOfObjectsKeepsThePromise(_ check: ContractCheck, width: Int) async throws {
-        try await CloudContract { try await ShelfUnderTest(width: width) }.run(check)
-    }
-
     @Test(arguments: StoreConformance.checks, [1, 4])
     func storeKeepsThePromise(_ check: StoreCheck, width: Int) async throws { try await StoreConformance { Shelf(width: width) }.run(check) }
 

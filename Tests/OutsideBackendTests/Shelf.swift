@@ -45,13 +45,4 @@ final class Shelf: ObjectStore {
     }
 
     func remove(_ paths: [String]) { items.withLock { items in for path in paths { items[path] = nil } } }
-
-    /// Changes an object behind the cloud's back; nil is one that is not there.
-    func damage(_ path: String, _ change: (inout [UInt8]?) -> Void) {
-        items.withLock { items in
-            var bytes = items[path]?.bytes
-            change(&bytes)
-            items[path] = bytes.map { ($0, .now) }
-        }
-    }
 }

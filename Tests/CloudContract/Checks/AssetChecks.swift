@@ -6,17 +6,6 @@ import StrictText
 extension ContractCheck {
     /// Assets: complete, immutable, and stored before a commit names them.
     static let assets: [ContractCheck] = [
-        ContractCheck("anAssetComesBackByteForByte") { test in
-            try await test.makeZone()
-            for count in [1, 2, 4095, 300_001] {
-                let content = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
-                let asset = try await test.asset(content)
-                try test.expect(asset.byteCount, is: count, "the asset's size")
-                try test.expect(try await test.content(of: asset) == content, "the asset's bytes are others than were written")
-                let zone = test.device("reader")
-                try test.expect(try await zone.content(of: asset) == Data(content), "the checked bytes are others than were written")
-            }
-        },
         ContractCheck("anAssetAndItsIndexComeBackByteForByte") { test in
             try await test.makeZone(.one)
             let asset = try await test.asset(someBytes, index: someIndex, rawByteCount: someBytes.count * 3)
@@ -133,15 +122,6 @@ extension ContractCheck {
                 try await test.expect(code, "a record that names it") { try await zone.save(record) }
             }
             try await test.expect(.pending, "opening what is not there") { _ = try await test.cloud.openAsset(missing, in: ContractTest.zone) }
-        },
-        ContractCheck("discardingSparesWhatACommitNames") { test in
-            try await test.makeZone()
-            let named = try await test.asset(Array("named".utf8), index: someIndex), orphan = try await test.asset(Array("orphan".utf8), index: someIndex)
-            try await test.publish([CloudRecord(type: "Item", name: "item", fields: ["file": .asset(named)])], after: nil)
-            await test.cloud.discard([named, orphan], in: ContractTest.zone)
-            try test.expect(try await test.content(of: named), is: Array("named".utf8), "the asset that a commit names")
-            try test.expect(try await test.open(named).index(), is: Data(someIndex), "its index")
-            try await test.expect(.pending, "the discarded asset") { _ = try await test.cloud.openAsset(orphan, in: ContractTest.zone) }
         },
         ContractCheck("aRecordsAssetTravelsWithIt") { test in
             let zone = try await test.makeZone()

@@ -83,25 +83,6 @@ extension ContractCheck {
                 }
             }
         },
-        ContractCheck("ofManyRacersOneWins") { test in
-            try await test.makeZone()
-            let first = try await test.publish([test.item(0)], after: nil)
-            let wins = try await withThrowingTaskGroup(of: Bool.self) { group in
-                for racer in 1...8 {
-                    group.addTask {
-                        do {
-                            try await test.publish([test.item(Int64(racer))], after: first, by: "racer\(racer)")
-                            return true
-                        } catch let error as CloudError where error.code == .serverRecordChanged {
-                            return false
-                        }
-                    }
-                }
-                return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
-            }
-            try test.expect(wins, is: 1, "the number of winners")
-            try test.expect(try await test.cloud.history(in: ContractTest.zone).count, is: 2, "the number of commits")
-        },
         ContractCheck("underOnePublisherOthersAreRefused") { test in
             try await test.makeZone(.one)
             try await test.expect(.notAuthorized, "another device") { try await test.publish([test.item(1)], after: nil, by: "other") }

@@ -4,17 +4,6 @@ import StrictText
 extension ContractCheck {
     /// The reports of what each device last applied.
     static let reports: [ContractCheck] = [
-        ContractCheck("reportsAreKeptForEachDevice") { test in
-            try await test.makeZone()
-            let token = try await test.publish([test.item(1)], after: nil)
-            for (device, role) in [("phone", "reader"), ("desk", "writer"), ("phone", "peer")] {
-                try await test.cloud.report(DeviceReport(device: device, role: role, token: token, clock: .now), in: ContractTest.zone)
-            }
-            let reports = try await test.cloud.deviceReports(in: ContractTest.zone)
-            try test.expect(reports.map(\.device), is: ["desk", "phone"], "the devices")
-            try test.expect(reports.map(\.role), is: ["writer", "peer"], "their newest roles")
-            try test.expect(reports.allSatisfy { $0.token == token }, "a report's token is not the one that was given")
-        },
         ContractCheck("theNewestReportOfEachDeviceIsKept") { test in
             try await test.makeZone(.one)
             let now = Instant.now

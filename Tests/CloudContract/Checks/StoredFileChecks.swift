@@ -35,14 +35,6 @@ extension ContractCheck {
             try test.damage(asset.path) { $0? += [0, 0] }
             try await test.expect(.damaged, "an asset that is too long") { _ = try await test.open(asset) }
         },
-        ContractCheck("aCommitNeverNamesAnAssetThatIsCutOrGone") { test in
-            try await test.makeZone(.one)
-            let asset = try await test.asset(someBytes, index: someIndex)
-            try test.damage(asset.path) { _ = $0?.removeLast() }
-            try await test.expect(.unknownItem, "an asset that is too short") { try await test.publish([test.item(asset)], after: nil) }
-            await test.cloud.discard([asset], in: ContractTest.zone)
-            try await test.expect(.unknownItem, "a discarded asset") { try await test.publish([test.item(asset)], after: nil) }
-        },
         ContractCheck("aDiscardedAssetTakesItsIndexAlong") { test in
             try await test.makeZone(.one)
             let lost = try await test.asset(someBytes, index: someIndex), kept = try await test.asset(someBytes, index: someIndex)

@@ -80,8 +80,6 @@ extension ContractCheck {
             try test.expect(!error.description.contains("secret"), "an error repeats a name that may hold anything")
         },
         ContractCheck("aNewZoneIsEmpty") { test in
-            try await test.expect(.zoneNotFound, "zone") { _ = try await test.cloud.zone(ContractTest.zone) }
-            try await test.expect(.zoneNotFound, "changes") { _ = try await test.changes(since: nil) }
             let made = try await test.cloud.createZone(ContractTest.zone, creator: "writer", publishers: .one)
             try test.expect(
                 made.creator == "writer" && made.publishers == .one && made.features.isEmpty && made.formatVersion == 1, "the description: \(made)")
