@@ -19,15 +19,11 @@ final class ReplicatedFolderWorld: SimulatedWorld, @unchecked Sendable {
     private(set) var tool: SimulatedTool
     private var titleCount = 0
     private var idCount = 0
-    private var titles = TitleJudge()
-    /// The newest version that each device has had.
-    private var applied: [Int]
     private var isQuiet = false
 
     init(seed: UInt64) async throws {
         zone = try SimulatedZone(seed: seed)
         let count = 2 + zone.random.below(4)
-        applied = Array(repeating: 0, count: count)
         let roots = (0..<count).map { "/copy\($0)" }
         tool = SimulatedTool(disk: zone.disk, roots: roots)
         let uuid = try await zone.makeCloud(in: roots[0], creator: "writer", publishers: .one)
@@ -143,16 +139,14 @@ extension ReplicatedFolderWorld {
             let buckets = try devices[device].rows().values.filter { $0.kind == .buckets }.map(\.id).sorted()
             entity.bucket = buckets[random.below(buckets.count)]
         }
-        try devices[device].app.run("INSERT \(SimulatedEntity.insert(kind))", entity.values, clock: zone.clock(device))
-        note(device, "INSERT", entity.key, nil, entity)
+        try zone.write(device, "INSERT", "INSERT \(SimulatedEntity.insert(kind))", entity, over: nil)
     }
 
     private func update(_ here: SimulatedEntity, _ device: Int) throws {
         var entity = here
         entity.title = title(device)
         if random.happens(percent: 80) { entity.updatedAt = stamp(device) }
-        try devices[device].app.run(SimulatedEntity.update(here.kind), entity.values + [here.id], clock: zone.clock(device))
-        note(device, "UPDATE", entity.key, here, entity)
+        try zone.write(device, "UPDATE", SimulatedEntity.update(here.kind), entity, over: here)
     }
 
     /// Marks as read, or as unread again.
@@ -161,19 +155,12 @@ extension ReplicatedFolderWorld {
         entity.readAt = here.readAt == nil || random.happens(percent: 60) ? Instant(microseconds: zone.clock(device) * 1000).description : nil
         guard entity.readAt != here.readAt else { return }
         if random.happens(percent: 50) { entity.updatedAt = stamp(device) }
-        try devices[device].app.run(SimulatedEntity.update(here.kind), entity.values + [here.id], clock: zone.clock(device))
-        note(device, "MARK", entity.key, here, entity)
+        try zone.write(device, "MARK", SimulatedEntity.update(here.kind), entity, over: here)
     }
 
     private func delete(_ here: SimulatedEntity, _ rows: [String: SimulatedEntity], _ device: Int) throws {
         if here.kind == .buckets, rows.values.contains(where: { $0.bucket == here.id }) { return try update(here, device) }
-        try devices[device].app.run("DELETE FROM \(here.kind.rawValue) WHERE id = ?", [here.id], clock: zone.clock(device))
-        note(device, "DELETE", here.key, here, nil)
-    }
-
-    private func note(_ device: Int, _ verb: String, _ key: String, _ before: SimulatedEntity?, _ after: SimulatedEntity?) {
-        titles.note(before, after)
-        zone.note("\(devices[device].name): \(verb) \(key) -> \(after?.description ?? "nothing")")
+        try zone.write(device, "DELETE", "DELETE FROM \(here.kind.rawValue) WHERE id = ?", nil, over: here)
     }
 }
 
@@ -194,22 +181,7 @@ extension ReplicatedFolderWorld {
         } catch let error as SyncError {
             failure = error
         }
-        let wasHit = zone.disk.hasFailed
-        zone.disk.set(nil)
-        if wasHit, let fault { zone.note("\(name): \(fault.isFatal ? "was killed" : "met a failed call")") }
-        let version = try devices[device].applied()
-        guard version >= applied[device] else { throw zone.difference(device, ["it has gone back from version \(applied[device]) to \(version)"]) }
-        if device == 0, version > applied[0] { zone.note("version \(version)") }
-        applied[device] = version
-        if let failure {
-            zone.note("\(name): \(failure.code) at \(failure.step?.rawValue ?? "no step")")
-            let isWaiting = !isQuiet && [.tryAgainLater, .dataRefused, .nothingThere].contains(failure.code)
-            guard wasHit || isWaiting else { throw zone.difference(device, ["a sync failed that nothing hindered: \(failure)"]) }
-        }
-        guard zone.disk.openCount == 0 else { throw zone.difference(device, ["\(zone.disk.openCount) descriptors were left open"]) }
-        let rows = try devices[device].rows()
-        let dangling = rows.values.filter { one in one.bucket.map { rows["buckets/\($0)"] == nil } ?? false }.map { "\($0.key) has no bucket" }
-        guard dangling.isEmpty else { throw zone.difference(device, dangling.sorted()) }
+        try zone.ended(device, failure, fault) { !isQuiet && [.tryAgainLater, .dataRefused, .nothingThere].contains($0.code) }
     }
 
     /// All devices have what the writer has, every edit was decided, and no title is gone without a word.
@@ -228,6 +200,6 @@ extension ReplicatedFolderWorld {
                 })
             else { throw zone.difference(number, ["a message whose edits are decided lies in the mailbox"]) }
         }
-        try titles.verify(rows, zone)
+        try zone.titles.verify(rows, zone)
     }
 }

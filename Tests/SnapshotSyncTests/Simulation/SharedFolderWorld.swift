@@ -11,17 +11,13 @@ import StrictText
 final class SharedFolderWorld: SimulatedWorld, @unchecked Sendable {
     // SAFETY: a history runs one step after another; what a cloud calls back, it calls while the step waits.
     let zone: SimulatedZone
-    private var titles = TitleJudge()
     private let writesTimestamps: [Bool]
     private var titleCount = 0
-    /// The newest version that each device has had.
-    private var applied: [Int]
     private static let root = "/shared"
 
     init(seed: UInt64) async throws {
         zone = try SimulatedZone(seed: seed)
         let count = 3 + zone.random.below(3)
-        applied = Array(repeating: 0, count: count)
         var writes: [Bool] = []
         for _ in 0..<count { writes.append(zone.random.happens(percent: 80)) }
         writesTimestamps = writes
@@ -122,9 +118,7 @@ extension SharedFolderWorld {
     private func insert(_ kind: SimulatedEntity.Kind, _ id: String, _ verb: String, _ device: Int) throws {
         var entity = SimulatedEntity(kind: kind, id: id, title: title(), updatedAt: stamp(device))
         if kind == .notifications { entity.bucket = try someBucket(device) }
-        let old = try devices[device].rows()[entity.key]
-        try devices[device].app.run("\(verb) \(SimulatedEntity.insert(kind))", entity.values, clock: zone.clock(device))
-        note(device, verb, entity.key, old, entity)
+        try zone.write(device, verb, "\(verb) \(SimulatedEntity.insert(kind))", entity, over: devices[device].rows()[entity.key])
     }
 
     private func update(_ here: SimulatedEntity, _ device: Int) throws {
@@ -136,24 +130,15 @@ extension SharedFolderWorld {
             if random.happens(percent: 30) { entity.readAt = random.happens(percent: 70) ? Instant(microseconds: zone.clock(device) * 1000).description : nil }
             if random.happens(percent: 20) { entity.bucket = try someBucket(device) }
         }
-        try devices[device].app.run(SimulatedEntity.update(here.kind), entity.values + [here.id], clock: zone.clock(device))
-        note(device, "UPDATE", entity.key, here, entity)
+        try zone.write(device, "UPDATE", SimulatedEntity.update(here.kind), entity, over: here)
     }
 
     private func delete(_ here: SimulatedEntity, _ device: Int) throws {
-        try devices[device].app.run("DELETE FROM \(here.kind.rawValue) WHERE id = ?", [here.id], clock: zone.clock(device))
-        note(device, "DELETE", here.key, here, nil)
+        try zone.write(device, "DELETE", "DELETE FROM \(here.kind.rawValue) WHERE id = ?", nil, over: here)
     }
 
     private func rename(_ here: SimulatedEntity, to id: String, _ device: Int) throws {
-        let entity = here.renamed(id)
-        try devices[device].app.run(SimulatedEntity.update(here.kind), entity.values + [here.id], clock: zone.clock(device))
-        note(device, "UPDATE id of \(here.id) to", entity.key, here, entity)
-    }
-
-    private func note(_ device: Int, _ verb: String, _ key: String, _ before: SimulatedEntity?, _ after: SimulatedEntity?) {
-        titles.note(before, after)
-        zone.note("\(devices[device].name): \(verb) \(key) -> \(after?.description ?? "nothing")")
+        try zone.write(device, "UPDATE id of \(here.id) to", SimulatedEntity.update(here.kind), here.renamed(id), over: here)
     }
 }
 
@@ -191,22 +176,9 @@ extension SharedFolderWorld {
         } catch let error as SyncError {
             failure = error
         }
-        let wasHit = zone.disk.hasFailed
-        zone.disk.set(nil)
-        if wasHit, case .fault(let fault) = trouble { zone.note("\(devices[device].name): \(fault.isFatal ? "was killed" : "met a failed call")") }
-        let version = try devices[device].applied()
-        guard version >= applied[device] else { throw zone.difference(device, ["it has gone back from version \(applied[device]) to \(version)"]) }
-        if version > (applied.max() ?? 0) { zone.note("version \(version)") }
-        applied[device] = version
-        if let failure {
-            zone.note("\(devices[device].name): \(failure.code) at \(failure.step?.rawValue ?? "no step")")
-            let isClock = failure.code == .refused && abs(devices[device].skew) >= 80_000_000
-            guard wasHit || isClock else { throw zone.difference(device, ["a sync failed that nothing hindered: \(failure)"]) }
-        }
-        guard zone.disk.openCount == 0 else { throw zone.difference(device, ["\(zone.disk.openCount) descriptors were left open"]) }
-        let rows = try devices[device].rows()
-        let dangling = rows.values.filter { one in one.bucket.map { rows["buckets/\($0)"] == nil } ?? false }.map { "\($0.key) has no bucket" }.sorted()
-        guard dangling.isEmpty else { throw zone.difference(device, dangling) }
+        var fault: SimulatedDisk.Fault?
+        if case .fault(let one) = trouble { fault = one }
+        try zone.ended(device, failure, fault) { $0.code == .refused && abs(devices[device].skew) >= 80_000_000 }
     }
 
     private func run(_ device: Int, _ trouble: Trouble) async throws {
@@ -249,6 +221,6 @@ extension SharedFolderWorld {
             let problems = try await zone.engine(number).inspector().verify(all: number == 0, local: true).problems
             guard problems.isEmpty else { throw zone.difference(number, problems) }
         }
-        try titles.verify(rows, zone)
+        try zone.titles.verify(rows, zone)
     }
 }

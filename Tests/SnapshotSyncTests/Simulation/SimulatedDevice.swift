@@ -55,25 +55,4 @@ final class SimulatedDevice {
         }
         return found
     }
-
-    /// The entities of which there are notes or changes, with the changes' instants in microseconds; nil for a note alone.
-    func tracked() throws -> [String: Int64?] {
-        try database.read { transaction in
-            var found: [String: Int64?] = [:]
-            for schema in DatasetSchema.builtIn {
-                for key in try transaction.changeLog.touchedKeys(of: schema, in: KeyRange(number: 0, first: nil, next: nil)) {
-                    guard case .text(let bytes) = key else { continue }
-                    found.updateValue(
-                        try transaction.changeLog.change(of: key, in: schema)?.instant.microseconds,
-                        forKey: "\(schema.name)/\(String(decoding: bytes, as: UTF8.self))")
-                }
-            }
-            return found
-        }
-    }
-
-    /// The instant of an entity as it is here, in microseconds; nil if there is none.
-    func instant(of entity: SimulatedEntity) throws -> Int64? {
-        try database.read { try $0.changeLog.instant(of: EntityKey(entity.id), in: entity.kind == .buckets ? .buckets : .notifications)?.microseconds }
-    }
 }

@@ -77,9 +77,6 @@ final class SimulatedDisk: FileSystemCalls, @unchecked Sendable {
     /// Whether the fault that was set has struck.
     var hasFailed: Bool { withState { $0.hasFailed } }
 
-    /// How many calls were made since ``set(_:)``.
-    var callCount: Int { withState { $0.count } }
-
     /// How many descriptors are open: 0 between two operations, or one leaks.
     var openCount: Int { withState { $0.open.count } }
 

@@ -26,7 +26,7 @@ struct SimulatedEntity: Hashable, CustomStringConvertible {
     /// Dataset and id: one text for each entity.
     var key: String { "\(kind.rawValue)/\(id)" }
 
-    /// The canonical JSON, of which last write wins takes the SHA-256.
+    /// The canonical JSON.
     var json: String {
         switch kind {
         case .buckets:

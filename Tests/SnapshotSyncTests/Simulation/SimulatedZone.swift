@@ -7,6 +7,7 @@ import StrictText
 import TestSupport
 
 @testable import SnapshotEngine
+@testable import SnapshotVersions
 
 /// What every simulated history has: a disk, a clock, random numbers, devices, and an account of what was done.
 final class SimulatedZone: @unchecked Sendable {
@@ -16,6 +17,9 @@ final class SimulatedZone: @unchecked Sendable {
     let disk: SimulatedDisk
     let zone = ZoneID.standard
     private(set) var devices: [SimulatedDevice] = []
+    /// The newest version that each device has had.
+    private(set) var applied: [Int] = []
+    var titles = TitleJudge()
     var rule = AssetRule.standard
     /// What makes every title long, so that a few rows are several blocks.
     let pad: String
@@ -67,6 +71,7 @@ final class SimulatedZone: @unchecked Sendable {
             tick: random.happens(percent: 30) ? 1000 : 1, shift: Int64(devices.count))
         try device.initialize(zone: zone, cloudUUID: cloudUUID)
         devices.append(device)
+        applied.append(0)
     }
 
     func cloud(of device: Int) throws -> DirectoryCloud {
@@ -82,12 +87,6 @@ final class SimulatedZone: @unchecked Sendable {
 
     func engine(_ device: Int) throws -> SyncEngine { try engine(device) { [self] in try cloud(of: device) } }
 
-    /// The numbers of the commits that lie in a folder.
-    func commits(in root: String) -> Set<Int> {
-        let folder = "private/\(zone.name)/commits/"
-        return Set(disk.files(in: root).keys.compactMap { $0.hasPrefix(folder) ? Int($0.dropFirst(folder.count).prefix { $0 != "." }) : nil })
-    }
-
     /// A device's clock in whole ticks, in milliseconds.
     func clock(_ device: Int) -> Int64 { devices[device].clock(milliseconds) }
 
@@ -95,6 +94,32 @@ final class SimulatedZone: @unchecked Sendable {
 
     /// All that was done, and what every device has now.
     func trace() throws -> [String] { try log + devices.flatMap { try $0.rows().values.map(\.json).sorted() } }
+
+    /// Has the application of a device write a row, or delete the one that was `here`.
+    func write(_ device: Int, _ verb: String, _ sql: String, _ entity: SimulatedEntity?, over here: SimulatedEntity?) throws {
+        try devices[device].app.run(sql, (entity?.values ?? []) + (verb.hasPrefix("INSERT") ? [] : [here?.id]), clock: clock(device))
+        titles.note(here, entity)
+        note("\(devices[device].name): \(verb) \(entity?.key ?? here?.key ?? "") -> \(entity?.description ?? "nothing")")
+    }
+
+    /// Sees what a sync has left that may have failed, and throws if it failed for no reason.
+    func ended(_ device: Int, _ failure: SyncError?, _ fault: SimulatedDisk.Fault?, isExcused: (SyncError) -> Bool) throws {
+        let name = devices[device].name, wasHit = disk.hasFailed
+        disk.set(nil)
+        if wasHit, let fault { note("\(name): \(fault.isFatal ? "was killed" : "met a failed call")") }
+        let version = try devices[device].applied()
+        guard version >= applied[device] else { throw difference(device, ["it has gone back from version \(applied[device]) to \(version)"]) }
+        if version > applied.max() ?? 0 { note("version \(version)") }
+        applied[device] = version
+        if let failure {
+            note("\(name): \(failure.code) at \(failure.step?.rawValue ?? "no step")")
+            guard wasHit || isExcused(failure) else { throw difference(device, ["a sync failed that nothing hindered: \(failure)"]) }
+        }
+        guard disk.openCount == 0 else { throw difference(device, ["\(disk.openCount) descriptors were left open"]) }
+        let rows = try devices[device].rows()
+        let dangling = rows.values.filter { one in one.bucket.map { rows["buckets/\($0)"] == nil } ?? false }.map { "\($0.key) has no bucket" }
+        guard dangling.isEmpty else { throw difference(device, dangling.sorted()) }
+    }
 
     /// An error that says what is not as it must be, and how it came to it.
     func difference(_ device: Int?, _ what: [String]) -> Difference {
