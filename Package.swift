@@ -189,7 +189,9 @@ let package = Package(
             name: "stockroom", dependencies: ["SnapshotSync", "SnapshotModel", "CloudStore", .product(name: "GRDB", package: "GRDB.swift")],
             path: "Fixtures/Examples/stockroom/App", swiftSettings: house),
 
-        .target(name: "TestSupport", dependencies: [], path: "Tests/TestSupport", swiftSettings: house),
+        .target(
+            name: "TestSupport", dependencies: ["SnapshotModel", .product(name: "GRDBSQLite", package: "GRDB.swift")], path: "Tests/TestSupport",
+            swiftSettings: house),
         .testTarget(name: "StrictTextTests", dependencies: ["StrictText", "TestSupport"], swiftSettings: house),
         .testTarget(name: "SnapshotModelTests", dependencies: ["SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
         .testTarget(
@@ -217,8 +219,7 @@ let package = Package(
         .testTarget(
             name: "OutsideBackendTests",
             dependencies: [
-                "CloudStore", "CloudContract", "StoreConformance", "SnapshotSync", "SnapshotModel", "StrictText",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "CloudStore", "StoreConformance", "SnapshotSync", "SnapshotModel", "StrictText", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             packageAccess: false, swiftSettings: house),
         .testTarget(

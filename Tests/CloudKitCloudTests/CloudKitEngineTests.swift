@@ -83,12 +83,9 @@ import Testing
 
     /// Every third request fails; nothing is lost, and both databases end alike.
     @Test func rowsTravelThroughAFailingCloudKit() async throws {
-        let count = Mutex(0)
+        let count = Counter()
         let world = try await World { _ in
-            let number = count.withLock { count in
-                count += 1
-                return count
-            }
+            let number = count.next()
             switch number % 6 {
             case 2: return .refused(CloudKitError(.zoneBusy, retryAfter: .seconds(2)))
             case 5: return .doneBut(CloudKitError(.networkFailure))

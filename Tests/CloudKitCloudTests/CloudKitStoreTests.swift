@@ -2,6 +2,7 @@ import CloudStore
 import Foundation
 import StrictText
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CloudKitCloud
@@ -67,20 +68,17 @@ struct CloudKitStoreTests {
     }
 
     @Test func cloudKitsPatienceIsKept() throws {
-        let waits = Mutex<[Duration]>([]), count = Mutex(0)
+        let waits = Mutex<[Duration]>([]), count = Counter()
         var retry = CloudKitRetry()
         retry.sleep = { wait in waits.withLock { $0.append(wait) } }
         let fake = FakeCloudKit { _ in
-            let number = count.withLock { count in
-                count += 1
-                return count
-            }
+            let number = count.next()
             return number <= 2 ? .refused(CloudKitError(number == 1 ? .zoneBusy : .requestRateLimited, retryAfter: .seconds(7 * number))) : nil
         }
         _ = try store(fake, retry: retry).size(of: "cloud.json")
         #expect(waits.withLock { $0 } == [.seconds(7), .seconds(14)])
         // A day is nobody's patience.
-        count.withLock { $0 = 0 }
+        count.reset()
         waits.withLock { $0 = [] }
         let busy = FakeCloudKit { _ in .refused(CloudKitError(.requestRateLimited, retryAfter: .seconds(86400))) }
         let error = #expect(throws: CloudError.self) { try store(busy, retry: retry).size(of: "cloud.json") }

@@ -14,20 +14,20 @@ import Testing
 
     private let table = "CREATE TABLE items(id INTEGER PRIMARY KEY, t TEXT, i INTEGER, r REAL, j TEXT, b BLOB, f BOOLEAN)"
 
-    private let values: [[Cell]] = {
-        let texts: [Cell] = [
+    private let values: [[Value]] = {
+        let texts: [Value] = [
             .null, .text(""), .text([0]), .text([0x61, 0, 0x62]), .text("ü😀\u{2028}"), .text("007"), .text(" 1e3 "), .text([0xEF, 0xBB, 0xBF]),
         ]
-        let integers: [Cell] = [.null, .integer(.min), .integer(.max), .integer(0), .integer(-1), .integer(1 << 53 + 1), .integer(1), .integer(255)]
-        let reals: [Cell] = [
+        let integers: [Value] = [.null, .integer(.min), .integer(.max), .integer(0), .integer(-1), .integer(1 << 53 + 1), .integer(1), .integer(255)]
+        let reals: [Value] = [
             .real(-0.0), .real(0), .real(.leastNonzeroMagnitude), .real(-.leastNonzeroMagnitude), .real(.leastNormalMagnitude), .real(.greatestFiniteMagnitude),
             .real(0.1 + 0.2), .null,
         ]
-        let documents: [Cell] = [.json("{}"), .json("null"), .json("12"), .json("\"\""), .json("[1, 2]"), .json(" 1.50 "), .null, .json("true")]
-        let blobs: [Cell] = [
+        let documents: [Value] = [.json("{}"), .json("null"), .json("12"), .json("\"\""), .json("[1, 2]"), .json(" 1.50 "), .null, .json("true")]
+        let blobs: [Value] = [
             .blob([]), .blob([0]), .blob([0xFF, 0, 0xFE]), .blob(Array("text".utf8)), .null, .blob(Array("1".utf8)), .blob([UInt8](0...255)), .blob([0x27]),
         ]
-        let flags: [Cell] = [.integer(0), .integer(1), .null, .integer(0), .integer(1), .null, .integer(0), .integer(1)]
+        let flags: [Value] = [.integer(0), .integer(1), .null, .integer(0), .integer(1), .null, .integer(0), .integer(1)]
         return (0..<8).map { [.integer(Int64($0)), texts[$0], integers[$0], reals[$0], documents[$0], blobs[$0], flags[$0]] }
     }()
 
@@ -50,7 +50,7 @@ import Testing
         var random = SeededGenerator(seed: seed)
         func bytes() -> [UInt8] { (0..<random.below(40)).map { _ in UInt8(truncatingIfNeeded: random.next()) } }
         func letters() -> [UInt8] { (0..<random.below(40)).map { _ in UInt8(random.below(128)) } }
-        func cell(_ column: Int) -> Cell {
+        func cell(_ column: Int) -> Value {
             if random.happens(percent: 15) { return .null }
             switch column {
             case 1: return .text(letters())
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("name TEXT NOT NULL", [[Cell.text("c"), .text("x")], [.text("d"), .null]]),
+        ("name TEXT NOT NULL", [[Value.text("c"), .text("x")], [.text("d"), .null]]),
         ("name TEXT UNIQUE", [[.text("c"), .text("x")], [.text("d"), .text("x")]]),
         ("name TEXT CHECK(length(name) < 3)", [[.text("c"), .text("x")], [.text("d"), .text("secret")]]),
         ("name TEXT", [[.text("c"), .text("x")], [.text("c"), .text("secret")]]),
@@ -80,7 +80,7 @@ import Testing
         ("name TEXT UNIQUE ON CONFLICT REPLACE", [[.text("c"), .text("x")], [.text("d"), .text("x")]]),
         ("name TEXT NOT NULL ON CONFLICT IGNORE", [[.text("c"), .text("x")], [.text("d"), .null]]),
     ])
-    func aRowThatTheTableRefusesUndoesEverything(column: String, rows: [[Cell]]) throws {
+    func aRowThatTheTableRefusesUndoesEverything(column: String, rows: [[Value]]) throws {
         let scene = try LocalScene("CREATE TABLE items(id TEXT PRIMARY KEY, \(column)); INSERT INTO items VALUES('a', 'b1'), ('b', 'b2')")
         let before = try scene.app.dump()
         let error = try #require(throws: LocalStoreError.self) { try scene.replace(namedItems(), by: rows) }
@@ -111,7 +111,7 @@ import Testing
         }
         let kept = ["2026-01-02T03:04:05Z", "2026-01-02", "", " ", "abc", "0x10", "1 2", "Infinity", "nan", "1e", "e5", "+", ".", "1\u{0}", "1_000", "1.2.3"]
         let scene = try LocalScene("CREATE TABLE items(id TEXT PRIMARY KEY, name \(declared))")
-        let rows = kept.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map { [Cell.text("k\($0)"), .text($0)] }
+        let rows = kept.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map { [Value.text("k\($0)"), .text($0)] }
         try scene.replace(namedItems(), by: rows)
         #expect(try scene.rows(of: namedItems()) == rows)
     }

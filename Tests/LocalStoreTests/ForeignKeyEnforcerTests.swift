@@ -6,7 +6,7 @@ import Testing
 @Suite struct ForeignKeyEnforcerTests {
     private let items = "CREATE TABLE items(id TEXT PRIMARY KEY, name TEXT); INSERT INTO items VALUES('a', '1'), ('b', '2'), ('c', '3');"
     /// What the version holds: `a` as it was, `b` changed, `c` gone, `d` new.
-    private let version: [[Cell]] = [[.text("a"), .text("1")], [.text("b"), .text("new")], [.text("d"), .text("4")]]
+    private let version: [[Value]] = [[.text("a"), .text("1")], [.text("b"), .text("new")], [.text("d"), .text("4")]]
 
     /// Imports the version into a database made of `items` and more SQL, and returns what a query then finds.
     private func imported(_ sql: String, then query: String, wal: Bool = true) throws -> String {

@@ -13,7 +13,7 @@ import Testing
     private let schema: DatasetSchema
     /// 3 MB.
     private let new = (0..<20_000).map { number in
-        [Cell.text("new \(String(repeating: "0", count: 5 - "\(number)".count))\(number)"), .text(String(repeating: "n", count: 130))]
+        [Value.text("new \(String(repeating: "0", count: 5 - "\(number)".count))\(number)"), .text(String(repeating: "n", count: 130))]
     }
 
     init() throws { schema = try namedItems() }
@@ -28,9 +28,9 @@ import Testing
             """, wal: wal)
     }
 
-    private func replace(_ scene: LocalScene, by rows: [[Cell]], then: (LocalTransaction) throws -> Void = { _ in }) throws {
+    private func replace(_ scene: LocalScene, by rows: [[Value]], then: (LocalTransaction) throws -> Void = { _ in }) throws {
         try scene.database.write { transaction in
-            try rows.give(to: transaction.rows.replaceAll(of: schema))
+            try give(rows, to: transaction.rows.replaceAll(of: schema))
             try then(transaction)
         }
     }

@@ -25,7 +25,7 @@ import Testing
         let text: String
 
         init() throws {
-            let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            let root = Repository.root
             text = try String(contentsOf: root.appendingPathComponent("docs/local-tables.md"), encoding: .utf8)
             var heading = ""
             for line in text.split(separator: "\n") {

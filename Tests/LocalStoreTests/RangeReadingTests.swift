@@ -19,15 +19,15 @@ import Testing
             "CREATE TABLE items(id TEXT PRIMARY KEY, name TEXT)", "CREATE TABLE items(name TEXT, id TEXT UNIQUE)",
             "CREATE TABLE items(id PRIMARY KEY, name)",
         ][random.below(3)]
-        var rows: [[UInt8]: Cell] = [:]
+        var rows: [[UInt8]: Value] = [:]
         for _ in 0..<random.below(120) {
             rows[Self.randomKey(&random)] = random.happens(percent: 20) ? .null : .text(Self.randomKey(&random))
         }
         // A dictionary's order is the table's: random, and not that of the keys.
-        let inserts = rows.map { "INSERT INTO items(id, name) VALUES(\(Cell.text($0).sql), \($1.sql));" }.joined(separator: "\n")
+        let inserts = rows.map { "INSERT INTO items(id, name) VALUES(\(Value.text($0).sql), \($1.sql));" }.joined(separator: "\n")
         let scene = try LocalScene("\(table); BEGIN; \(inserts) COMMIT;", wal: random.happens(percent: 50))
         let schema = try namedItems()
-        let expected = rows.keys.sorted { $0.lexicographicallyPrecedes($1) }.map { [Cell.text($0), rows[$0] ?? .null] }
+        let expected = rows.keys.sorted { $0.lexicographicallyPrecedes($1) }.map { [Value.text($0), rows[$0] ?? .null] }
         #expect(try scene.rows(of: schema) == expected)
 
         let session = try ReadSession(scene.database, readers: 3)
@@ -46,9 +46,9 @@ import Testing
         #expect(zip(ranges, ranges.dropFirst()).allSatisfy { $0.next == $1.first })
 
         // In any order, and from any connection.
-        var found: [Int: [[Cell]]] = [:]
+        var found: [Int: [[Value]]] = [:]
         for range in ranges.shuffled(using: &random) {
-            let collector = RowCollector()
+            let collector = CollectingSink()
             try session.withReader(random.below(session.readerCount)) { try $0.ranges(of: schema).read(range, into: collector) }
             found[range.number] = collector.rows
         }
@@ -67,13 +67,13 @@ import Testing
         try scene.replace(schema, by: sorted.shuffled(using: &random).map { [$0.cell, .null] })
 
         let bounds = [nil] + [random.below(40), random.below(40)].filter { $0 < sorted.count }.sorted().map { sorted[$0] } + [nil]
-        var all: [[Cell]] = []
+        var all: [[Value]] = []
         let session = try ReadSession(scene.database, readers: 1)
         defer { session.end() }
         try session.withReader(0) { reader in
             let ranges = reader.ranges(of: schema)
             for (number, (first, next)) in zip(bounds, bounds.dropFirst()).enumerated() {
-                let collector = RowCollector()
+                let collector = CollectingSink()
                 try ranges.read(KeyRange(number: number, first: first, next: next), into: collector)
                 #expect(collector.rows == sorted.filter { key in first.map { $0 <= key } ?? true && next.map { key < $0 } ?? true }.map { [$0.cell, .null] })
                 all += collector.rows
@@ -110,7 +110,7 @@ import Testing
             let ranges = reader.ranges(of: schema)
             let range = KeyRange(number: 0, first: nil, next: nil)
             #expect(throws: Refusing.Refused.self) { try ranges.read(range, into: Refusing()) }
-            let collector = RowCollector()
+            let collector = CollectingSink()
             try ranges.read(range, into: collector)
             #expect(collector.rows.count == 2)
             let rows = try reader.rows(of: schema)
@@ -123,7 +123,7 @@ import Testing
 }
 
 extension EntityKey {
-    fileprivate var cell: Cell {
+    fileprivate var cell: Value {
         switch self {
         case .text(let bytes): .text(bytes)
         case .integer(let value): .integer(value)

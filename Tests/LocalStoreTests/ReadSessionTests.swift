@@ -9,8 +9,8 @@ import Testing
 
 @Suite struct ReadSessionTests {
     private let table = "CREATE TABLE items(id TEXT PRIMARY KEY, name TEXT); INSERT INTO items VALUES('a', 'old'), ('b', 'old')"
-    private let old: [[Cell]] = [[.text("a"), .text("old")], [.text("b"), .text("old")]]
-    private let new: [[Cell]] = [[.text("a"), .text("new")], [.text("c"), .text("new")]]
+    private let old: [[Value]] = [[.text("a"), .text("old")], [.text("b"), .text("old")]]
+    private let new: [[Value]] = [[.text("a"), .text("new")], [.text("c"), .text("new")]]
     private let change = "BEGIN; DELETE FROM items WHERE id = 'b'; UPDATE items SET name = 'new'; INSERT INTO items VALUES('c', 'new'); COMMIT;"
 
     @Test func allReadersSeeOneStateWhileAnotherProgramCommits() throws {
@@ -95,7 +95,7 @@ import Testing
         _ = try session.withReader(0) { reader in
             // A reader that was left in the middle of its rows.
             let rows = try reader.rows(of: schema)
-            return try rows.next(into: RowCollector())
+            return try rows.next(into: CollectingSink())
         }
         session.end()
         session.end()
@@ -118,7 +118,7 @@ import Testing
             let session = try ReadSession(alongside: scene.database, readers: 3)
             for number in 0..<3 { #expect(try session.withReader(number) { try $0.allRows(of: schema) } == old) }
             session.end()
-            try new.give(to: transaction.rows.replaceAll(of: schema))
+            try give(new, to: transaction.rows.replaceAll(of: schema))
         }
         #expect(try scene.rows(of: schema) == new)
     }
@@ -129,7 +129,7 @@ import Testing
         try scene.database.write { transaction in
             let applier = try transaction.rows.replaceAll(of: schema)
             #expect(try scene.app.run("SELECT id, name FROM items ORDER BY id") == "a|old\nb|old\n")
-            try new.give(to: applier)
+            try give(new, to: applier)
             #expect(try scene.app.run("SELECT id, name FROM items ORDER BY id") == "a|old\nb|old\n")
         }
         #expect(try scene.app.run("SELECT id, name FROM items ORDER BY id") == "a|new\nc|new\n")

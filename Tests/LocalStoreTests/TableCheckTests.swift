@@ -116,12 +116,12 @@ import Testing
             INSERT INTO \(quoted) VALUES('a', 'x'), ('b', NULL);
             """)
         let schema = try items(DatasetColumn("id", .text, column: name), DatasetColumn("plain", .text, isOptional: true), table: name)
-        let rows: [[Cell]] = [[.text("a"), .text("x")], [.text("b"), .null]]
+        let rows: [[Value]] = [[.text("a"), .text("x")], [.text("b"), .null]]
         #expect(try scene.database.read { try $0.tables.check(of: schema) }.hasRangeableKey)
         #expect(try scene.rows(of: schema) == rows)
 
         let session = try ReadSession(scene.database, readers: 1)
-        let collector = RowCollector()
+        let collector = CollectingSink()
         try session.withReader(0) { reader in
             let keys = try reader.keys(of: schema), ranges = reader.ranges(of: schema)
             while let range = try keys.next(cuts: { _ in true }) { try ranges.read(range, into: collector) }
@@ -129,7 +129,7 @@ import Testing
         session.end()
         #expect(collector.rows == rows)
 
-        let new: [[Cell]] = [[.text("c"), .null], [.text("d"), .text("it's")]]
+        let new: [[Value]] = [[.text("c"), .null], [.text("d"), .text("it's")]]
         try scene.replace(schema, by: new)
         #expect(try scene.rows(of: schema) == new)
         try scene.database.write { try $0.rows.deleteEntities(of: schema, in: KeyRange(number: 0, first: nil, next: EntityKey("d"))) }

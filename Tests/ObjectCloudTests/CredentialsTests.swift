@@ -85,12 +85,9 @@ struct CredentialsTests {
     }
 
     @Test func temporaryCredentialsAreFetchedAgainBeforeTheyEnd() throws {
-        let count = Mutex(0)
+        let count = Counter()
         let transport = Scripted { _ in
-            let number = count.withLock { count in
-                count += 1
-                return count
-            }
+            let number = count.next()
             return #"{"AccessKeyId":"k\#(number)","SecretAccessKey":"s","Expiration":"2026-11-22T1\#(number - 1):30:00Z"}"#
         }
         let clock = Mutex(try Instant(parsing: "2026-11-22T10:00:00Z"))

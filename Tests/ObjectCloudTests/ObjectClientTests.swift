@@ -2,6 +2,7 @@ import CloudStore
 import Foundation
 import StrictText
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ObjectCloud
@@ -12,13 +13,10 @@ struct ObjectClientTests {
 
     /// The fault for the n-th PUT, from 1.
     private func store(_ faults: [Int: FakeStore.Fault]) -> FakeStore {
-        let count = Mutex(0)
+        let count = Counter()
         return FakeStore { request in
             guard request.method == "PUT" else { return nil }
-            let number = count.withLock { count in
-                count += 1
-                return count
-            }
+            let number = count.next()
             return faults[number]
         }
     }
@@ -146,13 +144,8 @@ struct ObjectClientTests {
         let waits = Mutex<[Duration]>([])
         var retry = ObjectClient.Retry()
         retry.sleep = { wait in waits.withLock { $0.append(wait) } }
-        let count = Mutex(0)
-        let store = FakeStore { _ in
-            count.withLock { count in
-                count += 1
-                return count <= 2 ? .refused(503, code: "SlowDown", headers: ["retry-after": "7"]) : nil
-            }
-        }
+        let count = Counter()
+        let store = FakeStore { _ in count.next() <= 2 ? .refused(503, code: "SlowDown", headers: ["retry-after": "7"]) : nil }
         let client = ObjectClient(
             try store.client().location, transport: store, credentials: FixedCredentials(ObjectCredentials(accessKey: "a", secretKey: "s")), retry: retry)
         #expect(try client.get("a", limit: 10) == nil)
@@ -184,7 +177,7 @@ extension ObjectClientTests {
         let client = ObjectClient(try store.client().location, transport: store, credentials: provider)
         #expect(try client.get("a", limit: 10) == Self.ours)
         #expect(try client.put(Self.theirs, as: "b") == .placed)
-        #expect(provider.count.withLock { $0 } == 2)
+        #expect(provider.count.value == 2)
         let never = FakeStore { _ in .refused(status, code: code) }
         let error = #expect(throws: CloudError.self) {
             try ObjectClient(store.client().location, transport: never, credentials: Renewed()).get("a", limit: 10)
@@ -212,16 +205,13 @@ extension ObjectClientTests {
 
 /// Temporary credentials, other ones each time that the last ones are forgotten.
 private final class Renewed: CredentialsProvider {
-    let count = Mutex(0)
+    let count = Counter()
     private let known = Mutex<ObjectCredentials?>(nil)
 
     func credentials() -> ObjectCredentials? {
         known.withLock { known in
             if known == nil {
-                let number = count.withLock { count in
-                    count += 1
-                    return count
-                }
+                let number = count.next()
                 known = ObjectCredentials(accessKey: "a", secretKey: "s", sessionToken: "token-\(number)")
             }
             return known

@@ -1,5 +1,6 @@
 import Foundation
 import Sealing
+import TestSupport
 import Testing
 
 @Suite struct BoxTests {
@@ -157,7 +158,7 @@ import Testing
     }
 
     private func vectors(_ folder: String) throws -> Vectors {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let root = Repository.root
         return try JSONDecoder().decode(Vectors.self, from: Data(contentsOf: root.appendingPathComponent("Fixtures/\(folder)/boxes.json")))
     }
 

@@ -1,6 +1,6 @@
 """Makes documents of a signed zone, true and false ones, apart from the code under test: what a holder of some keys could put there.
 
-Run by run_forgery.py. A forgery is a piece of Python that uses these names.
+A forgery is a piece of Python that uses these names.
 """
 import copy, datetime, glob, hashlib, json, os, shutil, sys
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

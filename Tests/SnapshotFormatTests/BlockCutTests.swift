@@ -1,6 +1,7 @@
 import Foundation
 import SnapshotFormat
 import SnapshotModel
+import TestSupport
 import Testing
 
 @Suite struct BlockCutTests {
@@ -34,7 +35,7 @@ import Testing
 
     @Test(arguments: 1...10)
     func rangesEncodedApartAreTheBlocksOfOneEncoder(seed: Int) throws {
-        var random = SeededRandom(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         let kind: ColumnShape = seed.isMultiple(of: 2) ? .text : .integer
         let schema = try Samples.everyKind(key: kind)
         let rows = Samples.everyKindRows(600, key: kind, random: &random)
@@ -50,7 +51,7 @@ import Testing
                 case .integer(let key): cutter.cuts(before: EntityKey.integer(key))
                 default: false
                 }
-            if ranges.isEmpty || (isCut && random.chance(60)) { ranges.append([]) }
+            if ranges.isEmpty || (isCut && random.happens(percent: 60)) { ranges.append([]) }
             ranges[ranges.count - 1].append(row)
         }
         #expect(ranges.count > 3)
@@ -70,7 +71,7 @@ import Testing
 
     @Test(arguments: 1...20)
     func oneChangedEntityTouchesOneBlockAndMovesNoOther(seed: Int) throws {
-        var random = SeededRandom(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         let schema = try Samples.notes()
         let rows = Samples.noteRows(800, seed: UInt64(seed))
         let before = try Asset.make(schema, rows, blockEntities: 30)
@@ -85,7 +86,7 @@ import Testing
 
     @Test(arguments: 1...20)
     func anInsertOrDeletionTouchesTheBlocksAroundItOnly(seed: Int) throws {
-        var random = SeededRandom(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         let schema = try Samples.notes()
         let rows = Samples.noteRows(800, seed: UInt64(seed))
         let before = try Asset.make(schema, rows, blockEntities: 30)
@@ -140,7 +141,7 @@ import Testing
     @Test(arguments: UInt64(1)...3) func aHundredRowsOfAMillionLieInATwentiethOfTheBlocks(seed: UInt64) {
         let cutter = BlockCutter(blockEntities: BlockSizing.blockEntities(sampleCount: 256, bytes: 256 * 630))
         let starts = [0] + (1..<1_000_000).filter { cutter.cuts(before: EntityKey.integer(Int64($0))) } + [1_000_000]
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var rows = Set<Int>()
         while rows.count < 100 { rows.insert(random.below(1_000_000)) }
         let touched = zip(starts, starts.dropFirst()).filter { start, end in rows.contains { $0 >= start && $0 < end } }

@@ -1,6 +1,7 @@
 import Foundation
 import SnapshotFormat
 import SnapshotModel
+import TestSupport
 import Testing
 
 @Suite struct BlockParserTests {
@@ -177,7 +178,7 @@ import Testing
     /// Random damage to good blocks: refused, or read as something; never a crash, and never what the sanitiser would see.
     @Test(arguments: 1...8)
     func damagedBlocksAreRefusedOrReadButNeverCrash(seed: Int) throws {
-        var random = SeededRandom(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         let schema = try Samples.everyKind()
         let rows = Samples.everyKindRows(6, random: &random)
         let asset = try Asset.make(schema, rows, blockEntities: 65_536)

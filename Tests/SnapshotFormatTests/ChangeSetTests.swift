@@ -2,6 +2,7 @@ import Foundation
 import SnapshotFormat
 import SnapshotModel
 import StrictText
+import TestSupport
 import Testing
 
 @Suite struct ChangeSetTests {
@@ -34,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: [ColumnShape.text, .integer], 1...8) func randomChangesComeBackAsTheyWere(key: ColumnShape, seed: Int) throws {
-        var random = SeededRandom(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         let schema = try Samples.everyKind(key: key)
         let rows = Samples.everyKindRows(random.below(60), key: key, random: &random)
         let gone: [EntityKey] = key == .integer ? [.integer(7_777_777)] : [EntityKey("\u{10FFFF}gone")]
@@ -52,11 +53,11 @@ import Testing
 
     /// A partial entity has the values of the columns that it names, and those of the row before in all others.
     @Test(arguments: [ColumnShape.text, .integer], 1...8) func partialEntitiesArePutOverTheRowsBefore(key: ColumnShape, seed: Int) throws {
-        var random = SeededRandom(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         let schema = try Samples.everyKind(key: key), count = 1 + random.below(40)
         let before = Samples.everyKindRows(count, key: key, random: &random), other = Samples.everyKindRows(count, key: key, random: &random)
         var changed: [Int: Set<Int>] = [:], after = before
-        for number in before.indices where random.chance(70) {
+        for number in before.indices where random.happens(percent: 70) {
             let columns = Set((0..<1 + random.below(4)).map { _ in random.below(schema.columns.count) }).subtracting(schema.keyIndices)
             guard !columns.isEmpty else { continue }
             changed[number] = columns

@@ -2,6 +2,7 @@ import Foundation
 import SnapshotFormat
 import SnapshotModel
 import StrictText
+import TestSupport
 import Testing
 
 @Suite struct ContainerReaderTests {

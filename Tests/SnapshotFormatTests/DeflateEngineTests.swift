@@ -11,7 +11,7 @@ import Testing
 
     /// Pieces of a length: like our JSON, of one byte, and of random bytes, which grow.
     private static func pieces(_ length: Int) -> [[UInt8]] {
-        var random = SeededRandom(seed: UInt64(length))
+        var random = SeededGenerator(seed: UInt64(length))
         let words = (0..<200).map { "{\"id\":\"\($0)\",\"title\":\"word \(random.below(1000))\",\"at\":\"2026-11-23T08:00:00Z\"},\n" }
         var text: [UInt8] = []
         while text.count < length { text += words[random.below(words.count)].utf8 }
@@ -80,7 +80,7 @@ import Testing
 
     /// A compressor that has worked before makes the same bytes as a new one.
     @Test func earlierPiecesLeaveNoTrace() throws {
-        var random = SeededRandom(seed: 8)
+        var random = SeededGenerator(seed: 8)
         let raw = Self.pieces(400_000)[0], compressor = try MemberCompressor(), member = CompressedMember()
         var others = 0
         for _ in 0..<60 {
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(arguments: engines) func bothRefuseTheSameBytes(maker: DeflateEngine) throws {
-        var random = SeededRandom(seed: 5)
+        var random = SeededGenerator(seed: 5)
         let raw = Self.pieces(40_000)[0], whole = try member(raw, maker)
         var refused = 0
         for _ in 0..<400 {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct IndependentReaderTests {
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    private static let root = Repository.root
     private let script = root.appendingPathComponent("Tests/IndependentReader/read_asset.py").path
 
     private func fixture(_ name: String) throws -> Data { try Data(contentsOf: Self.root.appendingPathComponent("Fixtures/format-1/\(name)")) }
@@ -21,7 +21,7 @@ import Testing
 
     @Test(arguments: [ColumnShape.text, .integer], 31...35)
     func aSecondImplementationReadsAndChecksOurAssets(key: ColumnShape, seed: Int) throws {
-        var random = SeededRandom(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         let schema = try Samples.everyKind(key: key)
         let rows = Samples.everyKindRows(50 + random.below(200), key: key, random: &random)
         let asset = try Asset.make(schema, rows, blockEntities: 1 + random.below(40), level: 1 + random.below(9))
@@ -36,7 +36,7 @@ import Testing
 
     @Test(arguments: [ColumnShape.text, .integer, nil], 41...44)
     func aSecondImplementationReadsColumnsWithoutAShape(key: ColumnShape?, seed: Int) throws {
-        var random = SeededRandom(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         let schema = try Samples.plainColumns(key: key)
         let asset = try Asset.make(schema, Samples.plainRows(200, key: key, random: &random), blockEntities: 1 + random.below(40))
         let index = asset.index.encode()
@@ -138,5 +138,22 @@ import Testing
         let again = try Asset.make(try index.schema(table: "samples"), rows, blockEntities: index.blockEntities)
         #expect(again.index.blocks.map(\.firstKey) == index.blocks.map(\.firstKey))
         #expect(again.index.blocks.map(\.member.rawSHA256) == index.blocks.map(\.member.rawSHA256))
+    }
+
+    /// The table of docs/format.md, "Keys".
+    @Test func keysAreEncodedAsThePageSays() throws {
+        let page = try String(contentsOf: Self.root.appendingPathComponent("docs/format.md"), encoding: .utf8)
+        for (values, hex) in [
+            ([KeyValue.integer(0)], "10 8000000000000000 0000"), ([.integer(1)], "10 bff0000000000000 0000"), ([.integer(-1)], "10 400fffffffffffff 0000"),
+            ([.real(0.5)], "10 bfe0000000000000 0000"), ([.integer(9_007_199_254_740_993)], "10 c340000000000000 0001"),
+            ([.integer(.max)], "10 c3dfffffffffffff 03ff"), ([.text([0x61])], "20 61 0000"), ([.text([0])], "20 00ff 0000"),
+            ([.blob([0, 1])], "30 00ff01 0000"),
+            ([.integer(17), .text([0x62])], "10 c031000000000000 0000 20 62 0000"),
+        ] {
+            guard case .encoded(let bytes) = EntityKey(encoding: values) else { throw CocoaError(.coderInvalidValue) }
+            #expect(bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() == hex.replacing(" ", with: ""))
+            #expect(page.contains("| `\(hex)` |"), "\(hex)")
+            #expect(EntityKey.encoded(bytes).values == values)
+        }
     }
 }

@@ -1,13 +1,14 @@
 import Foundation
 import SnapshotFormat
 import SnapshotModel
+import TestSupport
 import Testing
 
 /// Columns without a shape: each value keeps its storage class, and each has one form.
 @Suite struct PlainValueTests {
     @Test(arguments: [ColumnShape.text, .integer, nil], 1...12)
     func randomValuesComeBackAsTheyWere(key: ColumnShape?, seed: Int) throws {
-        var random = SeededRandom(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         let schema = try Samples.plainColumns(key: key)
         let rows = Samples.plainRows(40 + random.below(300), key: key, random: &random)
         let asset = try Asset.make(schema, rows, blockEntities: 1 + random.below(60))
@@ -101,14 +102,6 @@ import Testing
         }
     }
 
-    @Test func indexOfAnotherVersionIsRefused() throws {
-        let text = String(decoding: try Asset.make(Samples.notes(), [], blockEntities: 10).index.encode(), as: UTF8.self)
-        let error = try #require(throws: FormatError.self) {
-            try SnapshotIndex.decode(Data(text.replacing("{\"formatVersion\":1", with: "{\"formatVersion\":2").utf8))
-        }
-        #expect(error.code == .unsupportedVersion)
-    }
-
     /// Entities are kept in the database without shapes, so that a value that does not fit is not lost.
     @Test func everyRowHasAFormWithoutShapes() throws {
         let schema = try DatasetSchema(
@@ -120,22 +113,5 @@ import Testing
         let sink = CollectingSink()
         try EntityDocument.give(text, of: schema.withoutShapes, to: sink)
         #expect(sink.rows == [[.text("a"), .integer(2), .text("{")]])
-    }
-
-    /// A frozen file with a column without a shape, and a timestamp that counts seconds.
-    @Test func frozenFileIsRead() throws {
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("Fixtures/format-1")
-        let bytes = try Data(contentsOf: folder.appendingPathComponent("prefs.index.json"))
-        let index = try SnapshotIndex.decode(bytes)
-        #expect(index.encode() == bytes)
-        let asset = Asset(bytes: try Data(contentsOf: folder.appendingPathComponent("prefs.json.gz")), index: index)
-        try asset.verify()
-        let values: [Value] = [.integer(12), .text("12"), .real(12.0), .blob([0, 0xFF]), .real(.infinity), .text([0x61, 0xFF]), .null]
-        let rows = zip("abcdefg", zip(values, [1_700_000_000, 5, 6, 7, 8, 9, 1])).map { [Value.text(String($0)), $1.0, .integer($1.1)] }
-        #expect(try asset.rows() == rows)
-        let again = try Asset.make(
-            try index.schema(table: "prefs"), rows, blockEntities: index.blockEntities, timestamp: try asset.reader().header.syncTimestamp)
-        #expect(again.index.blocks.map(\.member.rawSHA256) == index.blocks.map(\.member.rawSHA256))
     }
 }

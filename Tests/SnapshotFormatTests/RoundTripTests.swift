@@ -1,12 +1,13 @@
 import Foundation
 import SnapshotFormat
 import SnapshotModel
+import TestSupport
 import Testing
 
 @Suite struct RoundTripTests {
     @Test(arguments: [ColumnShape.text, .integer], 1...12)
     func randomEntitiesComeBackAsTheyWere(key: ColumnShape, seed: Int) throws {
-        var random = SeededRandom(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         let schema = try Samples.everyKind(key: key)
         let rows = Samples.everyKindRows(40 + random.below(300), key: key, random: &random)
         let asset = try Asset.make(schema, rows, blockEntities: 1 + random.below(60), level: 1 + random.below(9))
@@ -35,7 +36,7 @@ import Testing
 
     @Test func recycledBlocksLeaveNoTrace() throws {
         let schema = try Samples.everyKind()
-        var random = SeededRandom(seed: 99)
+        var random = SeededGenerator(seed: 99)
         let rows = Samples.everyKindRows(400, random: &random)
         let asset = try Asset.make(schema, rows, blockEntities: 7)
         let reader = try asset.reader(schema: schema)
@@ -50,7 +51,7 @@ import Testing
 
     @Test func recycledRawBlocksAndMembersGiveTheSameAsset() throws {
         let schema = try Samples.everyKind()
-        var random = SeededRandom(seed: 100)
+        var random = SeededGenerator(seed: 100)
         let rows = Samples.everyKindRows(400, random: &random)
         let encoder = BlockEncoder(schema: schema, blockEntities: 7)
         let compressor = try MemberCompressor()

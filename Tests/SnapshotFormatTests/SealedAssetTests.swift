@@ -2,6 +2,7 @@ import Foundation
 import Sealing
 import SnapshotFormat
 import SnapshotModel
+import TestSupport
 import Testing
 
 /// Assets of sealed zones: every member a box, other cuts, and the same entities.

@@ -1,6 +1,7 @@
 import Foundation
 import SnapshotFormat
 import SnapshotModel
+import TestSupport
 import Testing
 
 @Suite struct SnapshotIndexTests {
@@ -24,7 +25,7 @@ import Testing
     }
 
     @Test func theSchemaComesBackUnderItsJSONNames() throws {
-        var random = SeededRandom(seed: 1)
+        var random = SeededGenerator(seed: 1)
         let schema = try Samples.everyKind(key: .integer)
         let index = try Asset.make(schema, Samples.everyKindRows(10, key: .integer, random: &random), blockEntities: 4).index
         #expect(try SnapshotIndex.decode(index.encode()).schema(table: "things") == schema)
@@ -61,6 +62,17 @@ import Testing
         let text = String(decoding: try sample().index.encode(), as: UTF8.self)
         let range = try #require(text.firstRange(of: from))
         #expect(throws: FormatError.self) { try decode(text.replacingCharacters(in: range, with: to)) }
+    }
+
+    @Test(arguments: [
+        ("[\"a\",\"b\"]", "\"a\""), ("[\"a\",\"b\"]", "[\"a\",\"a\"]"), ("[-7,1]", "[-7]"), ("[-7,1]", "[-7,1.0]"),
+    ])
+    func anIndexThatLiesAboutAKeyOfTwoColumnsIsRefused(from: String, to: String) throws {
+        let schema = try DatasetSchema(
+            name: "t", table: "t", keys: ["a", "b"], timestamp: nil, columns: [DatasetColumn("a", .integer), DatasetColumn("b", .integer)])
+        let text = String(decoding: try Asset.make(schema, [[.integer(-7), .integer(1)]], blockEntities: 10).index.encode(), as: UTF8.self)
+        #expect(text.contains(from) && (try? decode(text)) != nil)
+        #expect(try #require(throws: FormatError.self) { try decode(text.replacing(from, with: to)) }.code == .damaged)
     }
 
     @Test func everyCutIndexIsRefused() throws {

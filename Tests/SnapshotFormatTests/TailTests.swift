@@ -1,6 +1,7 @@
 import SnapshotFormat
 import SnapshotModel
 import StrictText
+import TestSupport
 import Testing
 
 /// What the tail says of entities: held ones, and instants of rows, insertions and columns.
@@ -24,11 +25,11 @@ import Testing
             ])
     }
 
-    private static func row(_ number: Int, _ random: inout SeededRandom) -> [Value] {
+    private static func row(_ number: Int, _ random: inout SeededGenerator) -> [Value] {
         let parts: [Value] = [.integer(Int64(number)), .real(Double(number) + 0.5), .blob([0, UInt8(number % 256), 0xFF]), .text("p\(number)")]
         return [
-            .text(Samples.text(&random, upTo: 20)), .text((random.chance(50) ? "Name" : "nAME") + String(1000 + number)), parts[number % 4],
-            .text("2026-01-01T00:00:00Z"), random.chance(50) ? .null : .blob([1, 2, 3]),
+            .text(Samples.text(&random, upTo: 20)), .text((random.happens(percent: 50) ? "Name" : "nAME") + String(1000 + number)), parts[number % 4],
+            .text("2026-01-01T00:00:00Z"), random.happens(percent: 50) ? .null : .blob([1, 2, 3]),
         ]
     }
 
@@ -73,24 +74,25 @@ import Testing
     }
 
     @Test(arguments: 1...20) func randomListsComeBackAsTheyWere(seed: Int) throws {
-        var random = SeededRandom(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         let schema = try Self.schema()
         let rows = try (0..<60).map { Self.row($0, &random) }.map { (row: $0, key: try Self.key($0, schema)) }.sorted { $0.key < $1.key }
         func instant() -> Instant { Self.latest.advanced(byMicroseconds: -Int64(random.below(1_000_000))) }
         var contents = Contents()
-        let held = rows.filter { _ in random.chance(10) }, apart = Set(held.map(\.key))
+        let held = rows.filter { _ in random.happens(percent: 10) }, apart = Set(held.map(\.key))
         contents.held = held.map(\.row)
-        contents.deletions = Dictionary(uniqueKeysWithValues: rows.filter { !apart.contains($0.key) && random.chance(10) }.map { ($0.key, instant()) })
+        contents.deletions = Dictionary(
+            uniqueKeysWithValues: rows.filter { !apart.contains($0.key) && random.happens(percent: 10) }.map { ($0.key, instant()) })
         for part in [.row, .born] + schema.columns.filter({ $0.name != "name" && $0.name != "part" }).map({ InstantPart.column($0.name.exact) }) {
-            guard random.chance(70) else { continue }
+            guard random.happens(percent: 70) else { continue }
             var rest = rows[...], list: [InstantRun] = []
             while let first = rest.popFirst() {
-                guard random.chance(30) else { continue }
-                let next = random.chance(50) ? first : rest.dropFirst(random.below(4)).first ?? first
+                guard random.happens(percent: 30) else { continue }
+                let next = random.happens(percent: 50) ? first : rest.dropFirst(random.below(4)).first ?? first
                 // A run covers no held entity.
                 let last = apart.contains(first.key) || rest.contains { apart.contains($0.key) && !(next.key < $0.key) } ? first : next
                 rest = rest.drop { !(last.key < $0.key) }
-                list.append(InstantRun(first: first.key, last: last.key, at: part != .row && random.chance(50) ? nil : instant()))
+                list.append(InstantRun(first: first.key, last: last.key, at: part != .row && random.happens(percent: 50) ? nil : instant()))
             }
             if !list.isEmpty { contents.instants[part] = list }
         }

@@ -25,7 +25,7 @@ import Testing
 
         var cloudPath: String { memory == nil ? scratch.path("cloud") : "memory" }
         func path(_ name: String) -> String { scratch.path("\(name).db") }
-        func shell(_ name: String) -> SQLiteShell { SQLiteShell("\(name).db", in: scratch.path) }
+        func shell(_ name: String) -> SQLiteShell { SQLiteShell("\(name).db", in: scratch.path, isProgram: true) }
 
         func engine(_ name: String) throws -> SyncEngine {
             try memory.map { try SyncEngine(database: path(name), cloud: $0) } ?? SyncEngine(database: path(name))

@@ -3,12 +3,13 @@ import Foundation
 import LocalStore
 import SnapshotFormat
 import SnapshotVersions
+import TestSupport
 import Testing
 
 /// `docs/errors.md` is made from ``ErrorTable``, sorted by the exit statuses of the errors that the engine makes of the rows.
 @Suite struct ErrorsPageTests {
     @Test func pageIsUpToDate() throws {
-        let project = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let project = Repository.root
         let file = project.appending(path: "docs/errors.md")
         if ProcessInfo.processInfo.environment["SNAPSYNC_WRITE_DOCS"] == "1" { try Data(Self.page.utf8).write(to: file) }
         #expect(try String(contentsOf: file, encoding: .utf8) == Self.page, "docs/errors.md does not match the table; it says how to make it again")

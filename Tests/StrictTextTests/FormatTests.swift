@@ -1,5 +1,6 @@
 import Foundation
 import StrictText
+import TestSupport
 import Testing
 
 /// Numbers in sentences: they agree with their words, and one function makes them.
@@ -16,7 +17,7 @@ import Testing
 
     /// `row\(count == 1 ? "" : "s")` is what the function is for.
     @Test func noPluralIsMadeByHand() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let root = Repository.root
         let files = FileManager.default.enumerator(at: root.appendingPathComponent("Sources"), includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
         let sources = files.filter { $0.pathExtension == "swift" }
         #expect(sources.count > 300)

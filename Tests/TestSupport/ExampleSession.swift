@@ -50,7 +50,7 @@ package struct ExampleSession {
         for name in ["snapsync", "stockroom"] {
             try FileManager.default.createSymbolicLink(atPath: "\(bin)/\(name)", withDestinationPath: try BuiltCommand.path(of: name))
         }
-        let path = bin + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
+        let path = bin + ":" + RunningProgram.path
         return try steps.compactMap { step in
             let run = try ProgramRun(
                 "bash", ["-c", "exec 2>&1; set -o pipefail; \(step.command)"], in: work, environment: environment.merging(["PATH": path]) { $1 })

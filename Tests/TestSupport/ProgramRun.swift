@@ -49,13 +49,11 @@ package struct RunningProgram: Sendable {
         let standardInput = try Capture(input)
         output = try Capture()
         errors = try Capture()
-        var inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SNAPSYNC_") }
-        inherited.merge(environment) { $1 }
+        let variables = Self.inherited.merging(environment) { $1 }
+        let file = try Self.file(of: program, path: variables["PATH"] ?? "")
 
-        // env changes the directory; a change in this process would be one for every test that runs beside this one.
-        let words = ["env"] + (directory.map { ["-C", $0] } ?? []) + ["--", program] + arguments
-        let argv = words.map { strdup($0) } + [nil]
-        let envp = inherited.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        let argv = ([program] + arguments).map { strdup($0) } + [nil]
+        let envp = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { (argv + envp).forEach { free($0) } }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -63,10 +61,47 @@ package struct RunningProgram: Sendable {
         for (number, capture) in [(Int32(0), standardInput), (1, output), (2, errors)] {
             posix_spawn_file_actions_adddup2(&actions, capture.descriptor, number)
         }
+        // Not a change in this process, which would be one for every test that runs beside this one.
+        if let directory { _ = Self.changeDirectory(&actions, directory) }
         var process = pid_t()
-        let code = posix_spawn(&process, "/usr/bin/env", &actions, nil, argv, envp)
-        guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
+        let code = posix_spawn(&process, file, &actions, nil, argv, envp)
+        guard code == 0 else { throw ToolFailure("\(program) cannot be started: \(String(cString: strerror(code)))") }
         self.process = process
+    }
+
+    /// A call that Glibc's module does not show.
+    private static let changeDirectory = unsafeBitCast(
+        dlsym(nil, "posix_spawn_file_actions_addchdir_np"),
+        to: (@convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, UnsafePointer<CChar>) -> Int32).self)
+
+    /// The variables of the tests without those of the command under test, and with ``path``: a script that looks for an interpreter takes longer than most runs.
+    private static let inherited: [String: String] = {
+        var variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SNAPSYNC_") }
+        let path = variables["PATH"] ?? "/usr/bin:/bin"
+        variables["PATH"] = path
+        // Thousands of processes, where the coverage is counted: they share a few files, beside the folder of the tests' own.
+        if let profile = variables["LLVM_PROFILE_FILE"] {
+            variables["LLVM_PROFILE_FILE"] = "\(URL(fileURLWithPath: profile).deletingLastPathComponent().path)/../commands/%8m.profraw"
+        }
+        let asked = Process(), answer = Pipe()
+        asked.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        asked.arguments = ["python3", "-c", "import sys; print(sys.executable, end='')"]
+        asked.standardOutput = answer
+        guard let found = try? file(of: "python3", path: path), (try? asked.run()) != nil else { return variables }
+        let interpreter = String(decoding: answer.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        if !interpreter.isEmpty, interpreter != found { variables["PATH"] = URL(fileURLWithPath: interpreter).deletingLastPathComponent().path + ":" + path }
+        return variables
+    }()
+
+    /// Where programs are found: PATH, and before it the folder of the interpreter behind a `python3` that is a script.
+    package static var path: String { inherited["PATH"] ?? "" }
+
+    /// The file of a program: the first of that name on the path, unless its name has a slash.
+    private static func file(of program: String, path: String) throws -> String {
+        if program.contains("/") { return program }
+        let places = path.split(separator: ":").map { "\($0)/\(program)" }
+        guard let found = places.first(where: { access($0, X_OK) == 0 }) else { throw ToolFailure("\(program) is not on the PATH") }
+        return found
     }
 
     /// Ends the program at once, as a power failure would.

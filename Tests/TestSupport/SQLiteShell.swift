@@ -1,23 +1,64 @@
 import Foundation
+import GRDBSQLite
 
-/// A database as the `sqlite3` program sees it: a reader of the bytes that shares no code settings with the toolkit.
+/// A database as another program sees it, by SQLite alone and with nothing of the toolkit's: each call opens it, waits while others write, and closes it.
 ///
 ///     let rows = try SQLiteShell("phone.db", in: scratch.path).run("SELECT count(*) FROM buckets")
 package struct SQLiteShell {
     private let database: String
     private let directory: String
+    private let isProgram: Bool
 
     /// A database, by its path relative to `directory`.
-    package init(_ database: String, in directory: String) {
+    ///
+    /// - Parameter isProgram: whether the `sqlite3` program runs the SQL, for tests in whose own process the toolkit has the database open.
+    package init(_ database: String, in directory: String, isProgram: Bool = false) {
         self.database = database
         self.directory = directory
+        self.isProgram = isProgram
     }
 
-    /// Runs SQL, waiting while another program writes, given on standard input so that it may be long, and returns what is printed: one line a row, `|` between columns.
+    /// Runs SQL and returns what `sqlite3` prints: one line a row, `|` between columns. What only that program knows, it runs: its commands, which begin with a
+    /// dot, and texts with paths relative to its directory.
     @discardableResult
     package func run(_ sql: String) throws -> String {
-        try ToolFailure.check(ProgramRun("sqlite3", ["-batch", "-bail", "-cmd", ".timeout 60000", database], in: directory, input: Data(sql.utf8)), "sqlite3")
-            .text
+        let isForProgram = isProgram || sql.utf8.first == UInt8(ascii: ".") || ["ATTACH", "VACUUM INTO", "EXPLAIN"].contains { sql.contains($0) }
+        guard isForProgram else { return try String(decoding: runHere(sql), as: UTF8.self) }
+        return try ToolFailure.check(
+            ProgramRun("sqlite3", ["-batch", "-bail", "-cmd", ".timeout 60000", database], in: directory, input: Data(sql.utf8)), "sqlite3"
+        )
+        .text
+    }
+
+    private func runHere(_ sql: String) throws -> [UInt8] {
+        var connection: OpaquePointer?
+        defer { sqlite3_close(connection) }
+        func check(_ code: Int32) throws {
+            if code != SQLITE_OK { throw ToolFailure("SQLite: \(database): \(String(cString: sqlite3_errmsg(connection)))") }
+        }
+        let path = database.hasPrefix("/") ? database : "\(directory)/\(database)"
+        try check(sqlite3_open_v2(path, &connection, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil))
+        sqlite3_busy_timeout(connection, 60_000)
+        var printed: [UInt8] = []
+        try sql.withCString { text in
+            var rest: UnsafePointer<CChar>? = text
+            while let next = rest, next.pointee != 0 {
+                var statement: OpaquePointer?
+                defer { sqlite3_finalize(statement) }
+                try check(sqlite3_prepare_v2(connection, next, -1, &statement, &rest))
+                while sqlite3_step(statement) == SQLITE_ROW {
+                    for column in 0..<sqlite3_column_count(statement) {
+                        if column > 0 { printed.append(UInt8(ascii: "|")) }
+                        if let value = sqlite3_column_text(statement, column) {
+                            printed.append(contentsOf: UnsafeBufferPointer(start: value, count: strlen(value)))
+                        }
+                    }
+                    printed.append(UInt8(ascii: "\n"))
+                }
+                try check(sqlite3_reset(statement))
+            }
+        }
+        return printed
     }
 
     /// The whole database as SQL: tables, rows, indexes, triggers, the toolkit's own among them.

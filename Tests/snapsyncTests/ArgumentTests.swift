@@ -45,7 +45,7 @@ import Testing
 
             """, to: "early.c")
         try scratch.write("print(CommandLine.arguments.count > 1 ? \"found\" : \"lost\", ProgramArguments.words)\n", to: "main.swift")
-        let sources = CommandPage.root.appendingPathComponent("Sources").path
+        let sources = Repository.path("Sources")
         try scratch.write("module CLinux { header \"\(sources)/CLinux/include/CLinux.h\" }\n", to: "module.modulemap")
         let platform = try FileManager.default.contentsOfDirectory(atPath: "\(sources)/Platform").filter { $0.hasSuffix(".swift") }
         for words in [

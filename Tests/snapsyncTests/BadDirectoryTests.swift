@@ -19,7 +19,7 @@ import Testing
         try FileManager.default.removeItem(atPath: scene.scratch.path("cloud"))
         try refuseEverything(
             scene, exit: 69, saying: [scene.scratch.path("cloud"), "the directory cannot be opened: No such file or directory", "mount it, or check the path"])
-        try scene.refuse("history --cloud cloud", exit: 69, saying: ["cloud: the directory cannot be opened"])
+        try scene.refuse("history --cloud cloud", exit: 69, saying: ["cloud: the directory cannot be opened"], asJSONToo: true)
         #expect(!scene.scratch.exists("cloud"))
     }
 
@@ -28,7 +28,7 @@ import Testing
         try FileManager.default.removeItem(atPath: scene.scratch.path("cloud"))
         try FileManager.default.createDirectory(atPath: scene.scratch.path("cloud"), withIntermediateDirectories: false)
         try refuseEverything(scene, exit: 69, saying: ["the directory is there, but its cloud.json is not", "mount the directory; nothing was touched"])
-        try scene.refuse("history --cloud cloud", exit: 66, saying: ["cloud", "there is no cloud.json in it", "check the path"])
+        try scene.refuse("history --cloud cloud", exit: 66, saying: ["cloud", "there is no cloud.json in it", "check the path"], asJSONToo: true)
         try scene.refuse("init --db new.db --cloud cloud --role reader --create", exit: 66, saying: ["there is no cloud.json in it"])
     }
 
@@ -40,7 +40,8 @@ import Testing
             "init --db phone.db --cloud cloud --role writer", exit: 66, saying: ["cloud", "holds other files and is not a cloud", "give an empty directory"],
             watching: ["phone.db"])
         try scene.scratch.write("mine", to: "file")
-        try scene.refuse("init --db phone.db --cloud file --role writer", exit: 69, saying: ["file", "Not a directory"], watching: ["phone.db"])
+        try scene.refuse(
+            "init --db phone.db --cloud file --role writer", exit: 69, saying: ["file", "Not a directory"], watching: ["phone.db"], asJSONToo: true)
     }
 
     /// Markers of a cloud and of a zone, each with the exit code and what is said.

@@ -49,8 +49,7 @@ import Testing
             try scene.scratch.copy(scene.scratch.path("good.db"), to: "phone.db")
             try scene.database("phone.db").run(sql)
             try scene.refuse(
-                "export --db phone.db", exit: 65, saying: [sql.contains("buckets") ? "buckets" : "notifications"] + says, watching: ["phone.db"],
-                asJSONToo: false)
+                "export --db phone.db", exit: 65, saying: [sql.contains("buckets") ? "buckets" : "notifications"] + says, watching: ["phone.db"])
         }
         // Nothing lies about, and the next good export is version 2.
         try FileManager.default.removeItem(atPath: scene.scratch.path("phone.db"))

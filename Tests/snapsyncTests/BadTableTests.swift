@@ -53,7 +53,7 @@ import Testing
             for role in ["writer --zone Z\(number)", "reader"] {
                 try scene.refuse(
                     "init --db bad\(number).db --cloud cloud --role \(role) --datasets rooms.json", exit: 78, saying: ["bad\(number).db"] + says,
-                    watching: ["bad\(number).db"], asJSONToo: false)
+                    watching: ["bad\(number).db"])
             }
         }
         #expect(
@@ -64,8 +64,8 @@ import Testing
         for (sql, says) in Self.mismatches where !sql.contains("PRAGMA") {
             let scene = try syncedScene()
             for name in ["a.db", "b.db"] { try scene.database(name).run("DROP TABLE rooms; \(sql)") }
-            try scene.refuse("export --db a.db", exit: 78, saying: says, watching: ["a.db"], asJSONToo: false)
-            try scene.refuse("import --db b.db --version 1", exit: 78, saying: says, watching: ["b.db"], asJSONToo: false)
+            try scene.refuse("export --db a.db", exit: 78, saying: says, watching: ["a.db"])
+            try scene.refuse("import --db b.db --version 1", exit: 78, saying: says, watching: ["b.db"])
         }
     }
 
@@ -82,7 +82,8 @@ import Testing
         let scene = try syncedScene(readersRule: "UNIQUE")
         try scene.database("a.db").run("INSERT INTO rooms SELECT 'zoo', max(squareMetres) FROM rooms")
         try scene.succeed("export --db a.db")
-        try scene.refuse("import --db b.db", exit: 65, saying: ["b.db, table rooms", "a row breaks a rule of the table", "UNIQUE"], watching: ["b.db"])
+        try scene.refuse(
+            "import --db b.db", exit: 65, saying: ["b.db, table rooms", "a row breaks a rule of the table", "UNIQUE"], watching: ["b.db"], asJSONToo: true)
     }
 
     @Test func rowsOfOtherTablesAreNotLeftDangling() throws {

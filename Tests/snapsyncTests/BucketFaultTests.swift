@@ -89,8 +89,7 @@ private final class FaultyProxy {
 
     init(before upstream: String) throws {
         folder = try ScratchDirectory()
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Servers/faulty_proxy.py")
-            .path
+        let script = Repository.path("Tests/Servers/faulty_proxy.py")
         let process = Process(), output = Pipe()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = ["python3", script, upstream, folder.path]

@@ -49,8 +49,7 @@ final class BucketServer: Sendable {
         endpoint = String(line.prefix { !$0.isWhitespace })
     }
 
-    fileprivate static let scripts = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Servers")
-        .path
+    fileprivate static let scripts = Repository.path("Tests/Servers")
 
     /// Makes a bucket of its own and returns its name.
     func bucket() throws -> String {

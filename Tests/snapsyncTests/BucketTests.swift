@@ -143,7 +143,7 @@ struct BucketTests {
                 open(target, "wb").write(store.get(key))
             print(len(keys))
             """
-        let scripts = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Servers").path
+        let scripts = Repository.path("Tests/Servers")
         try FileManager.default.createDirectory(atPath: devices.scene.scratch.path("cloud"), withIntermediateDirectories: false)
         let count = try Python.run(copy, [devices.server.endpoint, devices.bucket, devices.scene.scratch.path("cloud"), scripts])
         #expect(Int(count.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0 >= 6)

@@ -96,9 +96,7 @@ import Testing
         let paths = try files(scene).filter { $0.hasSuffix(".gz") }.map { scene.scratch.path("\(Self.assets)/\($0)") }
         #expect(paths.count == 3)
         let shown = try scene.run("cat notifications --cloud cloud").output
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent(
-            "IndependentReader/lay_changes.py"
-        ).path
+        let script = Repository.path("Tests/IndependentReader/lay_changes.py")
         let laid = try ProgramRun("python3", ["-B", script] + paths)
         #expect(laid.status == 0, "\(laid.errorText)")
         let sorted = try ProgramRun(
@@ -122,7 +120,7 @@ import Testing
         let path = scene.scratch.path("\(Self.assets)/\(missing)")
         try FileManager.default.moveItem(atPath: path, toPath: scene.scratch.path("aside"))
         let before = try scene.database("watch.db").dump()
-        try scene.refuse("import --db watch.db", exit: 75, saying: [missing])
+        try scene.refuse("import --db watch.db", exit: 75, saying: [missing], asJSONToo: true)
         #expect(try scene.database("watch.db").dump() == before)
         try FileManager.default.moveItem(atPath: scene.scratch.path("aside"), toPath: path)
         try scene.succeed("import --db watch.db")

@@ -1,4 +1,5 @@
 import Foundation
+import SnapshotModel
 import TestSupport
 import Testing
 
@@ -46,7 +47,7 @@ import Testing
 
     @Test(arguments: 1...3) func whatAVersionSaysIsKeptAndGivenOn(seed: Int) throws {
         let scene = try scene()
-        var random = SeededGenerator(UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         for round in 0..<4 {
             for _ in 0..<5 {
                 let some = "rowid_ % \(random.below(40) + 5) = \(random.below(5))"
@@ -234,16 +235,4 @@ import Testing
     }
 
     private static func python(_ text: String) throws -> String { String(decoding: try JSONEncoder().encode(text), as: UTF8.self) }
-}
-
-/// Random numbers that are the same for the same seed.
-private struct SeededGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
-
-    mutating func below(_ bound: Int) -> Int {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return Int(state >> 33) % bound
-    }
 }

@@ -23,11 +23,8 @@ struct CommandPage {
         let type: String
     }
 
-    /// The project's own folder.
-    static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-
     init() throws {
-        let text = try String(contentsOf: Self.root.appendingPathComponent("docs/json.md"), encoding: .utf8)
+        let text = try String(contentsOf: Repository.root.appendingPathComponent("docs/json.md"), encoding: .utf8)
         var heading = ""
         var blocks: [String: [FieldLine]] = [:]
         var isInside = false

@@ -102,7 +102,7 @@ import Testing
             for device in ["a", "b"] { try scene.succeed("verify --local --db \(device).db") }
         }
         try scene.succeed("verify --all --cloud cloud")
-        let script = CommandPage.root.appendingPathComponent("Tests/IndependentReader/read_asset.py").path
+        let script = Repository.path("Tests/IndependentReader/read_asset.py")
         let assets = try ProgramRun("find", [scene.scratch.path("cloud"), "-name", "*.index.json"]).text.split(separator: "\n").map(String.init)
         #expect(assets.count >= 7)
         for index in assets {

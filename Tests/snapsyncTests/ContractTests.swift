@@ -1,6 +1,9 @@
+import ArgumentParser
 import Foundation
 import TestSupport
 import Testing
+
+@testable import snapsync
 
 /// The command takes and prints what the documents say, no more and no less.
 @Suite(.runsPrograms) struct ContractTests {
@@ -159,6 +162,14 @@ import Testing
         "conflicts", "conflicts show --db a", "conflicts show x --db a", "conflicts take --db a", "conflicts take 1 --as-new --in-place --db a",
     ])
     func wrongCommandLinesEndWith64(line: String) throws {
+        do {
+            _ = try Snapsync.parseAsRoot(line.split(separator: " ").map(String.init))
+        } catch {
+            let text = Snapsync.fullMessage(for: error)
+            #expect(Snapsync.exitCode(for: error).rawValue == 64 && text.hasPrefix("Error: ") && text.contains("--help"), "\(text)")
+            return
+        }
+        // The command finds it, not its parser.
         let scene = try Scene()
         let run = try scene.run(line)
         #expect(run.status == 64, "\(run.text)\(run.errorText)")

@@ -35,7 +35,7 @@ struct DamagedCloud {
         try spoil(scene.scratch)
         // A file that is too short and young would count as still arriving.
         for file in [commit, asset, index] where scene.scratch.isPlainFile(file) { try scene.scratch.age(file, minutes: 60) }
-        if importRefuses { try scene.refuse("import --db watch.db", exit: code, saying: fragments, watching: ["watch.db"], asJSONToo: false, at: location) }
+        if importRefuses { try scene.refuse("import --db watch.db", exit: code, saying: fragments, watching: ["watch.db"], at: location) }
         guard verifies else { return }
         let run = try scene.run("verify --cloud cloud")
         #expect(run.status == 65, "verify: \(run.text) \(run.errorText)", sourceLocation: location)

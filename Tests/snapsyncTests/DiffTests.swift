@@ -92,7 +92,7 @@ import Testing
     @Test func whatIsNotThereIsSaid() throws {
         let scene = try Scene.phone()
         try scene.refuse("diff 1 2 --cloud cloud", exit: 66, saying: ["no such version yet"])
-        try scene.refuse("diff 1 local --cloud cloud", exit: 78, saying: ["local needs a database"])
+        try scene.refuse("diff 1 local --cloud cloud", exit: 78, saying: ["local needs a database"], asJSONToo: true)
         try scene.refuse("diff local local --db phone.db", exit: 78, saying: ["always the same"])
         try scene.refuse("diff 1 1 --dataset none --cloud cloud", exit: 66, saying: ["neither side has a dataset none", "buckets_data"])
     }

@@ -78,8 +78,7 @@ import Testing
             let other = "b-\(columns.hashValue).db"
             try scene.database(other).run("CREATE TABLE t(id INTEGER PRIMARY KEY, \(columns))")
             try scene.refuse(
-                "init --db \(other) --cloud cloud --role reader --device b", exit: 78, saying: ["the column \(name) is declared"], watching: [],
-                asJSONToo: false)
+                "init --db \(other) --cloud cloud --role reader --device b", exit: 78, saying: ["the column \(name) is declared"], watching: [])
         }
     }
 

@@ -74,8 +74,7 @@ import Testing
                 try scene.scratch.write(#"{"formatVersion":1,"datasets":[\#(dataset)]}"#, to: "names.json")
                 try scene.refuse(
                     "init --db here.db --cloud cloud --role writer --datasets names.json", exit: 78,
-                    saying: ["names.json", "a table or column name is empty, longer than 128 bytes or holds control characters"], watching: ["here.db"],
-                    asJSONToo: false)
+                    saying: ["names.json", "a table or column name is empty, longer than 128 bytes or holds control characters"], watching: ["here.db"])
             }
         }
     }

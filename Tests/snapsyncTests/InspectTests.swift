@@ -97,7 +97,7 @@ import Testing
         #expect(all["versions"] as? Int == 2 && all["newestVersion"] as? Int == 2 && all["localMatches"] as? Bool == true)
         #expect((all["sound"] as? [[String: Any]])?.map { $0["recordCount"] as? Int } == [5, 2500, 2500])
         #expect(try scene.succeed("verify --db watch.db --local").hasSuffix("sound: the local tables are the applied version\nall is well\n"))
-        try scene.refuse("verify --local --cloud cloud", exit: 78, saying: ["--local needs a database", "--db"])
+        try scene.refuse("verify --local --cloud cloud", exit: 78, saying: ["--local needs a database", "--db"], asJSONToo: true)
     }
 
     /// Each way in which a local row can differ from the version that was applied without being tracked.

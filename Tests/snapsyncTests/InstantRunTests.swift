@@ -44,7 +44,7 @@ import Testing
         let (index, asset) = try newestIndex(scene)
         #expect(try String(contentsOfFile: index, encoding: .utf8).hasPrefix("{\"formatVersion\":1,"))
         // The reader that was written from the page alone agrees.
-        let script = CommandPage.root.appendingPathComponent("Tests/IndependentReader/read_asset.py").path
+        let script = Repository.path("Tests/IndependentReader/read_asset.py")
         let run = try ProgramRun("python3", [script, "--quiet", asset, index])
         #expect(
             run.text.contains("\(Self.rowCount - 1) entities") && run.text.contains("0 held, 1 deletions, \(2 * (Self.rowCount - 1)) instants"),

@@ -128,7 +128,7 @@ import Testing
         try scene.refuse("mirror missing copy", exit: 69, saying: ["missing"])
         try FileManager.default.createDirectory(atPath: scene.scratch.path("full"), withIntermediateDirectories: false)
         try scene.scratch.write("mine", to: "full/letter.txt")
-        try scene.refuse("mirror cloud full", exit: 66, saying: ["holds other files"])
+        try scene.refuse("mirror cloud full", exit: 66, saying: ["holds other files"], asJSONToo: true)
         #expect(!FileManager.default.fileExists(atPath: scene.scratch.path("copy")))
     }
 }

@@ -19,7 +19,7 @@ import Testing
         }
 
         private func compare(from seed: String, count: Int) async throws {
-            let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            let tests = Repository.root.appendingPathComponent("Tests")
             let run = try await ProgramRun.long(
                 "python3", ["-B", tests.appendingPathComponent("Model/command.py").path, BuiltCommand.path(), seed, "\(count)"])
             #expect(run.status == 0, "\(run.text)\(run.errorText)")

@@ -13,7 +13,7 @@ import Testing
 
     /// Opens a page. Returns what the script measured.
     private func open(_ page: PageFile, as name: String, points: Int? = nil) throws -> [String: Any] {
-        let artefacts = CommandPage.root.appendingPathComponent(".build/pages")
+        let artefacts = Repository.root.appendingPathComponent(".build/pages")
         try FileManager.default.createDirectory(at: artefacts, withIntermediateDirectories: true)
         let copy = artefacts.appendingPathComponent("\(name).html")
         try Data(page.text.utf8).write(to: copy)

@@ -54,7 +54,7 @@ struct PageFile {
         return false
     }()
 
-    static let scripts = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Page").path
+    static let scripts = Repository.path("Tests/Page")
 }
 
 extension Scene {

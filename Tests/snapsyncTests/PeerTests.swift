@@ -95,7 +95,8 @@ import Testing
         try scene.succeed("generate --db desk.db --notifications 1 --buckets 1")
         try scene.succeed("init --db desk.db --cloud cloud --role peer --device desk")
         try scene.succeed("init --db laptop.db --cloud cloud --role peer --device laptop --create")
-        try scene.refuse("sync --db laptop.db", exit: 66, saying: ["nothing has been published yet", "sync on desk first"], watching: ["laptop.db"])
+        try scene.refuse(
+            "sync --db laptop.db", exit: 66, saying: ["nothing has been published yet", "sync on desk first"], watching: ["laptop.db"], asJSONToo: true)
         try scene.succeed("sync --db desk.db")
         try scene.succeed("sync --db laptop.db")
         #expect(try scene.contents("laptop.db") == scene.contents("desk.db"))

@@ -45,8 +45,8 @@ import Testing
         let scene = try Scene()
         try Data((0..<8192).map { _ in UInt8.random(in: 0...255) }).write(to: URL(fileURLWithPath: scene.scratch.path("sealed.db")))
         try scene.scratch.write("a text\n", to: "text.db")
-        try scene.refuse("sync --db sealed.db", exit: 65, saying: ["sealed.db: the file is an encrypted database, or none at all"], asJSONToo: false)
-        try scene.refuse("sync --db text.db", exit: 65, saying: ["text.db: the file is not a SQLite database"], asJSONToo: false)
+        try scene.refuse("sync --db sealed.db", exit: 65, saying: ["sealed.db: the file is an encrypted database, or none at all"])
+        try scene.refuse("sync --db text.db", exit: 65, saying: ["text.db: the file is not a SQLite database"])
     }
 
     @Test(arguments: ["s3:bucket", "s3:/bucket/prefix", "s3:"]) func mistypedBucketIsNoDirectory(cloud: String) throws {

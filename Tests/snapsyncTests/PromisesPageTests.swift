@@ -16,7 +16,7 @@ import Testing
     }
 
     private static func read(_ path: String) throws -> [Substring] {
-        try String(contentsOf: CommandPage.root.appendingPathComponent(path), encoding: .utf8).split(separator: "\n")
+        try String(contentsOf: Repository.root.appendingPathComponent(path), encoding: .utf8).split(separator: "\n")
     }
 
     /// The blocks marked `console`, each with the heading above it. The first one makes the scene.
@@ -60,7 +60,7 @@ import Testing
         let work = scratch.path("work"), bin = scratch.path("bin")
         for folder in [work, bin] { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
         try FileManager.default.createSymbolicLink(atPath: "\(bin)/snapsync", withDestinationPath: try BuiltCommand.path(of: "snapsync"))
-        let path = "\(bin):\(ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")"
+        let path = "\(bin):\(RunningProgram.path)"
         for promise in try Self.promises() {
             let script = promise.script.joined(separator: "\n")
             let run = try ProgramRun(

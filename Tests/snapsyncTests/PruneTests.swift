@@ -134,7 +134,7 @@ import Testing
         try scene.refuse("unpin 1 --db watch.db", exit: 78, saying: ["this device is a reader"], watching: ["watch.db"])
         try scene.refuse(
             "prune --keep-last 1 --db watch.db", exit: 78, saying: ["this device is a reader", "prune on a device that publishes"], watching: ["watch.db"])
-        try scene.refuse("pin 7 --db phone.db", exit: 66, saying: ["no such version yet"], watching: ["phone.db"])
+        try scene.refuse("pin 7 --db phone.db", exit: 66, saying: ["no such version yet"], watching: ["phone.db"], asJSONToo: true)
     }
 
     /// A prune that is killed after any number of removals leaves a cloud that is sound, and the next one ends it.

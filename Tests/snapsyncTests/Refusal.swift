@@ -8,10 +8,10 @@ extension Scene {
     ///
     /// - Parameters:
     ///   - fragments: what the error must say, in any order.
-    ///   - asJSONToo: whether the same is asked for as an object; long loops of one kind of error do without.
+    ///   - asJSONToo: whether the same is asked for as an object: once for each command and exit code is enough.
     func refuse(
         _ line: String, exit code: Int32, saying fragments: [String], environment: [String: String] = [:], watching databases: [String] = [],
-        asJSONToo: Bool = true, at location: SourceLocation = #_sourceLocation
+        asJSONToo: Bool = false, at location: SourceLocation = #_sourceLocation
     ) throws {
         let databases = try databases.map { ($0, try database($0).dump()) }
         // An export may have begun a file when it finds what stops it; nothing of that may stay.

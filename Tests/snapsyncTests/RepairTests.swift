@@ -224,8 +224,8 @@ import Testing
 
     @Test func repairIsRefusedWhereNothingCanBeDone() throws {
         let scene = try Scene.phone(notifications: 20, buckets: 3)
-        try scene.refuse("repair --db none.db", exit: 66, saying: ["there is no such database"])
-        try scene.refuse("repair --cloud none", exit: 69, saying: ["cannot be opened"])
+        try scene.refuse("repair --db none.db", exit: 66, saying: ["there is no such database"], asJSONToo: true)
+        try scene.refuse("repair --cloud none", exit: 69, saying: ["cannot be opened"], asJSONToo: true)
         try scene.succeed("disable --db phone.db")
         #expect(try scene.run("repair --db phone.db").status == 78)
     }

@@ -175,7 +175,7 @@ import Testing
         try scene.refuse(
             "restore --version 1 --db watch.db", exit: 78, saying: ["this device is a reader", "import --db watch.db --version N"], watching: ["watch.db"])
         try scene.refuse("undo --db watch.db", exit: 66, saying: ["nothing to undo"], watching: ["watch.db"])
-        try scene.refuse("replace cloud --yes --db watch.db", exit: 78, saying: ["this device is a reader"], watching: ["watch.db"])
+        try scene.refuse("replace cloud --yes --db watch.db", exit: 78, saying: ["this device is a reader"], watching: ["watch.db"], asJSONToo: true)
     }
 
     @Test func fieldsThatThisDeviceDoesNotKnowAreNotLost() throws {

@@ -70,7 +70,8 @@ import Testing
     @Test func cloudUnderAnotherPathIsTheSameCloud() throws {
         let scene = try Scene.phoneAndWatch()
         try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("moved"))
-        try scene.refuse("sync --db watch.db", exit: 69, saying: ["cloud", "the directory cannot be opened", "mount it"], watching: ["watch.db"])
+        try scene.refuse(
+            "sync --db watch.db", exit: 69, saying: ["cloud", "the directory cannot be opened", "mount it"], watching: ["watch.db"], asJSONToo: true)
         try scene.succeed("sync --db watch.db --cloud moved")
         try scene.succeed("generate --db phone.db --mark-read 2")
         try scene.succeed("sync --db phone.db", environment: ["SNAPSYNC_CLOUD": scene.scratch.path("moved")])
@@ -109,7 +110,7 @@ import Testing
         #expect(try scene.succeed("history --cloud cloud --zone Desk").contains("notifications_data: 5 entities"))
         #expect(try scene.succeed("history --cloud cloud").contains("notifications_data: 30 entities"))
         try scene.refuse("history --cloud cloud --zone None", exit: 66, saying: ["None", "no such zone"])
-        try scene.refuse("history --cloud cloud --zone ../up", exit: 78, saying: ["zone", "name is not allowed"])
+        try scene.refuse("history --cloud cloud --zone ../up", exit: 78, saying: ["zone", "name is not allowed"], asJSONToo: true)
     }
 
     @Test func generateMakesTheSameForTheSameSeed() throws {

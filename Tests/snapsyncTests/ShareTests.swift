@@ -8,7 +8,7 @@ import Testing
 
     private func scene() throws -> Scene {
         let scene = try Scene()
-        let example = CommandPage.root.appendingPathComponent("Fixtures/Examples/project-tracker").path
+        let example = Repository.path("Fixtures/Examples/project-tracker")
         for name in ["tracker", "anna"] { try scene.database("anna.db").run(String(contentsOfFile: "\(example)/\(name).sql", encoding: .utf8)) }
         try scene.scratch.copy(example + "/tracker.json", to: "tracker.json")
         try scene.succeed("init --db anna.db --cloud cloud --role writer --device anna --datasets tracker.json")

@@ -11,7 +11,7 @@ import Testing
 
         init(in scratch: ScratchDirectory) throws {
             shim = scratch.path("clock.so")
-            let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Model/clock.c").path
+            let source = Repository.path("Tests/Model/clock.c")
             let compiled = try ProgramRun("cc", ["-shared", "-fPIC", "-o", shim, source])
             try #require(compiled.status == 0, "\(compiled.errorText)")
         }

@@ -34,7 +34,7 @@ import Testing
         try succeed("generate --db watch.db --mark-read 2")
         // Until it is approved, what it publishes and sends does not count.
         try bucket.scene.database("laptop.db").run("UPDATE buckets SET name = 'by laptop' WHERE id = (SELECT min(id) FROM buckets)")
-        try bucket.scene.refuse("sync --db laptop.db", exit: 78, saying: ["laptop is no member"], environment: environment, asJSONToo: false)
+        try bucket.scene.refuse("sync --db laptop.db", exit: 78, saying: ["laptop is no member"], environment: environment)
         for name in ["laptop", "watch"] { try succeed("member approve \(name) --yes --db desk.db") }
         for name in ["laptop", "watch", "desk", "watch", "laptop"] { try succeed("sync --db \(name).db") }
         for name in ["laptop", "watch"] { try #expect(contents(name) == contents("desk"), "\(name)") }
@@ -47,10 +47,10 @@ import Testing
         // Another device under the same words is not let in.
         try bucket.scene.refuse(
             initialize("other", "--role reader --create --trust lusab-babad-gutih-tugad-mudof-sakat-bahaf-votuk"), exit: 65,
-            saying: ["the zone was made by the holder of the key \(words)"], environment: environment, asJSONToo: false)
+            saying: ["the zone was made by the holder of the key \(words)"], environment: environment)
         try succeed("member remove laptop --db desk.db")
         try bucket.scene.database("laptop.db").run("UPDATE buckets SET name = 'later'")
-        try bucket.scene.refuse("sync --db laptop.db", exit: 78, saying: ["laptop is no member"], environment: environment, asJSONToo: false)
+        try bucket.scene.refuse("sync --db laptop.db", exit: 78, saying: ["laptop is no member"], environment: environment)
     }
 
     @Test func aZoneIsSealedAndItsReaderFollows() throws {

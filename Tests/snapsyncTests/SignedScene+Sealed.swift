@@ -53,10 +53,8 @@ extension SignedScene {
     /// The rows that the program of 60 lines reads from the zone, in the order of their ids, with a device's key file or, as input, the recovery code.
     func readIndependently(_ dataset: String, as device: String? = nil, code: String = "", zone: String = Self.zone) throws -> [[String: Any]] {
         let file = try device.map { try forge("print(key_file('\($0)'))").trimmingCharacters(in: .newlines) } ?? "-"
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Signatures").path
-        let run = try ProgramRun(
-            "python3", ["\(folder)/run_forgery.py", "@../Sealed/read_zone.py", zone, file, dataset], in: scene.scratch.path, input: Data(code.utf8))
-        guard run.status == 0 else { throw ToolFailure("read_zone.py: \(run.errorText)") }
+        let script = Repository.path("Tests/Sealed/read_zone.py")
+        let run = try ToolFailure.check(runPython([script, zone, file, dataset], input: Data(code.utf8)), "read_zone.py")
         return try run.text.split(separator: "\n").map { try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] ?? [:] }
             .sorted { "\($0["id"] ?? "")" < "\($1["id"] ?? "")" }
     }

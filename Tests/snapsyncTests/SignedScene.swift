@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -44,24 +45,39 @@ struct SignedScene {
     func refuse(
         _ line: String, exit code: Int32, saying fragments: [String], watching databases: [String] = [], at location: SourceLocation = #_sourceLocation
     ) throws {
-        try scene.refuse(line, exit: code, saying: fragments, environment: environment, watching: databases, asJSONToo: false, at: location)
+        try scene.refuse(line, exit: code, saying: fragments, environment: environment, watching: databases, at: location)
     }
 
     /// The eight words of a device.
-    func words(_ device: String) throws -> String { try forge("print(keys_of('\(device)').words)").trimmingCharacters(in: .whitespacesAndNewlines) }
+    func words(_ device: String) throws -> String {
+        let keys = scene.scratch.path("keys/snapsync/keys")
+        let file = try FileManager.default.subpathsOfDirectory(atPath: keys).first { $0.hasSuffix("/\(device).json") }
+        let content = try Data(contentsOf: URL(fileURLWithPath: "\(keys)/\(#require(file))"))
+        if let known = Self.known.withLock({ $0[content] }) { return known }
+        let words = try forge("print(keys_of('\(device)').words, end='')")
+        Self.known.withLock { $0[content] = words }
+        return words
+    }
+
+    /// The words of each key file that was asked for.
+    private static let known = Mutex<[Data: String]>([:])
 
     /// Runs a piece of Python with the names of Tests/Signatures/forge.py, in the scene. Returns what it prints.
     @discardableResult
     func forge(_ script: String, at location: SourceLocation = #_sourceLocation) throws -> String {
-        let run = try ProgramRun("python3", ["\(Self.scripts)/run_forgery.py", script], in: scene.scratch.path)
-        guard run.status == 0 else { throw ToolFailure("the forgery: \(run.errorText)") }
-        return run.text
+        try ToolFailure.check(runPython(["-c", "from forge import *\n" + script]), "the forgery").text
+    }
+
+    /// Runs the Python that has PyPI's cryptography and the modules of Tests/Signatures and Tests/Sealed, in the scene.
+    func runPython(_ arguments: [String], input: Data = Data()) throws -> ProgramRun {
+        let modules = "\(Self.tests)/Signatures:\(Self.tests)/Sealed"
+        return try ProgramRun(
+            #require(Self.python), ["-B"] + arguments, in: scene.scratch.path, environment: ["PYTHONPATH": modules], input: input)
     }
 
     /// Checks the zone with the independent program. Returns what it prints.
     func verifyIndependently(_ words: String = "", zone: String = Self.zone) throws -> ProgramRun {
-        try ProgramRun(
-            "python3", ["\(Self.scripts)/run_forgery.py", "@verify_zone.py", zone] + (words.isEmpty ? [] : [words]), in: scene.scratch.path)
+        try runPython(["\(Self.tests)/Signatures/verify_zone.py", zone] + (words.isEmpty ? [] : [words]))
     }
 
     /// Makes the cloud as it is the one that ``attack(exit:saying:reader:independently:at:forge:)`` puts back.
@@ -91,15 +107,14 @@ struct SignedScene {
     }
 
     /// Whether the scripts can run here: PyPI's cryptography is there, or must be.
-    static let isAvailable: Bool = {
-        let run = try? ProgramRun("python3", ["\(scripts)/run_forgery.py", "--install"])
-        if let run, run.status == 77, ProcessInfo.processInfo.environment["CI"] != "true" {
-            print("tests of signed zones are skipped: \(run.errorText)")
-            return false
-        }
-        return true
+    static let isAvailable = python != nil || ProcessInfo.processInfo.environment["CI"] == "true"
+
+    /// The interpreter that has PyPI's cryptography; nil where that cannot be installed.
+    private static let python: String? = {
+        let run = try? ProgramRun("python3", ["\(tests)/Signatures/interpreter.py"])
+        if run?.status != 0 { print("tests of signed zones cannot run: \(run?.errorText ?? "there is no python3")") }
+        return run?.status == 0 ? run?.text : nil
     }()
 
-    private static let scripts = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Signatures")
-        .path
+    private static let tests = Repository.path("Tests")
 }

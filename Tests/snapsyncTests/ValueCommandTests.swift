@@ -84,8 +84,7 @@ import Testing
         try scene.succeed("sync --db a.db")
         try scene.refuse(
             "sync --db b.db", exit: 78,
-            saying: ["table meta", "the column value is declared \(declared)", says, "snapsync describe --update --create --db b.db"], watching: [],
-            asJSONToo: false)
+            saying: ["table meta", "the column value is declared \(declared)", says, "snapsync describe --update --create --db b.db"], watching: [])
         #expect(try scene.database("b.db").run("SELECT quote(value) FROM meta") == "X'00'\n")
         try scene.succeed("describe --update --create --db b.db")
         try scene.succeed("sync --db b.db")
@@ -113,7 +112,7 @@ import Testing
         try scene.succeed("init --db c.db --cloud cloud --role reader --device c --datasets other.json")
         try scene.refuse(
             "sync --db c.db", exit: 78, saying: ["the column value is not declared in the writer's dataset file, and declared as integer in this device's"],
-            watching: [], asJSONToo: false)
+            watching: [])
     }
 
     /// 1 and 1.0 are one key. The spelling of the key is a value like any other.

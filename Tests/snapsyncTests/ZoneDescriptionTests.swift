@@ -24,7 +24,7 @@ import Testing
     }
 
     private func script(_ name: String) throws -> String {
-        try String(contentsOf: CommandPage.root.appendingPathComponent("Tests/Databases/\(name).py"), encoding: .utf8)
+        try String(contentsOf: Repository.root.appendingPathComponent("Tests/Databases/\(name).py"), encoding: .utf8)
     }
 
     /// The two commands of the README, on databases that Python makes and compares.

@@ -1,5 +1,6 @@
 import CloudStore
 import Foundation
+import TestSupport
 import Testing
 
 struct ErrorTableTests {
@@ -15,8 +16,7 @@ struct ErrorTableTests {
     ]
 
     private var project: URL {
-        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
+        Repository.root
     }
 
     @Test func numbersAndNamesAreApples() {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CloudStore
@@ -14,8 +15,7 @@ import Testing
             }
             let xWing: [Key]
         }
-        let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("Fixtures/sealed-2/boxes.json")
+        let path = Repository.root.appendingPathComponent("Fixtures/sealed-2/boxes.json")
         let keys = try JSONDecoder().decode(Vectors.self, from: Data(contentsOf: path)).xWing
         #expect(keys.count == 3)
         for key in keys {

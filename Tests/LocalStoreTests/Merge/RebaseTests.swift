@@ -7,7 +7,7 @@ import Testing
 @Suite struct RebaseTests {
     @Test func editsOnAVersionGiveWhatTheModelGives() throws {
         let seed = Int.random(in: 0..<1_000_000)
-        let model = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().appending(path: "Model")
+        let model = Repository.root.appendingPathComponent("Tests/Model")
         let lines = try ProgramRun("python3", ["-B", "cases.py", "\(seed)", "\(Self.count)"], in: model.path).text.split(separator: "\n")
         #expect(lines.count >= Self.count * 3 / 4)
         let scene = try LocalScene("")

@@ -19,17 +19,17 @@ struct LocalScene {
     }
 
     /// All rows of a dataset, read by our plain reader.
-    func rows(of schema: DatasetSchema) throws -> [[Cell]] {
+    func rows(of schema: DatasetSchema) throws -> [[Value]] {
         let session = try ReadSession(database, readers: 1)
         defer { session.end() }
         return try session.withReader(0) { try $0.allRows(of: schema) }
     }
 
     /// Replaces a dataset's rows as an import does, foreign keys and all.
-    func replace(_ schema: DatasetSchema, by rows: [[Cell]], datasets: [DatasetSchema]? = nil) throws {
+    func replace(_ schema: DatasetSchema, by rows: [[Value]], datasets: [DatasetSchema]? = nil) throws {
         try database.write { transaction in
             let keeper = try ForeignKeyEnforcer(transaction, datasets: datasets ?? [schema])
-            try rows.give(to: transaction.rows.replaceAll(of: schema))
+            try give(rows, to: transaction.rows.replaceAll(of: schema))
             try transaction.rows.checkCount(of: schema, is: rows.count)
             try keeper.enforce()
         }
@@ -38,8 +38,8 @@ struct LocalScene {
 
 extension DatasetReader {
     /// All rows in the order of their keys.
-    func allRows(of schema: DatasetSchema) throws -> [[Cell]] {
-        let collector = RowCollector()
+    func allRows(of schema: DatasetSchema) throws -> [[Value]] {
+        let collector = CollectingSink()
         let reader = try rows(of: schema)
         while try reader.next(into: collector) {}
         return collector.rows

@@ -3,6 +3,7 @@ import Sealing
 import SnapshotFormat
 import SnapshotModel
 import StrictText
+import TestSupport
 
 /// A snapshot asset in memory, and how it is made and read.
 struct Asset {

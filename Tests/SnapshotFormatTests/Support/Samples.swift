@@ -1,4 +1,5 @@
 import SnapshotModel
+import TestSupport
 
 /// Schemas and random rows for the tests.
 enum Samples {
@@ -31,11 +32,11 @@ enum Samples {
     }
 
     /// Rows of ``plainColumns(key:)`` in key order, of every storage class.
-    static func plainRows(_ count: Int, key: ColumnShape? = .text, random: inout SeededRandom) -> [[Value]] {
+    static func plainRows(_ count: Int, key: ColumnShape? = .text, random: inout SeededGenerator) -> [[Value]] {
         keys(count, key, &random).map { key in [optional(&random, anyValue), key, anyValue(&random)] }
     }
 
-    private static func anyValue(_ random: inout SeededRandom) -> Value {
+    private static func anyValue(_ random: inout SeededGenerator) -> Value {
         switch random.below(8) {
         case 0: return integer(&random)
         case 1: return real(&random)
@@ -59,19 +60,19 @@ enum Samples {
 
     /// Rows of ``notes()`` in key order.
     static func noteRows(_ count: Int, seed: UInt64) -> [[Value]] {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var keys: Set<String> = []
         while keys.count < count { keys.insert("n-" + String(random.next() % 0xFFFF_FFFF, radix: 16)) }
         return keys.sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }.map { key in
             [
-                .text(key), .text(text(&random, upTo: 40)), random.chance(80) ? .text(text(&random, upTo: 200)) : .null,
-                .text("2026-11-21T08:32:00.000Z"), .json(random.chance(50) ? "[]" : "[{\"type\":\"OPEN\",\"destructive\":false}]"),
+                .text(key), .text(text(&random, upTo: 40)), random.happens(percent: 80) ? .text(text(&random, upTo: 200)) : .null,
+                .text("2026-11-21T08:32:00.000Z"), .json(random.happens(percent: 50) ? "[]" : "[{\"type\":\"OPEN\",\"destructive\":false}]"),
             ]
         }
     }
 
     /// Rows of ``everyKind(key:)`` in key order, full of extremes.
-    static func everyKindRows(_ count: Int, key: ColumnShape = .text, random: inout SeededRandom) -> [[Value]] {
+    static func everyKindRows(_ count: Int, key: ColumnShape = .text, random: inout SeededGenerator) -> [[Value]] {
         keys(count, key, &random).map { key in
             [
                 optional(&random) { .integer(Int64($0.below(2))) },
@@ -91,7 +92,7 @@ enum Samples {
         }
     }
 
-    static func keys(_ count: Int, _ kind: ColumnShape?, _ random: inout SeededRandom) -> [Value] {
+    static func keys(_ count: Int, _ kind: ColumnShape?, _ random: inout SeededGenerator) -> [Value] {
         // Integers, reals between them, texts, and blobs: in SQLite's order.
         guard let kind else {
             let integers = keys((count + 3) / 4, .integer, &random), texts = keys((count + 3) / 4, .text, &random)
@@ -106,11 +107,13 @@ enum Samples {
         }
         if kind == .integer {
             var keys: Set<Int64> = [.min, .max, 0, -1]
-            while keys.count < count { keys.insert(random.chance(50) ? Int64.random(in: .min ... .max, using: &random) : Int64(random.below(5000)) - 2500) }
+            while keys.count < count {
+                keys.insert(random.happens(percent: 50) ? Int64.random(in: .min ... .max, using: &random) : Int64(random.below(5000)) - 2500)
+            }
             return keys.sorted().prefix(count).map { .integer($0) }
         }
         var keys: Set<[UInt8]> = [[]]
-        while keys.count < count { keys.insert(Array(text(&random, upTo: random.chance(2) ? 250 : 12).utf8)) }
+        while keys.count < count { keys.insert(Array(text(&random, upTo: random.happens(percent: 2) ? 250 : 12).utf8)) }
         return keys.sorted { $0.lexicographicallyPrecedes($1) }.map { .text($0) }
     }
 
@@ -127,11 +130,11 @@ enum Samples {
         return left.lexicographicallyPrecedes(right)
     }
 
-    private static func optional(_ random: inout SeededRandom, _ make: (inout SeededRandom) -> Value) -> Value {
-        random.chance(40) ? .null : make(&random)
+    private static func optional(_ random: inout SeededGenerator, _ make: (inout SeededGenerator) -> Value) -> Value {
+        random.happens(percent: 40) ? .null : make(&random)
     }
 
-    private static func integer(_ random: inout SeededRandom) -> Value {
+    private static func integer(_ random: inout SeededGenerator) -> Value {
         switch random.below(4) {
         case 0: .integer([Int64.min, .max, 0, -1, 1, 9, 10, -10, 999_999_999_999_999_999][random.below(9)])
         case 1: .integer(Int64(random.below(2000)) - 1000)
@@ -139,7 +142,7 @@ enum Samples {
         }
     }
 
-    private static func real(_ random: inout SeededRandom) -> Value {
+    private static func real(_ random: inout SeededGenerator) -> Value {
         let edges: [Double] = [0, -0.0, 1, -1, 0.1, 1e16, 1e15, 1e300, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .leastNormalMagnitude, .pi, 1.0 / 3]
         switch random.below(4) {
         case 0: return .real(edges[random.below(edges.count)])
@@ -150,31 +153,35 @@ enum Samples {
         }
     }
 
-    private static func blob(_ random: inout SeededRandom) -> Value {
+    private static func blob(_ random: inout SeededGenerator) -> Value {
         .blob((0..<random.below(40)).map { _ in UInt8(truncatingIfNeeded: random.next()) })
     }
 
-    static func text(_ random: inout SeededRandom, upTo limit: Int) -> String {
+    static func text(_ random: inout SeededGenerator, upTo limit: Int) -> String {
         let odd = [
             "\"", "\\", "/", "\n", "\r", "\t", "\u{0}", "\u{1F}", "\u{7F}", "é", "漢", "🇮🇹", "👩‍💻", "\u{2028}", "\u{FFFF}", "\u{10FFFF}", "{", "}", ",", ":",
         ]
         var text = ""
         for _ in 0..<random.below(limit + 1) {
-            if random.chance(25) { text += odd[random.below(odd.count)] } else { text.unicodeScalars.append(Unicode.Scalar(UInt8(0x20 + random.below(0x5F)))) }
+            if random.happens(percent: 25) {
+                text += odd[random.below(odd.count)]
+            } else {
+                text.unicodeScalars.append(Unicode.Scalar(UInt8(0x20 + random.below(0x5F))))
+            }
         }
         return text
     }
 
-    static func json(_ random: inout SeededRandom, depth: Int) -> String {
+    static func json(_ random: inout SeededGenerator, depth: Int) -> String {
         let space = ["", "", "", " ", "\n\t", "\r\n "]
-        func pad(_ text: String, _ random: inout SeededRandom) -> String { space[random.below(6)] + text + space[random.below(6)] }
+        func pad(_ text: String, _ random: inout SeededGenerator) -> String { space[random.below(6)] + text + space[random.below(6)] }
         switch random.below(depth > 0 ? 9 : 6) {
         case 0: return pad("null", &random)
-        case 1: return pad(random.chance(50) ? "true" : "false", &random)
+        case 1: return pad(random.happens(percent: 50) ? "true" : "false", &random)
         case 2: return pad("\(random.below(100_000))", &random)
         case 3: return pad(["-0", "1e5", "1.50E-7", "123456789012345678901234567890", "0.0"][random.below(5)], &random)
         case 4: return pad("\"\\u0041\\/\\\"\\\\ é \\ud83d\\ude00 \\ud800 , ] }\"", &random)
-        case 5: return pad(random.chance(50) ? "[]" : "{}", &random)
+        case 5: return pad(random.happens(percent: 50) ? "[]" : "{}", &random)
         case 6, 7:
             let elements = (0..<random.below(4)).map { _ in json(&random, depth: depth - 1) }
             return pad("[" + elements.joined(separator: ",") + (elements.isEmpty ? " " : "") + "]", &random)

@@ -9,8 +9,7 @@ import Testing
 
 /// The articles of the reference: their examples are those that are compiled here, and do what the articles say.
 @Suite(.timeLimit(.minutes(60))) struct ArticleTests {
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
+    private static let root = Repository.root
 
     /// A shop's database with two tables, one of them of drafts.
     private static let shop = """

@@ -24,7 +24,7 @@ import Testing
         }
 
         var path: String { scratch.path("phone.db") }
-        func shell(_ name: String) -> SQLiteShell { SQLiteShell("\(name).db", in: scratch.path) }
+        func shell(_ name: String) -> SQLiteShell { SQLiteShell("\(name).db", in: scratch.path, isProgram: true) }
 
         func publish(_ sql: String) async throws {
             try shell("desk").run(sql)

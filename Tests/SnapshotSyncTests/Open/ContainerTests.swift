@@ -30,7 +30,7 @@ import Testing
 
         func path(_ name: String) -> String { scratch.path("\(name).db") }
         func engine(_ name: String) throws -> SyncEngine { try SyncEngine(database: path(name)) }
-        func shell(_ name: String) -> SQLiteShell { SQLiteShell("\(name).db", in: scratch.path) }
+        func shell(_ name: String) -> SQLiteShell { SQLiteShell("\(name).db", in: scratch.path, isProgram: true) }
     }
 
     @Test func whatAnApplicationWritesIsDecoded() async throws {

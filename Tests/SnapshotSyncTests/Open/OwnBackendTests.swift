@@ -24,7 +24,7 @@ import Testing
 
         func engine(_ name: String) throws -> SyncEngine { try SyncEngine(database: scratch.path("\(name).db"), cloud: cloud) }
 
-        func shell(_ name: String) -> SQLiteShell { SQLiteShell("\(name).db", in: scratch.path) }
+        func shell(_ name: String) -> SQLiteShell { SQLiteShell("\(name).db", in: scratch.path, isProgram: true) }
 
         func insertBucket(_ name: String) throws {
             try shell("desk").run(

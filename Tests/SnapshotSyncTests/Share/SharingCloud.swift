@@ -1,6 +1,7 @@
 import CloudStore
 import RecordZones
 import Synchronization
+import TestSupport
 
 /// A memory cloud that takes only so many records at once, and lets a test look, wait or break in at any publication or read.
 final class SharingCloud: CloudDatabase, @unchecked Sendable {
@@ -17,15 +18,12 @@ final class SharingCloud: CloudDatabase, @unchecked Sendable {
     private final class Script: CloudLayer {
         let beforePublish = Mutex<(@Sendable (_ number: Int) async throws -> Void)?>(nil)
         let beforeRead = Mutex<(@Sendable () async throws -> Void)?>(nil)
-        let published = Mutex(0)
+        let published = Counter()
 
         func willCall(_ call: CloudCall, in zone: ZoneID?) async throws {
             switch call {
             case .publish:
-                let number = published.withLock { count in
-                    count += 1
-                    return count
-                }
+                let number = published.next()
                 try await beforePublish.withLock(\.self)?(number)
             case .records, .changes: try await beforeRead.withLock(\.self)?()
             default: break
@@ -35,7 +33,7 @@ final class SharingCloud: CloudDatabase, @unchecked Sendable {
 
     /// What happens before each commit is put in place; its number counts from 1, with each call anew.
     func beforeEachPublish(_ body: (@Sendable (_ number: Int) async throws -> Void)?) {
-        script.published.withLock { $0 = 0 }
+        script.published.reset()
         script.beforePublish.withLock { $0 = body }
     }
 

@@ -6,7 +6,7 @@ import TestSupport
 @testable import SnapshotEngine
 @testable import SnapshotTools
 
-/// Databases of any roles and the cloud in memory that they share. Every change is made by another program.
+/// Databases of any roles and the cloud in memory that they share. Every change is made by another connection.
 struct DeviceScene {
     let scratch: ScratchDirectory
     let clock = TestClock()
@@ -44,7 +44,7 @@ struct DeviceScene {
         }
     }
 
-    /// Runs SQL in a process of its own and returns what it prints.
+    /// Runs SQL on a connection of its own and returns what `sqlite3` prints.
     @discardableResult
     func run(_ name: String, _ sql: String) throws -> String { try SQLiteShell(name, in: scratch.path).run(sql) }
 
