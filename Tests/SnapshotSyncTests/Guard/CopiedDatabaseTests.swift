@@ -109,50 +109,6 @@ import Testing
         #expect(try await scene.verify("clone").isEmpty)
     }
 
-    @Test func aRestoredBackupOfAPeerImportsWhatIsNewerAndLosesNothing() async throws {
-        let scene = try await DeviceScene()
-        try await scene.add("one", .peer, DeviceScene.filled(5))
-        try await scene.export("one")
-        try copy(scene, "one", to: "backup")
-        try scene.run("one", "UPDATE notifications SET title = 'later' WHERE id = 'n1'")
-        try await scene.export("one")
-        // The disk dies, and the backup of yesterday is put back and worked with.
-        try scene.run("backup", "UPDATE notifications SET title = 'after the restore' WHERE id = 'n2'")
-        let report = try await scene.importNewest("backup")
-        #expect(report.warnings.contains { $0.contains("version 2 was published as one, and not from here") })
-        let name = try device(scene, "backup")
-        #expect(name.hasPrefix("one-"))
-        #expect(try await scene.export("backup").version == 3)
-        #expect(try await scene.history().map(\.device) == ["one", "one", name])
-        #expect(try scene.run("backup", "SELECT title FROM notifications WHERE id IN ('n1', 'n2') ORDER BY id") == "later\nafter the restore\n")
-        #expect(try await scene.verify("backup").isEmpty)
-    }
-
-    @Test func aWriterThatWasCopiedPublishesAgainOnlyWhenSomebodyHasDecided() async throws {
-        let scene = try await DeviceScene(publishers: .one)
-        try await scene.add("one", .writer, DeviceScene.filled(5))
-        try await scene.export("one")
-        try copy(scene, "one", to: "twin")
-        try scene.run("twin", "UPDATE notifications SET title = 'twin' WHERE id = 'n1'")
-        try await scene.export("twin")
-        // The first to publish keeps the name; the other one notices.
-        try scene.run("one", "UPDATE notifications SET title = 'one' WHERE id = 'n2'")
-        let error = try await #require(throws: SyncError.self) { try await scene.export("one") }
-        #expect(error.code == .refused && error.reason.contains("version 2 was published as one") && error.hint?.contains("--take-over") == true)
-        #expect(try device(scene, "one").hasPrefix("one-"))
-        #expect(try await #require(throws: SyncError.self) { try await scene.export("one") }.hint?.contains("--take-over") == true)
-        #expect(try await scene.history().count == 2)
-        // It is to be the writer: it imports, and its tracked change is still there.
-        #expect(try await scene.engine("one").takeOver().device == "one")
-        #expect(try await #require(throws: SyncError.self) { try await scene.export("one") }.hint == "run snapsync import first")
-        try await scene.importNewest("one")
-        #expect(try await scene.export("one").version == 3)
-        #expect(try scene.run("one", "SELECT title FROM notifications WHERE id IN ('n1', 'n2') ORDER BY id") == "twin\none\n")
-        // Now it is the twin's turn to notice.
-        try scene.run("twin", "UPDATE notifications SET title = 'again' WHERE id = 'n3'")
-        #expect(try await #require(throws: SyncError.self) { try await scene.export("twin") }.reason.contains("version 3 was published as one"))
-    }
-
     @Test func aReportThatCouldNotBeWrittenIsNoSignOfACopy() async throws {
         let scene = try await DeviceScene()
         try await scene.add("one", .peer, DeviceScene.filled(5))

@@ -73,25 +73,6 @@ import Testing
         #expect(try await scene.verify("two").isEmpty)
     }
 
-    @Test func aReadersOwnRowsAreKeptOrReplacedAsItWasToldAndRefusedOtherwise() async throws {
-        let cloud = "INSERT INTO settings VALUES('a', 'cloud', 1, '2020-01-01T00:00:00Z')",
-            own = "INSERT INTO settings VALUES('a', 'own', 2, '2025-01-01T00:00:00Z'), ('mine', 'own', 3, '2025-01-01T00:00:00Z')"
-        let neither = try await joined(.replace, cloud: cloud, own: own)
-        let before = try rows(neither)
-        let error = try await #require(throws: SyncError.self) { try await neither.importNewest("two") }
-        #expect(error.code == .refused && error.hint?.contains("--adopt") == true)
-        #expect(try rows(neither) == before && kept(neither) == "")
-        let adopting = try await joined(.replace, cloud: cloud, own: own, adopts: true)
-        try await adopting.importNewest("two")
-        #expect(try rows(adopting) == "a|cloud|1\nmine|own|3\n")
-        // An overlay survives what comes later.
-        try adopting.run("one", "UPDATE settings SET color = 'new'")
-        try await adopting.export("one")
-        try await adopting.importNewest("two")
-        #expect(try rows(adopting) == "a|new|1\nmine|own|3\n")
-        #expect(try await adopting.verify("two").isEmpty)
-    }
-
     @Test func aTombstoneOfTheCloudBeatsRowsFromBefore() async throws {
         let scene = try await joined(
             .replace, cloud: "INSERT INTO settings VALUES('a', 'cloud', 1, '2020-01-01T00:00:00Z'), ('gone', 'cloud', 1, '2020-01-01T00:00:00Z')",
