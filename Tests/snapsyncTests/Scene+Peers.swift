@@ -9,13 +9,13 @@ extension Scene {
     ///   - sql: makes the tables in `a.db`.
     ///   - roles: the role of each device, with more options of its `init`.
     static func pair(_ sql: String, roles: (String, String) = ("peer", "peer")) throws -> Scene {
-        let scene = try Scene()
-        try scene.database("a.db").run(sql)
-        try scene.succeed("init --db a.db --cloud cloud --device a --tables all --role \(roles.0)")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --device b --create --role \(roles.1)")
-        try scene.succeed("sync --db b.db")
-        return scene
+        try copy(of: "\(roles) \(sql)") { scene in
+            try scene.database("a.db").run(sql)
+            try scene.succeed("init --db a.db --cloud cloud --device a --tables all --role \(roles.0)")
+            try scene.succeed("sync --db a.db")
+            try scene.succeed("init --db b.db --cloud cloud --device b --create --role \(roles.1)")
+            try scene.succeed("sync --db b.db")
+        }
     }
 
     /// Two peers, `desk.db` and `laptop.db`, each with its own copy of the cloud, `one` and `two`, as a tool that replicates folders

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -15,32 +16,59 @@ struct Scene {
     static let zone = "cloud/private/ZentikSyncZone"
 
     /// A writer with made-up data that has published version 1.
-    static func phone(notifications: Int = 30, buckets: Int = 4) throws -> Scene {
-        let scene = try Scene()
-        try scene.succeed("generate --db phone.db --notifications \(notifications) --buckets \(buckets)")
-        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
-        try scene.succeed("export --db phone.db")
-        return scene
-    }
+    static func phone(notifications: Int = 30, buckets: Int = 4) throws -> Scene { try copy(lines(of: "phone", "writer", notifications, buckets)) }
 
     /// The same, and a reader that has imported it.
     static func phoneAndWatch(notifications: Int = 30, buckets: Int = 4) throws -> Scene {
-        let scene = try phone(notifications: notifications, buckets: buckets)
-        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
-        try scene.succeed("import --db watch.db")
-        return scene
+        try copy(
+            lines(of: "phone", "writer", notifications, buckets) + [
+                "init --db watch.db --cloud cloud --role reader --device watch --create", "import --db watch.db",
+            ])
     }
 
     /// Two peers that have version 1.
     static func deskAndLaptop(notifications: Int = 20, buckets: Int = 3) throws -> Scene {
+        try copy(
+            lines(of: "desk", "peer", notifications, buckets) + [
+                "init --db laptop.db --cloud cloud --role peer --device laptop --create", "sync --db laptop.db",
+            ])
+    }
+
+    private static func lines(of name: String, _ role: String, _ notifications: Int, _ buckets: Int) -> [String] {
+        [
+            "generate --db \(name).db --notifications \(notifications) --buckets \(buckets)",
+            "init --db \(name).db --cloud cloud --role \(role) --device \(name)", "\(role == "peer" ? "sync" : "export") --db \(name).db",
+        ]
+    }
+
+    /// A copy of the scene that some commands make. They run once: most tests begin in one of a few ways.
+    static func copy(_ lines: [String]) throws -> Scene {
+        try copy(of: lines.joined(separator: "\n")) { scene in for line in lines { try scene.succeed(line) } }
+    }
+
+    /// A copy of the scene of that name, which `make` has made or makes.
+    static func copy(of name: String, _ make: (Scene) throws -> Void) throws -> Scene {
         let scene = try Scene()
-        try scene.succeed("generate --db desk.db --notifications \(notifications) --buckets \(buckets)")
-        try scene.succeed("init --db desk.db --cloud cloud --role peer --device desk")
-        try scene.succeed("sync --db desk.db")
-        try scene.succeed("init --db laptop.db --cloud cloud --role peer --device laptop --create")
-        try scene.succeed("sync --db laptop.db")
+        let first = try made.withLock { made in
+            if let first = made[name] { return first }
+            let first = try Scene()
+            try make(first)
+            made[name] = first
+            return first
+        }
+        for entry in try FileManager.default.contentsOfDirectory(atPath: first.scratch.path) {
+            try scene.scratch.copy(first.scratch.path(entry), to: entry)
+            guard entry.hasSuffix(".db") else { continue }
+            try scene.database(entry).run("UPDATE snapsync_settings SET value = '\(scene.scratch.path("cloud"))' WHERE key = 'cloud'")
+        }
         return scene
     }
+
+    private static let made: Mutex<[String: Scene]> = {
+        // Directories are removed with the last reference to them.
+        atexit { Scene.made.withLock { $0 = [:] } }
+        return Mutex([:])
+    }()
 
     /// Runs the command with the words of a line, which hold no spaces.
     func run(_ line: String, environment: [String: String] = [:]) throws -> ProgramRun {

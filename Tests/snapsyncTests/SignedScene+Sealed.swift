@@ -15,11 +15,16 @@ extension SignedScene {
 
     /// The same, with a reader that was approved and has imported version 2, which approved it.
     static func sealedPhoneAndWatch() throws -> SignedScene {
-        let (scene, _) = try sealedPhone()
-        try scene.join("watch")
-        try scene.succeed("sync --db watch.db")
-        try scene.keepCloud()
-        return scene
+        SignedScene(
+            scene: try Scene.copy(of: "sealed") { scene in
+                let scene = SignedScene(scene: scene)
+                try scene.succeed("generate --db phone.db --notifications 20 --buckets 3")
+                _ = try scene.initSealed("init --db phone.db --cloud cloud --role writer --device phone --sealed")
+                try scene.succeed("sync --db phone.db")
+                try scene.join("watch")
+                try scene.succeed("sync --db watch.db")
+                try scene.keepCloud()
+            })
     }
 
     /// Runs an `init` that makes a sealed zone. Returns the recovery code.

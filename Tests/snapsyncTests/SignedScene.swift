@@ -10,22 +10,26 @@ struct SignedScene {
 
     static let zone = Scene.zone
 
+    init(scene: Scene) { self.scene = scene }
+
     init() throws { scene = try Scene() }
 
     /// The writer `phone` has published version 1 of a signed zone, the reader `watch` has imported it, and version 2 waits for it.
     ///
     /// The cloud as it is then lies in `good`, too.
     static func phoneAndWatch() throws -> SignedScene {
-        let scene = try SignedScene()
-        try scene.succeed("generate --db phone.db --notifications 20 --buckets 3")
-        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --signed")
-        try scene.succeed("sync --db phone.db")
-        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create --trust \(scene.words("phone"))")
-        try scene.succeed("sync --db watch.db")
-        try scene.succeed("generate --db phone.db --mark-read 3")
-        try scene.succeed("sync --db phone.db")
-        try scene.keepCloud()
-        return scene
+        SignedScene(
+            scene: try Scene.copy(of: "signed") { scene in
+                let scene = SignedScene(scene: scene)
+                try scene.succeed("generate --db phone.db --notifications 20 --buckets 3")
+                try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --signed")
+                try scene.succeed("sync --db phone.db")
+                try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create --trust \(scene.words("phone"))")
+                try scene.succeed("sync --db watch.db")
+                try scene.succeed("generate --db phone.db --mark-read 3")
+                try scene.succeed("sync --db phone.db")
+                try scene.keepCloud()
+            })
     }
 
     /// Runs the command with the words of a line.
