@@ -23,7 +23,7 @@ CEILINGS = [
     ("files of the largest module", 85, 80),
     ("functions with three unlabelled parameters", 183, 0),
     ("functions with more than seven parameters", 30, 0),
-    ("lines of Tests", 51_700, 40_000),
+    ("lines of Tests", 51_080, 40_000),
     ("lines of Scripts, Benchmarks and Makefile", 1_405, 1_000),
     ("words of README and docs", 44_950, 45_000),
     ("semicolons in 1,000 words", 1.5, 1.5),
