@@ -309,7 +309,7 @@ extension CloudKitSyncManager {
 }
 
 extension CloudKitSyncManager {
-    /// From now on syncs as soon as the cloud shows that other devices have published or sent messages, until ``stopSubscriptions()``.
+    /// Syncs now and whenever something in the zone changes, until ``stopSubscriptions()``.
     ///
     /// - Parameters:
     ///   - interval: the wait between two checks of a cloud that reports no events (``CloudDatabase/events(in:_:)``).
@@ -328,11 +328,12 @@ extension CloudKitSyncManager {
     }
 
     func subscribe(_ engine: SyncEngine, every interval: Duration = .seconds(2), imported: (@Sendable (ImportReport) -> Void)? = nil) async throws {
-        let hints = try await engine.hints(every: interval)
+        try await engine.gate.enter()
+        let device = try engine.device()
+        // A gate that opens ends the wait, too.
+        let wait = ZoneWait(for: device.zone, of: device.cloud, every: interval, or: engine.gate.changes())
         let task = Task { [weak self] in
-            // Import at once what was published before the first hint was requested.
-            await self?.syncNews(imported)
-            for await _ in hints { await self?.syncNews(imported) }
+            repeat { await self?.syncNews(imported) } while await wait.next()
         }
         state.withLock { state in
             state.subscription?.cancel()
@@ -340,7 +341,7 @@ extension CloudKitSyncManager {
         }
     }
 
-    /// Syncs once after a hint. If the sync fails, ``lastError`` says why, and the next hint tries again.
+    /// Syncs once. An idle sync writes nothing. If the sync fails, ``lastError`` says why, and the next one tries again.
     private func syncNews(_ imported: (@Sendable (ImportReport) -> Void)?) async {
         let report: ImportReport?
         do {

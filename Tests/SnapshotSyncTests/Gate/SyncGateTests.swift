@@ -58,7 +58,7 @@ import Testing
         for act in [
             { _ = try await engine.export() }, { _ = try await engine.importNewest() }, { _ = try await engine.importVersion(1) },
             { _ = try await engine.sync() },
-            { _ = try await engine.inspector() }, { _ = try await engine.importAnew() }, { _ = try await engine.hints() },
+            { _ = try await engine.inspector() }, { _ = try await engine.importAnew() },
         ] as [@Sendable () async throws -> Void] {
             await #expect { try await act() } throws: { ($0 as? SyncError)?.reason == "sync is turned off" }
         }
