@@ -142,7 +142,7 @@ let package = Package(
         .target(
             name: "ProjectSharing",
             dependencies: [
-                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "RecordZones", "CloudStore", "DirectoryCloud", "StrictText",
+                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "RecordZones", "CloudStore", "StrictText",
             ],
             swiftSettings: house),
         // Syncs whenever the database or the zone changes.
@@ -157,7 +157,7 @@ let package = Package(
         .target(
             name: "CloudKitFacade",
             dependencies: [
-                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "RecordZones", "CloudStore", "StrictText",
+                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "CloudStore", "StrictText",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),

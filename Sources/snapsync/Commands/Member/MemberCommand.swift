@@ -46,16 +46,14 @@ struct MemberListCommand: AsyncParsableCommand {
         let engine = try database.prepare(output)
         try await output.printer.run {
             let report = try await engine.members()
-            try output.printer.print(report, report.lines(approving: "snapsync member approve NAME"))
+            try output.printer.print(report, report.lines)
         }
     }
 }
 
 extension MembersReport {
     /// The creator, the members and the requests, one line each.
-    ///
-    /// - Parameter command: what lets a device become a member.
-    func lines(approving command: String) -> [String] {
+    var lines: [String] {
         let kind = isSealed ? "sealed" : "signed"
         let head = creator.map { "zone \(zone) is \(kind); its creator is \($0)" } ?? "zone \(zone) is \(kind); \(creatorDevice) has published nothing yet"
         return [head]
@@ -67,7 +65,7 @@ extension MembersReport {
                 "  \(request.device) asks to be a \(request.role): \(request.fingerprint), \(request.at)"
                     + (request.isNameTaken ? "; a member has that name, with other keys" : "")
             }
-            + (requests.contains { !$0.isNameTaken } ? ["  compare the words with those on the device, then: \(command)"] : [])
+            + (requests.contains { !$0.isNameTaken } ? ["  compare the words with those on the device, then: snapsync member approve NAME"] : [])
     }
 }
 
@@ -105,7 +103,7 @@ struct MemberApproveCommand: AsyncParsableCommand {
         let engine = try database.prepare(output)
         try await output.printer.run {
             let members = try await engine.members()
-            let words = try members.compared(name, yes: yes, list: "snapsync member list")
+            let words = try members.compared(name, yes: yes)
             let report = try await engine.approveMember(name, as: role, fingerprint: words)
             try output.printer.done(
                 report,
@@ -119,15 +117,14 @@ struct MemberApproveCommand: AsyncParsableCommand {
 extension MembersReport {
     /// The words of a device that asks to be a member, once a person has compared them.
     ///
-    /// - Parameters:
-    ///   - yes: whether that was done already.
-    ///   - list: the command that shows who asks.
-    func compared(_ name: String, yes: Bool, list: String) throws -> KeyFingerprint {
+    /// - Parameter yes: whether that was done already.
+    func compared(_ name: String, yes: Bool) throws -> KeyFingerprint {
         guard let request = requests.first(where: { $0.device == name }), let words = KeyFingerprint(request.fingerprint) else {
             let isMember = members.contains { $0.device == name }
             throw SyncError(
                 isMember ? .refused : .nothingThere, at: "zone \(zone)",
-                isMember ? "\(name) is a member already" : "no device asks to be a member as \(name)", hint: "\(list) shows who is one, and who asks")
+                isMember ? "\(name) is a member already" : "no device asks to be a member as \(name)",
+                hint: "snapsync member list shows who is one, and who asks")
         }
         guard try yes || isConfirmed(request) else {
             throw SyncError(.refused, at: "zone \(zone)", "\(name) was not approved", hint: "if the words differ, the request is not that device's")

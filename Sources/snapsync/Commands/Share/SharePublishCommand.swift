@@ -11,9 +11,8 @@ struct SharePublishCommand: AsyncParsableCommand {
         abstract: "Share a project with its items under an owner's name; replaces what was shared before.",
         discussion: """
             Publish a project from a JSON file or from two tables of a database. A project with the same id is replaced. Other people see \
-            the old project or the new one, never a mixture. If it is unchanged, no version is made. In a signed zone, a device that is \
-            not a member requests access. Publish again after a member has run share approve. The file and the tables are described in \
-            docs/from-cloudkit.md.
+            the old project or the new one, never a mixture. If it is unchanged, no version is made. The file and the tables are \
+            described in docs/from-cloudkit.md.
 
             EXAMPLES
               snapsync share publish --cloud /mnt/share/cloud --file garden.json --owner Anna
@@ -45,15 +44,6 @@ struct SharePublishCommand: AsyncParsableCommand {
             """,
             valueName: "field=column"))
     var column: [String] = []
-    @Flag(
-        name: .long,
-        help:
-            """
-            If the zone does not exist, make a signed one, in which only members can share and comment. An existing zone must be \
-            signed.
-            """
-    )
-    var signed = false
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
@@ -68,12 +58,11 @@ struct SharePublishCommand: AsyncParsableCommand {
     func run() async throws {
         try await output.printer.run(.announce) {
             let draft = try draft()
-            let sharing = try await share.sharing(as: device.device, makesSigned: signed)
+            let sharing = try share.sharing(as: device.device)
             let publication = try await sharing.publish(draft, owner: owner)
             try output.printer.done(
                 SharePublishReport(
-                    project: draft.id, owner: owner, device: sharing.device, zone: share.zone, outcome: publication.outcome.rawValue,
-                    items: publication.itemCount),
+                    project: draft.id, owner: owner, device: sharing.device, zone: share.zone, outcome: publication, items: draft.items.count),
                 [line(draft, publication)])
         }
     }
@@ -101,8 +90,8 @@ struct SharePublishCommand: AsyncParsableCommand {
     }
 
     private func line(_ draft: ProjectDraft, _ publication: SharePublication) -> String {
-        let items = ShareFormat.items(publication.itemCount)
-        return switch publication.outcome {
+        let items = ShareFormat.items(draft.items.count)
+        return switch publication {
         case .created: "shared \"\(draft.title)\" under the name \(owner): \(items)"
         case .replaced: "replaced \"\(draft.title)\", shared under the name \(owner): \(items)"
         case .unchanged: "nothing new: \"\(draft.title)\" is shared just so, \(items)"
