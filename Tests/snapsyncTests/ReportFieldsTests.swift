@@ -94,7 +94,7 @@ import Testing
         check(try scene.json("status --db phone.db"), "status --json")
         for report in try scene.sharingReports() { check(report.object, report.heading) }
         try scene.scratch.write(#"{"validUntil":"2999-01-01T00:00:00Z"}"#, to: "licence.json")
-        check(try scene.json("enable --yes --db watch.db --preference-file settings.json --preference-key sync --entitlement licence.json"), "enable --json")
+        check(try scene.json("enable --yes --db watch.db --entitlement licence.json"), "enable --json")
         check(try scene.json("status --db watch.db"), "status --json")
         try FileManager.default.removeItem(atPath: scene.scratch.path("licence.json"))
         check(try scene.json("status --db watch.db"), "status --json")

@@ -102,19 +102,6 @@ package struct SettingsTable: TransactionPart {
         try table.setText(preference.changedAt?.description, of: "preferenceChangedAt")
     }
 
-    /// The file that the preference is bound to; nil if it is not bound.
-    package func preferenceFile() throws -> PreferenceFileSetting? {
-        guard let path = try table.text(of: "preferenceFile"), let key = try table.text(of: "preferenceKey") else { return nil }
-        return PreferenceFileSetting(path: path, key: key)
-    }
-
-    /// Binds the preference to a file, or unbinds it with nil. An agreement with another file is deleted.
-    package func setPreferenceFile(_ file: PreferenceFileSetting?) throws {
-        if try file != preferenceFile() { try transaction.state.setPreferenceAgreement(nil) }
-        try table.setText(file?.path, of: "preferenceFile")
-        try table.setText(file?.key, of: "preferenceKey")
-    }
-
     /// The file that says whether the user may sync; nil if nothing restricts that.
     package func entitlementFile() throws -> String? { try table.text(of: "entitlementFile") }
 
@@ -218,14 +205,6 @@ public struct SyncPreference: Hashable, Sendable {
     public let changedAt: Instant?
 
     public init(_ choice: SyncChoice, changedAt: Instant?) { (self.choice, self.changedAt) = (choice, changedAt) }
-}
-
-/// The file that a database's preference is bound to, and the key in that file.
-package struct PreferenceFileSetting: Hashable, Sendable {
-    package let path: String
-    package let key: String
-
-    package init(path: String, key: String) { (self.path, self.key) = (path, key) }
 }
 
 /// The value on which the preference and its bound store last agreed.

@@ -72,7 +72,7 @@ extension SyncError {
 public struct GateOptions: Sendable {
     /// Says whether the user may sync. If nil, the file that the database's settings name does; without such a file every user may.
     public var entitlement: (any EntitlementProvider)?
-    /// A second store of the preference. If nil, the file that the database's settings name, or none.
+    /// A second store of the preference, such as the application's settings; nil if there is none.
     public var preference: (any PreferenceBinding)?
     /// The user's account, which must be available for syncing; nil if the cloud needs none.
     public var account: CloudAccount?

@@ -75,7 +75,7 @@ public struct SyncGate: Sendable {
         }
         if try transaction.settings.isInMemory() { return Facts(isInMemory: true) }
         return Facts(
-            choice: try transaction.settings.preference().choice, isBound: try options.preference != nil || transaction.settings.preferenceFile() != nil,
+            choice: try transaction.settings.preference().choice, isBound: options.preference != nil,
             provider: try provider(in: transaction), entitlement: try transaction.state.entitlementRecord())
     }
 
@@ -156,15 +156,6 @@ public struct SyncGate: Sendable {
         }
     }
 
-    /// Binds the preference to a key of a JSON file, or to none.
-    public func bind(to file: FilePreference?) throws {
-        defer { signal.send(()) }
-        try database.write(at: .apply) { transaction in
-            try checkIsSetUp(transaction)
-            try transaction.settings.setPreferenceFile(file.map { PreferenceFileSetting(path: absolutePath($0.path), key: $0.key) })
-        }
-    }
-
     /// Sets the file that states the entitlement; nil removes it.
     ///
     /// - Parameter publicKey: the key that must have signed the file (``LicenceKey/publicKey``); nil for a plain file. A user who can change the
@@ -179,12 +170,12 @@ public struct SyncGate: Sendable {
         defer { signal.send(()) }
         try database.write(at: .apply) { transaction in
             try checkIsSetUp(transaction)
-            try transaction.settings.setEntitlementFile(path.map(absolutePath), key: publicKey)
+            try transaction.settings.setEntitlementFile(path.map(Self.absolutePath), key: publicKey)
         }
     }
 
     /// Makes a path absolute, because later runs start in other folders.
-    private func absolutePath(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
+    static func absolutePath(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
     /// Refuses a database that is not set up: it has no preference.
     func checkIsSetUp(_ transaction: LocalTransaction) throws {
@@ -205,7 +196,7 @@ public struct SyncGate: Sendable {
             let error = SyncError(error, step: .open)
             return GateReason(
                 .preferenceUnknown, "whether the user wants this is not known: \(error.place): \(error.reason)",
-                hint: error.hint ?? "mend the file that the preference is bound to")
+                hint: error.hint ?? "mend the settings that the preference is bound to")
         }
     }
 
@@ -214,10 +205,7 @@ public struct SyncGate: Sendable {
     /// `agreement` is the value that both last had. Each step is one transaction or one replaced file. After a crash between two steps, the next
     /// comparison sees which of the two has changed, and continues.
     func reconcile() throws {
-        let isInitialized = try database.read { try $0.settings.exists() && !$0.settings.isInMemory() }
-        guard isInitialized else { return }
-        guard let bound = try options.preference ?? database.read({ try $0.settings.preferenceFile().map { FilePreference(path: $0.path, key: $0.key) } })
-        else { return }
+        guard let bound = options.preference, try database.read({ try $0.settings.exists() && !$0.settings.isInMemory() }) else { return }
         let said = try bound.load()
         let known = try database.read { (preference: try $0.settings.preference(), agreement: try $0.state.preferenceAgreement()) }
         let choice = known.preference.choice

@@ -109,7 +109,7 @@ public struct FileKeyStore: KeyStore {
         // If the path is a symbolic link, replace its target and keep the link.
         let target = System.destination(ofLink: place.path) ?? place.path
         try put(file, at: place, beside: target) { bytes, temporary in
-            _ = try FileReplacement.replace(target, by: bytes, through: temporary, mode: 0o600)
+            try FileReplacement.replace(target, by: bytes, through: temporary, mode: 0o600)
         }
     }
 

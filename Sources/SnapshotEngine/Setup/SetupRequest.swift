@@ -84,8 +84,6 @@ public struct SetupRequest: Sendable {
         get { choice == .on }
         set { choice = newValue ? .on : .undecided }
     }
-    /// A settings file of the application to which the choice is bound; nil if there is none.
-    public var preference: FilePreference?
     /// The path of a file that states the entitlement (``FileEntitlement``); nil if nothing restricts who may sync.
     public var entitlementFile: String?
     /// The public key that must have signed that file (``LicenceKey/publicKey``); nil for a plain file.
@@ -98,7 +96,7 @@ public struct SetupRequest: Sendable {
     public init(
         database: String, cloud: String, role: SyncRole, device: String? = nil, zone: String = "ZentikSyncZone",
         container: String? = nil, datasets: String? = nil, createsTables: Bool = false, replacesOwnRows: Bool = false,
-        assetLimit: Int? = nil, enables: Bool = false, preference: FilePreference? = nil, entitlementFile: String? = nil,
+        assetLimit: Int? = nil, enables: Bool = false, entitlementFile: String? = nil,
         adoptsOwnRows: Bool = false, takesOver: Bool = false
     ) {
         self.database = database
@@ -114,7 +112,6 @@ public struct SetupRequest: Sendable {
         self.takesOver = takesOver
         self.assetLimit = assetLimit
         choice = enables ? .on : .undecided
-        self.preference = preference
         self.entitlementFile = entitlementFile
     }
 }

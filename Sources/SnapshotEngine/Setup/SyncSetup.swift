@@ -95,6 +95,7 @@ package enum SyncSetup {
                     if request.role.publishes { try $0.settings.setRetention(request.retention.flatMap { RetentionSetting($0) }) }
                     try $0.settings.setZoneDeletionPolicy(request.zoneDeletion)
                     try $0.settings.setPreference(SyncPreference(request.choice, changedAt: request.choice == .undecided ? nil : .now))
+                    try $0.settings.setEntitlementFile(request.entitlementFile.map(SyncGate.absolutePath), key: request.entitlementKey)
                     if let keyRange {
                         try $0.keyRanges.set(keyRange, of: device)
                         try $0.keyRanges.advance(datasets)
@@ -106,14 +107,13 @@ package enum SyncSetup {
                 }
                 return try database.journalMode()
             }
-            let preference = try setUpGate(request, database, madeZone ? beginning : nil)
             let triggers = try SyncError.at(.read) { try TriggerSurvey(database, datasets) }.triggers.map {
                 TriggerReport($0, datasets: datasets)
             }
             var report = SetupReport(
                 database: request.database, cloud: path, cloudUUID: identity.uuid, zone: request.zone, role: request.role.rawValue,
                 device: device, datasets: datasets.map(\.name), tablesMade: tablesMade, journalMode: journalMode, cloudMade: cloudMade,
-                isEnabled: preference == .on, preference: preference.rawValue,
+                isEnabled: request.choice == .on, preference: request.choice.rawValue,
                 triggers: triggers, changesTaken: taken, keyRange: keyRange?.index,
                 warnings: (request.zone == asked.zone ? [] : ["zone \(asked.zone) goes on as zone \(request.zone), which this device joins"])
                     + probeWarnings + name.warnings
@@ -153,26 +153,6 @@ package enum SyncSetup {
         try ClockGuard.verify(.now)
         return try await claim.run { range in
             try database.read(at: .read) { try $0.keyRanges.isUsed(range, by: tables) }
-        }
-    }
-
-    /// Binds the choice and stores the entitlement file, as requested. Returns the resulting choice.
-    ///
-    /// - Parameter beginning: what the next `init` must know if this one fails here: that this database made the zone.
-    private static func setUpGate(_ request: SetupRequest, _ database: LocalDatabase, _ beginning: ZoneBeginning?) throws -> SyncChoice {
-        let gate = SyncGate(database: database, options: GateOptions(), now: { .now }, logger: Logger(label: "snapsync"))
-        do {
-            try gate.setEntitlementFile(request.entitlementFile, publicKey: request.entitlementKey)
-            try gate.bind(to: request.preference)
-            try SyncError.at(.open) { try gate.reconcile() }
-            return try database.read(at: .read) { try $0.settings.preference().choice }
-        } catch {
-            // Undo a partial set-up.
-            try database.write(at: .open) {
-                try $0.detach()
-                if let beginning { try $0.zoneBeginning.record(beginning) }
-            }
-            throw error
         }
     }
 

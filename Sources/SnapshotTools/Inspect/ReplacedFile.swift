@@ -14,7 +14,7 @@ enum ReplacedFile {
         let url = URL(fileURLWithPath: path)
         let temporary = url.deletingLastPathComponent().path + "/.\(url.lastPathComponent).\(String(UInt64.random(in: .min ... .max), radix: 16)).tmp"
         do {
-            _ = try Data(text.utf8).withUnsafeBytes {
+            try Data(text.utf8).withUnsafeBytes {
                 try FileReplacement.replace(path, by: $0, through: temporary, mode: mode, like: keepsMode ? path : nil)
             }
         } catch let fault as SystemFault {

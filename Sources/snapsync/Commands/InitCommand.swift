@@ -29,7 +29,6 @@ struct InitCommand: AsyncParsableCommand {
               snapsync init --db desk.db --cloud /mnt/share/team --role peer --create
               snapsync init --db todo.db --cloud /mnt/share/team --role peer --datasets todo.json --key-range
               snapsync init --db plant.db --cloud /srv/cloud --role writer --datasets plant.json
-              snapsync init --db app.db --cloud /srv/cloud --role reader --preference-file settings.json --preference-key iCloudSync
               snapsync init --db tablet.db --cloud /mnt/share/cloud --role reader --adopt
               snapsync init --db board.db --cloud /srv/team --role peer --create --share group
               snapsync init --db log.db --cloud /srv/cloud --role writer --create --keep 30d
@@ -241,13 +240,8 @@ struct InitCommand: AsyncParsableCommand {
     var trust: String?
     @Flag(name: .long, help: "Turn sync off until you run snapsync enable.")
     var disabled = false
-    @Flag(
-        name: .long,
-        help: """
-            Leave the choice to the user: sync is off until snapsync enable, or until the preference file contains true.
-            """)
+    @Flag(name: .long, help: "Leave the choice to the user: sync is off until snapsync enable.")
     var undecided = false
-    @OptionGroup var binding: PreferenceOptions
     @OptionGroup var entitlement: EntitlementOptions
     @OptionGroup var output: OutputOptions
 
@@ -286,7 +280,6 @@ struct InitCommand: AsyncParsableCommand {
         guard keepLast.map({ $0 >= 1 }) ?? true else { throw ValidationError("--keep-last must be at least 1.") }
         guard keepWithin.map({ $0.duration >= .seconds(1) }) ?? true else { throw ValidationError("--keep must be at least 1s.") }
         guard !disabled || !undecided else { throw ValidationError("Choose one of --disabled and --undecided.") }
-        _ = try binding.file()
     }
 
     func run() async throws {
@@ -298,7 +291,7 @@ struct InitCommand: AsyncParsableCommand {
         var request = SetupRequest(
             database: db, cloud: try bucket.location(cloud), role: role, device: device, zone: zone, container: container,
             datasets: datasets, createsTables: create, replacesOwnRows: replace, assetLimit: assetLimit.value,
-            preference: try binding.file(), entitlementFile: entitlement.entitlement, adoptsOwnRows: adopt, takesOver: takeOver)
+            entitlementFile: entitlement.entitlement, adoptsOwnRows: adopt, takesOver: takeOver)
         request.choice = undecided ? .undecided : disabled ? .off : .on
         request.runsSchema = withSchema
         request.entitlementKey = entitlement.entitlementKey
@@ -363,7 +356,7 @@ struct InitCommand: AsyncParsableCommand {
         }
         switch SyncChoice(rawValue: report.preference) {
         case .off:
-            lines.append("  sync is off\(disabled ? "" : ", as the preference file says"); turn it on with: snapsync enable --db \(report.database.shellWord)")
+            lines.append("  sync is off; turn it on with: snapsync enable --db \(report.database.shellWord)")
         case .undecided: lines.append("  sync is neither on nor off yet; turn it on with: snapsync enable --db \(report.database.shellWord)")
         default: break
         }
