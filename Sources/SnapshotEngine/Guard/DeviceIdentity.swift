@@ -170,15 +170,7 @@ extension SyncEngine {
             device.settings.device = name
             device.reportSeen = report?.nonce
             await device.report(try device.database.read(at: .read) { try $0.state.applied()?.token })
-            let settings = device.settings
-            let preference = try database.read(at: .read) { try $0.settings.preference().choice }
-            return SetupReport(
-                database: database.path, cloud: settings.cloud, cloudUUID: settings.cloudUUID, zone: settings.zone, role: settings.role.rawValue,
-                device: name, datasets: settings.datasets.map(\.name), tablesMade: [], journalMode: try SyncError.at(.open) { try database.journalMode() },
-                cloudMade: false, isEnabled: preference == .on, preference: preference.rawValue,
-                triggers: try SyncError.at(.read) { try TriggerSurvey(database, settings.datasets) }.triggers.map {
-                    TriggerReport($0, datasets: settings.datasets)
-                })
+            return try SetupReport(database, path: database.path)
         }
     }
 }

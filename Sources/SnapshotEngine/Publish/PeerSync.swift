@@ -141,11 +141,13 @@ extension ImportReport {
         let again = Set(later.datasets.map(\.name))
         // If the later import knows the fields, it has taken them in; if not, it says so itself.
         let outdated = again.map { $0 + Self.unknownFields }
-        return ImportReport(
-            applied: applied || later.applied, version: later.version, datasets: datasets.filter { !again.contains($0.name) } + later.datasets,
-            view: later.view,
-            warnings: warnings.filter { warning in !outdated.contains(where: warning.exact.hasPrefix) } + later.warnings,
-            conflicts: conflicts + later.conflicts, conflictReasons: conflictReasons.merging(later.conflictReasons, uniquingKeysWith: +))
+        var both = later
+        both.applied = applied || later.applied
+        both.datasets = datasets.filter { !again.contains($0.name) } + later.datasets
+        both.warnings = warnings.filter { warning in !outdated.contains(where: warning.exact.hasPrefix) } + later.warnings
+        both.conflicts += conflicts
+        both.conflictReasons.merge(conflictReasons, uniquingKeysWith: +)
+        return both
     }
 
     /// The beginning of a warning, after the dataset's name.
@@ -153,8 +155,8 @@ extension ImportReport {
 
     /// This report with one more warning.
     package func warning(_ text: String) -> ImportReport {
-        ImportReport(
-            applied: applied, version: version, datasets: datasets, view: view, warnings: warnings + [text], conflicts: conflicts,
-            conflictReasons: conflictReasons)
+        var report = self
+        report.warnings.append(text)
+        return report
     }
 }

@@ -1,5 +1,6 @@
 package import LocalStore
 package import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// The result of `init`.
@@ -12,7 +13,7 @@ public struct SetupReport: Sendable, Encodable {
     public let device: String
     public let datasets: [String]
     /// The tables that were created.
-    public let tablesMade: [String]
+    public internal(set) var tablesMade: [String] = []
     /// What the zone's SQL text made: `table books`, `index titles`.
     public internal(set) var schemaMade: [String] = []
     /// The statements of the zone's SQL text that were not run, each with the reason.
@@ -22,7 +23,7 @@ public struct SetupReport: Sendable, Encodable {
     /// The database's journal mode. `init` does not change it in a database that existed before.
     public let journalMode: String
     /// Whether a cloud was made in the directory.
-    public let cloudMade: Bool
+    public internal(set) var cloudMade = false
     /// Whether sync is on.
     public let isEnabled: Bool
     /// The user's choice: `undecided`, `on` or `off`.
@@ -48,6 +49,20 @@ public struct SetupReport: Sendable, Encodable {
         case database, cloud, cloudUUID, zone, role, device, datasets, tablesMade, schemaMade, schemaLeftOut, journalMode, cloudMade, isEnabled, preference,
             triggers, isReturning,
             changesTaken, readerEdits, keyRange, signature, warnings
+    }
+}
+
+extension SetupReport {
+    /// The report of a database that is set up.
+    init(_ database: LocalDatabase, path: String) throws {
+        let (settings, choice) = try database.read(at: .read) { (try $0.settings.read(), try $0.settings.preference().choice) }
+        self.init(
+            database: path, cloud: settings.cloud, cloudUUID: settings.cloudUUID, zone: settings.zone, role: settings.role.rawValue, device: settings.device,
+            datasets: settings.datasets.map(\.name), journalMode: try SyncError.at(.open) { try database.journalMode() }, isEnabled: choice == .on,
+            preference: choice.rawValue,
+            triggers: try SyncError.at(.read) { try TriggerSurvey(database, settings.datasets) }.triggers.map {
+                TriggerReport($0, datasets: settings.datasets)
+            })
     }
 }
 

@@ -78,7 +78,7 @@ package enum SyncSetup {
             let range = KeyRangeClaim(zone: zone, cloud: signed?.zone.opened ?? cloud, device: device)
             let keyRange = sharesZone ? try await claimKeyRange(request, datasets, range, database) : nil
             var taken = 0
-            let journalMode = try SyncError.at(.open) {
+            try SyncError.at(.open) {
                 try database.write {
                     try $0.zoneBeginning.clear()
                     try $0.initialize(settings)
@@ -105,19 +105,12 @@ package enum SyncSetup {
                     try $0.settings.setDescriptionSource(choice.described != nil ? .database : choice.fromZone != nil ? .zone : .file)
                     try $0.state.setTablesSeen()
                 }
-                return try database.journalMode()
             }
-            let triggers = try SyncError.at(.read) { try TriggerSurvey(database, datasets) }.triggers.map {
-                TriggerReport($0, datasets: datasets)
-            }
-            var report = SetupReport(
-                database: request.database, cloud: path, cloudUUID: identity.uuid, zone: request.zone, role: request.role.rawValue,
-                device: device, datasets: datasets.map(\.name), tablesMade: tablesMade, journalMode: journalMode, cloudMade: cloudMade,
-                isEnabled: request.choice == .on, preference: request.choice.rawValue,
-                triggers: triggers, changesTaken: taken, keyRange: keyRange?.index,
-                warnings: (request.zone == asked.zone ? [] : ["zone \(asked.zone) goes on as zone \(request.zone), which this device joins"])
-                    + probeWarnings + name.warnings
-                    + (sharesZone ? try database.read(at: .read) { try SharedKeys(datasets, in: $0).warnings(request) } : []))
+            var report = try SetupReport(database, path: request.database)
+            (report.tablesMade, report.cloudMade, report.changesTaken, report.keyRange) = (tablesMade, cloudMade, taken, keyRange?.index)
+            report.warnings =
+                (request.zone == asked.zone ? [] : ["zone \(asked.zone) goes on as zone \(request.zone), which this device joins"])
+                + probeWarnings + name.warnings + (sharesZone ? try database.read(at: .read) { try SharedKeys(datasets, in: $0).warnings(request) } : [])
             report.schemaMade = fromText.made
             report.schemaLeftOut = fromText.leftOut
             if !request.runsSchema, !tablesMade.isEmpty {
