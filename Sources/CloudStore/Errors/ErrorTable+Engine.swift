@@ -166,10 +166,6 @@ extension ErrorTable {
             en: ("Account not available", "Your account is not available at the moment.", "Try again later, or sign in again."),
             it: ("Account non disponibile", "Il tuo account non è disponibile in questo momento.", "Riprova più tardi o accedi di nuovo.")),
         ErrorEntry(
-            "gate.localOnly", "the application uses the database without a cloud, on purpose", .never,
-            en: ("Not synced", "The data stays on this device.", "Nothing has to be done."),
-            it: ("Senza sincronizzazione", "I dati restano su questo dispositivo.", "Non occorre fare nulla.")),
-        ErrorEntry(
             "gate.inMemory", "the database is a stand-in in memory", .afterAction,
             en: ("Nothing is kept", "The app’s database could not be opened. What you do now is kept only until you close the app.", "Repair the database."),
             it: (

@@ -36,10 +36,6 @@ public struct SyncGate: Sendable {
     ///
     /// - Parameter asIfWanted: whether to decide as if the user had turned sync on.
     package func standing(asIfWanted: Bool = false) throws -> GateDecision {
-        if options.isLocalOnly {
-            return .closed(
-                GateReason(.localOnly, "the application uses this database without a cloud", hint: "open it with a cloud if it is to be synced"))
-        }
         var facts = try database.read(at: .open) { try lookUp($0) }
         if facts.isInMemory {
             return .closed(
@@ -304,7 +300,6 @@ public struct SyncGate: Sendable {
     ///
     /// - Parameter asIfWanted: whether to ask even if sync is turned off.
     package func askForEntitlement(asIfWanted: Bool = false) async {
-        guard !options.isLocalOnly else { return }
         do {
             guard var facts = try database.read({ try $0.settings.exists() ? lookUp($0) : nil }), facts.provider != nil else { return }
             if facts.isBound {

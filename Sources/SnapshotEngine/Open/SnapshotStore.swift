@@ -8,7 +8,7 @@ public import StrictText
 ///
 ///     let store = try await SnapshotStore.open(database: path, container: "iCloud.org.example.board")
 ///     let queue = try DatabaseQueue(path: store.path)          // the application's own connection: SQLite, GRDB, …
-///     for step in store.report.givenUp { log(step.kind, step.error) }
+///     for step in store.report.givenUp { log(step.error) }
 ///     _ = try await store.engine.sync()
 ///
 /// At every level, the application reads and writes its tables in the file at ``path``. It should first create missing tables, because a database
@@ -71,25 +71,6 @@ public final class SnapshotStore: Sendable {
             database: database, container: container, setup: setup, createsDatabase: createsDatabase, createsTables: createsTables, backend: cloud,
             logger: logger
         ) { try SyncEngine(database: $0, cloud: cloud, gate: gate, container: container, logger: logger, now: now) }
-        return try await WorkerThreads.host { try await walk.run() }
-    }
-
-    /// Opens a store for an application that wants no cloud. This is no error, and nothing is set up, read or sent.
-    ///
-    /// The level is `localOnly`, the gate is closed with `.localOnly`, and `engine.sync()` is refused with that reason.
-    ///
-    /// - Parameters:
-    ///   - database: the SQLite file. It is created if it is missing, unless `createsDatabase` is false.
-    ///   - createsTables: whether to create missing built-in tables.
-    /// - Throws: ``SyncError`` only if not even a database in memory can be made.
-    public static func localOnly(
-        database: String, createsDatabase: Bool = true, createsTables: Bool = false, logger: Logger = Logger(label: "snapsync"),
-        now: @escaping @Sendable () -> Instant = { Instant.now }
-    ) async throws -> SnapshotStore {
-        let walk = OpeningWalk(
-            database: database, container: nil, setup: nil, createsDatabase: createsDatabase, createsTables: createsTables, backend: nil, isLocalOnly: true,
-            logger: logger
-        ) { try SyncEngine(database: $0, gate: GateOptions(isLocalOnly: true), logger: logger, now: now) }
         return try await WorkerThreads.host { try await walk.run() }
     }
 

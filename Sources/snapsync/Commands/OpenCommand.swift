@@ -1,6 +1,7 @@
 import ArgumentParser
 import Logging
 import SnapshotSync
+import StrictText
 
 /// `snapsync open`: shows how far an application would get when it opens this database.
 struct OpenCommand: AsyncParsableCommand {
@@ -33,7 +34,7 @@ struct OpenCommand: AsyncParsableCommand {
                 logger: logger)
             let report = store.report
             try output.printer.print(report, lines(report))
-            guard let step = report.givenUp.last, step.kind != .gateClosed else { return }
+            guard let step = report.givenUp.last, !step.error.identifier.exact.hasPrefix("gate.") else { return }
             throw step.error
         }
     }
@@ -42,10 +43,10 @@ struct OpenCommand: AsyncParsableCommand {
         let level =
             switch report.level {
             case .cloud: "database and cloud"
-            case .local, .localOnly: "the database alone"
+            case .local: "the database alone"
             case .inMemory: "a stand-in in memory, which is never published"
             }
         return ["\(report.database): \(level)\(report.isReadOnly ? ", to read only" : "")"]
-            + report.givenUp.map { "  no \($0.level == .cloud ? "cloud" : "database") (\($0.kind)): \($0.error.place): \($0.error.reason)" }
+            + report.givenUp.map { "  no \($0.level == .cloud ? "cloud" : "database") (\($0.error.identifier)): \($0.error.place): \($0.error.reason)" }
     }
 }

@@ -76,7 +76,7 @@ import Testing
         let other = try await SnapshotStore.open(
             database: application.scratch.path("other.db"), in: application.cloud, container: "iCloud.org.example.food",
             setup: application.request("other", .reader))
-        #expect(other.report.givenUp.map(\.kind) == [.otherContainer])
+        #expect(other.report.givenUp.map(\.error.identifier) == ["cloud.badContainer"])
     }
 
     @Test func facadeWorksOnTheBackend() async throws {
