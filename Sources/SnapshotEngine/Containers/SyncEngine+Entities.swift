@@ -108,7 +108,7 @@ extension SyncEngine {
             let device = try device()
             let export = ExportRun(
                 device: device, level: level, isFull: false, isOneOfMany: try await device.isOneOfMany(), progress: progress, allowed: allowed)
-            try await RunGuard.Facts(device: device).ask([.role])
+            try device.verifyRole()
             let taken = try SyncError.at(.apply) {
                 let schema = try schema(of: Container.dataset)
                 let importer = FileImporter(

@@ -129,18 +129,15 @@ package struct ExportRun: Sendable {
 
     // MARK: prepare, guard
 
-    /// The guards that run before the zone is read, in this order.
-    static let guardsBeforeLooking: [RunGuard] = [.role, .clock, .publisher]
-    /// The guards that run after the zone is read. The shrink guard comes later: it needs the new version's counts (``announce(_:on:)``).
-    static let guardsOnUpstream: [RunGuard] = [.newestVersion, .firstPublish, .knownFields]
-
     /// Runs the guards, updates change tracking and finds the version to build on.
     private func prepare(_ noted: [String]) async throws -> ExportBase {
-        var facts = RunGuard.Facts(device: device, isOneOfMany: isOneOfMany, allowed: allowed)
-        try await facts.ask(Self.guardsBeforeLooking)
+        try device.verifyRole()
+        try ClockGuard.verify(device.now())
+        try await device.checkPublisher()
         let upstream = if let upstream { upstream } else { try await device.recoverAndFetchUpstreamChanges() }
-        facts.upstream = upstream
-        try await facts.ask(Self.guardsOnUpstream)
+        try await device.verifyNewest(upstream, isOneOfMany: isOneOfMany)
+        try device.verifyFirstPublish(after: upstream.applied)
+        try SyncGuards.refuseUnknownFields(device.database.read(at: .read) { try $0.datasetStates.all() })
         let returned = try SyncError.at(.apply) { try device.showHeldRows() }
         let warnings = try noted + upstream.warnings + returned + device.keepTracking()
         try await device.correctFutureInstants()

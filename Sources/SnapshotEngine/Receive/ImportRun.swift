@@ -35,9 +35,6 @@ package struct ImportRun: Sendable {
         self.allowed = allowed
     }
 
-    /// The guards that run after the zone is read, in this order. The guards that check rows run in the transaction (``VersionReplacement``).
-    static let guards: [RunGuard] = [.shrink]
-
     /// The number of attempts if another program keeps changing rows that the import must compare first.
     private static let attempts = 3
 
@@ -94,13 +91,11 @@ package struct ImportRun: Sendable {
         // A further attempt must use the device's current name.
         device = identity.device
         warnings += identity.warnings
-        try await RunGuard.Facts(device: device, allowed: allowed, upstream: upstream).ask(Self.guards)
+        // The guards that check rows run in the transaction (``VersionReplacement``).
+        try await ShrinkCheck(device: device, allowed: allowed).verify(upstream.changes, after: upstream.common?.token)
         let followed = try SchemaUpdate(device: device).follow(upstream.changes)
         device = followed.device
         warnings += followed.notices
-        let agreed = try SchemaUpdate(device: device).followChoices(upstream.changes)
-        device = agreed.device
-        warnings += agreed.notices
         local.answered = upstream.changes.answered
         let outcome = try await applyNewest(upstream, newest, local, warnings)
         if case .applied = outcome, reportsAtOnce { await device.report(newest) }
