@@ -158,7 +158,6 @@ let package = Package(
             name: "CloudKitFacade",
             dependencies: [
                 "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "CloudStore", "StrictText",
-                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),
         // What a user interface shows, as @Observable classes. A module above all products that it shows, and apart from them: the engine and the

@@ -84,8 +84,8 @@ extension SyncEngine {
         let assetLimit = try database.read { try $0.settings.operatorSettings().assetLimit }
         let zone = settings.zoneID
         return SyncContext(
-            database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: assetRule, assetLimit: assetLimit,
-            nonces: nonces, elapsed: stopwatch())
+            database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: options.assetRule, assetLimit: assetLimit,
+            nonces: options.nonces, elapsed: options.stopwatch())
     }
 }
 

@@ -12,15 +12,14 @@ struct OpeningWalk: Sendable {
     typealias Step = OpeningReport.Step
 
     let database: String
-    let container: String?
+    /// The caller's backend; nil for a cloud directory or a bucket.
+    let backend: CloudDatabase?
     let setup: SetupRequest?
     let createsDatabase: Bool
     let createsTables: Bool
-    /// The caller's backend; nil for a cloud directory or a bucket.
-    let backend: CloudDatabase?
-    let logger: Logger
-    /// Opens an engine on a file.
-    let engine: @Sendable (String) throws -> SyncEngine
+    let options: EngineOptions
+
+    private func engine(_ path: String) throws -> SyncEngine { try SyncEngine(database: path, cloud: backend, options: options) }
 
     func run() async throws -> SnapshotStore {
         let local: SyncEngine
@@ -75,7 +74,7 @@ struct OpeningWalk: Sendable {
             if !isSetUp, let setup {
                 var setup = setup
                 setup.database = database
-                if let container {
+                if let container = options.container {
                     // Check this before anything is written for a cloud of another application.
                     if let cloud = try? backend ?? CloudLocation.open(setup.cloud) { try await verifyContainer(of: cloud) }
                     setup.container = setup.container ?? container
@@ -99,14 +98,14 @@ struct OpeningWalk: Sendable {
     }
 
     private func verifyContainer(of cloud: CloudDatabase) async throws {
-        guard let container else { return }
+        guard let container = options.container else { return }
         try ContainerIdentifier.verify(container, isThatOf: try await cloud.identity())
         log("the cloud is that of \(container)")
     }
 
     /// Logs a step of the opening.
     private func log(_ message: String, _ facts: Logger.Metadata = [:]) {
-        logger.info("\(message)", metadata: facts.merging(["database": "\(database)"]) { fact, _ in fact })
+        options.logger.info("\(message)", metadata: facts.merging(["database": "\(database)"]) { fact, _ in fact })
     }
 
     /// Makes the report's entry for a level that failed.

@@ -46,7 +46,7 @@ extension SyncEngine {
             guard try transaction.settings.read().zone == context.zone.name else { throw context.anotherRun(.open) }
             if try transaction.state.nextZone() == nil { try transaction.state.setNextZone(text) }
         }
-        let follower = try ZoneFollower(context, successor, keyStore: keyStore, in: openCloud(context.settings), nonces: nonces)
+        let follower = try ZoneFollower(context, successor, keyStore: keyStore, in: openCloud(context.settings), nonces: options.nonces)
         do {
             let notice = try await follower.run(commonVersion)
             moves.withLock { $0.append(notice) }

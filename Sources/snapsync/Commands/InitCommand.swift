@@ -289,9 +289,10 @@ struct InitCommand: AsyncParsableCommand {
             throw ValidationError("Pass --cloud DIR, or set SNAPSYNC_CLOUD.")
         }
         var request = SetupRequest(
-            database: db, cloud: try bucket.location(cloud), role: role, device: device, zone: zone, container: container,
-            datasets: datasets, createsTables: create, replacesOwnRows: replace, assetLimit: assetLimit.value,
-            entitlementFile: entitlement.entitlement, adoptsOwnRows: adopt, takesOver: takeOver)
+            database: db, cloud: try bucket.location(cloud), role: role, device: device, zone: zone, createsTables: create)
+        (request.container, request.datasets, request.assetLimit) = (container, datasets, assetLimit.value)
+        (request.replacesOwnRows, request.adoptsOwnRows, request.takesOver) = (replace, adopt, takeOver)
+        request.entitlementFile = entitlement.entitlement
         request.choice = undecided ? .undecided : disabled ? .off : .on
         request.runsSchema = withSchema
         request.entitlementKey = entitlement.entitlementKey

@@ -27,11 +27,10 @@ struct OpenCommand: AsyncParsableCommand {
         let path = try database.file.path()
         try await output.printer.run {
             // Log only errors, because the report contains everything else.
-            var logger = output.printer.logger
-            logger.logLevel = .error
-            let store = try await SnapshotStore.open(
-                database: path, cloud: database.cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD"), container: container, createsDatabase: false,
-                logger: logger)
+            var options = EngineOptions(container: container, logger: output.printer.logger)
+            options.logger.logLevel = .error
+            options.cloudPath = database.cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD")
+            let store = try await SnapshotStore.open(database: path, createsDatabase: false, options: options)
             let report = store.report
             try output.printer.print(report, lines(report))
             guard let step = report.givenUp.last, !step.error.identifier.exact.hasPrefix("gate.") else { return }

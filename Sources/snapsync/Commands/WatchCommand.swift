@@ -59,7 +59,9 @@ struct WatchCommand: AsyncParsableCommand {
         let path = try database.file.path()
         let options = WatchOptions(poll: poll.duration, debounce: debounce.duration, maximumDelay: max(.seconds(1), debounce.duration))
         let cloud = database.cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD")
-        let watcher = SyncWatcher(database: path, cloud: cloud, options: options)
+        var engine = EngineOptions()
+        (engine.cloudPath, engine.keepsCloud) = (cloud, true)
+        let watcher = SyncWatcher(options: options) { [engine] in try SyncEngine(database: path, options: engine) }
         let printer = output.printer, events = WatchPrinter(printer: printer)
         let followUps = WatchFollowUps(database: path, cloud: cloud, page: page, outcome: outcome)
         // Commands, requests to the monitoring service, and file writes block.

@@ -15,9 +15,10 @@ import Testing
 
     private func closed(_ scene: GateScene, _ file: LicenceFile) async throws -> GateReason? {
         let cloud = scene.sync.cloud
-        return try await SyncEngine(database: scene.sync.scratch.path("writer.db"), gate: GateOptions(entitlement: file), now: scene.sync.clock.now) { _ in
-            cloud
-        }.gate.decision().reason
+        return try await SyncEngine(
+            database: scene.sync.scratch.path("writer.db"),
+            options: EngineOptions(gate: GateOptions(entitlement: file), now: scene.sync.clock.now) { _ in cloud }
+        ).gate.decision().reason
     }
 
     @Test func genuineLicenceHoldsUntilItsEnd() async throws {

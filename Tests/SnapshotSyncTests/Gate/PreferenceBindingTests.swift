@@ -158,9 +158,10 @@ import Testing
         defer { defaults.removePersistentDomain(forName: suite) }
         let binding = DefaultsPreference(key: "sync", suiteName: suite)
         let cloud = scene.sync.cloud
-        let gate = try SyncEngine(database: scene.sync.scratch.path("writer.db"), gate: GateOptions(preference: binding), now: scene.sync.clock.now) { _ in
-            cloud
-        }.gate
+        let gate = try SyncEngine(
+            database: scene.sync.scratch.path("writer.db"),
+            options: EngineOptions(gate: GateOptions(preference: binding), now: scene.sync.clock.now) { _ in cloud }
+        ).gate
         try gate.setPreference(.undecided)
         #expect(try await gate.decision().reason?.code == .preferenceUndecided && binding.load() == nil)
         defaults.set(true, forKey: "sync")

@@ -128,7 +128,9 @@ import Testing
         let scene = try await scene(days: 91)
         try scene.run("one", "DELETE FROM notifications WHERE id = 'e'")
         let cloud = FaultyCloudDatabase(wrapping: scene.cloud, .afterPublish(FaultyCloudDatabase.Crash()))
-        await #expect(throws: SyncError.self) { try await SyncEngine(database: scene.scratch.path("one"), now: scene.clock.now) { _ in cloud }.export() }
+        await #expect(throws: SyncError.self) {
+            try await SyncEngine(database: scene.scratch.path("one"), options: EngineOptions(now: scene.clock.now) { _ in cloud }).export()
+        }
         #expect(try await scene.export("one").published == false)
         #expect(try await scene.verify("one").isEmpty)
     }

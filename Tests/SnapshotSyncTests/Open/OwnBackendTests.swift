@@ -95,7 +95,7 @@ import Testing
     @Test func watchPollsTheBackend() async throws {
         let application = try await Application()
         let polled = Mutex(false)
-        let watcher = SyncWatcher(database: application.scratch.path("phone.db"), cloud: application.cloud, options: WatchOptions(poll: .milliseconds(50)))
+        let watcher = SyncWatcher(engine: try application.engine("phone"), options: WatchOptions(poll: .milliseconds(50)))
         let watch = Task { try await watcher.run { event in if case .polling = event { polled.withLock { $0 = true } } } }
         try application.insertBucket("one")
         _ = try await application.engine("desk").sync()

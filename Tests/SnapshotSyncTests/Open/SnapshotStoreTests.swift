@@ -12,15 +12,15 @@ import Testing
     /// A writer that syncs with a cloud.
     private func world() async throws -> ScratchDirectory {
         let scratch = try ScratchDirectory()
-        _ = try await SyncEngine.setUp(
-            SetupRequest(
-                database: scratch.path("app.db"), cloud: scratch.path("cloud"), role: .writer, device: "desk", container: "iCloud.org.example.board",
-                createsTables: true, enables: true))
+        var request = SetupRequest(
+            database: scratch.path("app.db"), cloud: scratch.path("cloud"), role: .writer, device: "desk", createsTables: true, enables: true)
+        request.container = "iCloud.org.example.board"
+        _ = try await SyncEngine.setUp(request)
         return scratch
     }
 
     private func open(_ scratch: ScratchDirectory, _ name: String = "app.db", container: String? = nil) async throws -> SnapshotStore {
-        try await SnapshotStore.open(database: scratch.path(name), container: container, createsTables: true)
+        try await SnapshotStore.open(database: scratch.path(name), createsTables: true, options: EngineOptions(options: EngineOptions(container: container)))
     }
 
     /// What an application does: it writes a row and reads it back through the store's path, with a SQLite of its own.
@@ -60,7 +60,7 @@ import Testing
         let cloud = MemoryCloudDatabase(container: "iCloud.org.example.board")
         _ = try await SyncEngine.setUp(
             SetupRequest(database: scratch.path("own.db"), cloud: "memory", role: .writer, createsTables: true, enables: true), in: cloud)
-        let own = try await SnapshotStore.open(database: scratch.path("own.db"), in: cloud, container: "iCloud.org.example.food")
+        let own = try await SnapshotStore.open(database: scratch.path("own.db"), in: cloud, options: EngineOptions(container: "iCloud.org.example.food"))
         #expect(own.report.level == .local)
         await #expect { try await own.engine.sync() } throws: { ($0 as? SyncError)?.code == .refused }
         #expect(try await cloud.records(in: .standard).token == nil)
@@ -169,7 +169,8 @@ import Testing
         let scratch = try await world()
         func steps(_ name: String, container: String? = nil) async throws -> CollectedLog {
             let log = CollectedLog()
-            _ = try await SnapshotStore.open(database: scratch.path(name), container: container, createsTables: true, logger: log.logger)
+            _ = try await SnapshotStore.open(
+                database: scratch.path(name), createsTables: true, options: EngineOptions(container: container, logger: log.logger))
             return log
         }
         #expect(

@@ -45,7 +45,7 @@ struct PeerScene {
 
     func engine(_ name: String, _ cloud: CloudDatabase? = nil, pause: @escaping @Sendable (Duration) async throws -> Void = { _ in }) throws -> SyncEngine {
         let cloud = cloud ?? self.cloud
-        return try SyncEngine(database: scratch.path(name), pause: pause) { _ in cloud }
+        return try SyncEngine(database: scratch.path(name), options: EngineOptions(pause: pause) { _ in cloud })
     }
 
     @discardableResult

@@ -23,7 +23,8 @@ import Testing
 
     private func engine(_ scene: SyncScene, changeFiles: Int = 0) throws -> SyncEngine {
         let cloud = scene.cloud
-        return try SyncEngine(database: scene.scratch.path("writer.db"), now: scene.clock.now, assetRule: rule(changeFiles: changeFiles)) { _ in cloud }
+        return try SyncEngine(
+            database: scene.scratch.path("writer.db"), options: EngineOptions(now: scene.clock.now, assetRule: rule(changeFiles: changeFiles)) { _ in cloud })
     }
 
     /// The JSON of the newest snapshot asset's blocks, by their hashes.

@@ -23,7 +23,7 @@ import Testing
         rule.tailBytes = 600
         let cloud = scene.cloud, chosen = rule
         let engine = { (name: String) in
-            try SyncEngine(database: scene.scratch.path(name), now: scene.clock.now, assetRule: chosen) { _ in cloud }
+            try SyncEngine(database: scene.scratch.path(name), options: EngineOptions(now: scene.clock.now, assetRule: chosen) { _ in cloud })
         }
         try scene.writer.run("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60) INSERT INTO things SELECT i, 'first' FROM n")
         // An hour before the edits, whose clocks are up to some seconds before now.

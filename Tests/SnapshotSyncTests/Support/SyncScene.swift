@@ -50,7 +50,7 @@ struct SyncScene {
     /// An engine on one of the databases; each time a new one, as each run of a program has.
     func engine(_ name: String, cloud: CloudDatabase? = nil) throws -> SyncEngine {
         let cloud = cloud ?? self.cloud
-        return try SyncEngine(database: scratch.path(name), now: clock.now, assetRule: rule, stopwatch: clock.stopwatch) { _ in cloud }
+        return try SyncEngine(database: scratch.path(name), options: EngineOptions(now: clock.now, assetRule: rule, stopwatch: clock.stopwatch) { _ in cloud })
     }
 
     /// Publishes, however much the datasets have shrunk: that is other tests' matter.
