@@ -28,7 +28,7 @@ struct ImportCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseOptions
-    @Option(name: .long, help: ArgumentHelp("Show this version instead of the newest.", valueName: "n"), completion: Completions.versions)
+    @Option(name: .long, help: ArgumentHelp("Show this version instead of the newest.", valueName: "n"))
     var version: Int?
     @Option(
         name: .long,

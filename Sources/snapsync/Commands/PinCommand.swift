@@ -14,7 +14,7 @@ struct PinCommand: AsyncParsableCommand {
               snapsync pin 12 --name before-the-move --db phone.db
             """)
 
-    @Argument(help: "The version, as history prints it.", completion: Completions.versions)
+    @Argument(help: "The version, as history prints it.")
     var version: Int
     @Option(name: .long, help: ArgumentHelp("A name for the pin.", valueName: "text"))
     var name: String?
@@ -48,7 +48,7 @@ struct UnpinCommand: AsyncParsableCommand {
               snapsync unpin 12 --db phone.db
             """)
 
-    @Argument(help: "The version, as history prints it.", completion: Completions.versions)
+    @Argument(help: "The version, as history prints it.")
     var version: Int
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions

@@ -17,7 +17,7 @@ struct RestoreCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseOptions
-    @Option(name: .long, help: ArgumentHelp("Restore this version, which must be kept or pinned.", valueName: "n"), completion: Completions.versions)
+    @Option(name: .long, help: ArgumentHelp("Restore this version, which must be kept or pinned.", valueName: "n"))
     var version: Int?
     @Option(name: .long, help: ArgumentHelp("Restore the newest version before this time (RFC 3339).", valueName: "time"))
     var before: Time?

@@ -36,7 +36,7 @@ struct VerifyCommand: AsyncParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "With --restore: the version, kept or pinned. Default: the newest.", valueName: "n"), completion: Completions.versions)
+            "With --restore: the version, kept or pinned. Default: the newest.", valueName: "n"))
     var version: Int?
     @Flag(name: .long, help: "Print only problems and warnings, on standard error.")
     var quiet = false

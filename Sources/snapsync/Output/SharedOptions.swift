@@ -122,8 +122,7 @@ struct ShrinkOptions: ParsableArguments {
             """
             Let these datasets lose more than half of their rows, and record the approval in the version: names separated by commas, \
             or all. May be repeated.
-            """, valueName: "a,b|all"),
-        completion: Completions.datasets)
+            """, valueName: "a,b|all"))
     var allowShrink: [String] = []
 
     var approval: ShrinkApproval {

@@ -32,7 +32,7 @@ struct ConflictsCommand: AsyncParsableCommand {
 
 /// The argument that names an entry of the conflict journal.
 struct ConflictNumber: ParsableArguments {
-    @Argument(help: "The number, as conflicts prints it.", completion: Completions.conflicts)
+    @Argument(help: "The number, as conflicts prints it.")
     var id: Int64
 }
 
@@ -182,7 +182,7 @@ struct ConflictsClearCommand: AsyncParsableCommand {
               snapsync conflicts clear 3 --db phone.db
             """)
 
-    @Argument(help: "The number, as conflicts prints it. Default: all open entries.", completion: Completions.conflicts)
+    @Argument(help: "The number, as conflicts prints it. Default: all open entries.")
     var id: Int64?
     @OptionGroup var database: DatabaseFile
     @OptionGroup var output: OutputOptions

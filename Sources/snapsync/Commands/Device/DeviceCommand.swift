@@ -29,7 +29,7 @@ struct DeviceForgetCommand: AsyncParsableCommand {
               snapsync device forget old-phone --db desk.db
             """)
 
-    @Argument(help: "The device's name, as status prints it.", completion: Completions.devices)
+    @Argument(help: "The device's name, as status prints it.")
     var name: String
     @OptionGroup var database: DatabaseFile
     @OptionGroup var output: OutputOptions

@@ -87,7 +87,7 @@ struct MemberApproveCommand: AsyncParsableCommand {
               snapsync member approve kiosk --role observer --yes --db desk.db
             """)
 
-    @Argument(help: "The device's name, as member list prints it.", completion: Completions.devices)
+    @Argument(help: "The device's name, as member list prints it.")
     var name: String
     @Option(
         name: .long,
@@ -161,7 +161,7 @@ struct MemberRemoveCommand: AsyncParsableCommand {
               snapsync member remove phone --db desk.db
             """)
 
-    @Argument(help: "The member's name, as member list prints it.", completion: Completions.devices)
+    @Argument(help: "The member's name, as member list prints it.")
     var name: String
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
@@ -194,7 +194,7 @@ struct MemberRoleCommand: AsyncParsableCommand {
               snapsync member role phone observer --db desk.db
             """)
 
-    @Argument(help: "The member's name, as member list prints it.", completion: Completions.devices)
+    @Argument(help: "The member's name, as member list prints it.")
     var name: String
     @Argument(help: "The new role: writer and peer publish, reader sends edits, observer only reads.")
     var role: MemberRole
