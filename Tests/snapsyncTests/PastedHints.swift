@@ -97,6 +97,6 @@ struct PastedHintTests {
     ]) func commandGetsTheDatabaseOfItsRun(_ hint: String, _ completed: String) {
         #expect(HintCommands(in: ["sync", "--db", "a b.db"]).complete(hint) == completed)
         #expect(HintCommands(in: ["sync", "--db=a b.db", "--quiet"]).complete(hint) == completed)
-        #expect(HintCommands(in: ["status", "--cloud", "c"]).complete(hint) == hint)
+        #expect(HintCommands(in: ["history", "--cloud", "c"]).complete(hint) == hint)
     }
 }

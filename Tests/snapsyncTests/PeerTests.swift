@@ -18,7 +18,6 @@ import Testing
         #expect(try scene.contents("laptop.db") == scene.contents("desk.db"))
         #expect(try scene.database("laptop.db").run("SELECT count(*) FROM notifications WHERE title IN ('desk', 'laptop')") == "2\n")
         #expect(try scene.database("laptop.db").run("SELECT count(*) FROM buckets") == "2\n")
-        #expect(try scene.succeed("status --cloud cloud").contains("many publishers"))
     }
 
     @Test func ofTwoEditsOfOneEntityTheLaterWinsWhoeverSyncsFirst() throws {

@@ -205,40 +205,6 @@ public struct HistoryReport: Sendable, Encodable {
     public let forks: [ForkReport]
 }
 
-/// The contents of a zone, for users of a cloud without a database.
-public struct ZoneStatusReport: Sendable, Encodable {
-    public let cloudUUID: String
-    public let container: String
-    public let zone: String
-    /// The device that publishes, or `many`.
-    public let publisher: String
-    public let newestVersion: Int?
-    public let newestTimestamp: String?
-    public let records: [HistoryReport.Version.Dataset]
-    public let devices: [StatusReport.OtherDevice]
-    /// The signature of the zone; nil if it is not signed.
-    public let signature: SignatureReport?
-}
-
-extension SnapshotInspector {
-    /// The contents of the zone.
-    public func zoneStatus() async throws -> ZoneStatusReport {
-        try await SyncError.at(.fetch) {
-            let identity = try await cloud.identity()
-            let info = try await cloud.zone(zone)
-            let state = try await cloud.records(in: zone)
-            let reports = try await cloud.deviceReports(in: zone)
-            let versions = try await DataVersions(after: reports.map { $0.token?.number ?? 0 }, upTo: state.token, in: cloud, zone)
-            return ZoneStatusReport(
-                cloudUUID: identity.uuid, container: identity.container, zone: zone.name, publisher: info.publishers == .many ? "many" : info.creator,
-                newestVersion: state.token?.number, newestTimestamp: state.timestamp?.description,
-                records: state.records.compactMap(HistoryReport.Version.Dataset.init),
-                devices: reports.map { StatusReport.OtherDevice($0, versions, now: .now) },
-                signature: try await SignatureReport(cloud, zone, own: nil))
-        }
-    }
-}
-
 /// All records of all versions that a zone keeps, one for each time a record was saved.
 enum RetainedRecords {
     /// The records, each with a version that has it; the number of kept versions; and the pinned versions.

@@ -62,9 +62,6 @@ struct LookOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("The zone, if you pass only --cloud.", valueName: "name"))
     var zone = "ZentikSyncZone"
 
-    /// Whether a cloud directory is given and no database.
-    var isCloudAlone: Bool { cloudAlone != nil }
-
     /// The cloud directory that is given without a database; nil if there is one.
     var cloudAlone: String? { database.file.pathIfAny == nil ? cloudDirectory : nil }
 
