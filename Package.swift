@@ -134,7 +134,6 @@ let package = Package(
             dependencies: [
                 "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "Sealing", "CloudStore", "DirectoryCloud",
                 "ObjectCloud", "Platform", "StrictText",
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),
@@ -180,6 +179,7 @@ let package = Package(
             dependencies: [
                 "SnapshotSync", "SnapshotModel", "CloudStore", "StrictText", "Platform",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),

@@ -133,7 +133,7 @@ import Testing
         "schedule --every 15m --cron",
         "report", "report --html a", "verify --restore --all --db a", "verify --version 1 --db a", "verify --restore --version 0 --db a",
         "sync --db a --heartbeat b", "sync --db a --heartbeat ftp://b", "watch --db a --heartbeat https://", "schedule --db a --watch --cron",
-        "schedule --db a --watch --every 5m --systemd", "schedule --db a --systemd --every 5m --page b", "report --db a", "report --html a --cloud b --limit 3",
+        "schedule --db a --watch --every 5m --systemd", "report --db a", "report --html a --cloud b --limit 3",
         "status --db a --max-age 3h", "status --cloud a", "export --db a --asset-limit 0",
         "export --db a --asset-limit 2TB",
         "share publish --cloud a --owner A", "share publish --cloud a --owner A --file a --project b", "share publish --cloud a --file b",

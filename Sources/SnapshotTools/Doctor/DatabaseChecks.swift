@@ -205,24 +205,24 @@ struct DatabaseFacts: Sendable {
         let unwritable: String?
     }
 
-    init(_ database: LocalDatabase, _ settings: SyncSettings, _ depth: Examination.Depth) {
+    init(_ database: LocalDatabase, _ settings: SyncSettings, isBrief: Bool) {
         func look<T>(_ body: () throws -> T) -> DoctorFacts.Look<T> {
             do { return .success(try body()) } catch { return .failure(SyncError(error, step: .read)) }
         }
         path = database.path
         self.settings = settings
-        damage = depth == .brief ? nil : look { try database.integrityCheck() }
+        damage = isBrief ? nil : look { try database.integrityCheck() }
         obstacle = database.writingObstacle().map { SyncError($0, step: .open) }
         journalMode = look { try database.journalMode() }
         applied = try? database.read { try $0.state.applied() }
         dangling =
-            depth == .brief
+            isBrief
             ? nil
             : look {
                 try database.read { DanglingReport(try $0.references.danglingRows(of: settings.datasets, limit: DanglingReport.limit), in: database.path) }
             }
         brokenChecks =
-            depth == .brief
+            isBrief
             ? nil
             : look {
                 try database.read { transaction in

@@ -122,9 +122,8 @@ enum SyncChecks {
         guard let failure = status.lastError else {
             return .ok("lastRun", status.lastSuccess.map { "the last run ended well, at \($0)" } ?? "no run has failed")
         }
-        let time = (try? Instant(parsing: failure.at)).map(TimeText.minute) ?? failure.at
         return .warning(
-            "lastRun", .tryAgainLater, "the last run failed, at \(time) UTC: \(failure.place): \(failure.reason)",
+            "lastRun", .tryAgainLater, "the last run failed, at \(failure.at): \(failure.place): \(failure.reason)",
             means: "nothing was changed by it; if the reason is still there, it is among these findings",
             do: failure.hint.flatMap { $0.exact.contains("snapsync doctor") ? nil : $0 } ?? "run: snapsync sync \(place)")
     }

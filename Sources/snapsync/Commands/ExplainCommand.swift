@@ -1,6 +1,7 @@
 public import ArgumentParser
 public import CloudStore
 import SnapshotSync
+import StrictText
 
 /// `snapsync explain`: prints a row of the table of errors.
 struct ExplainCommand: AsyncParsableCommand {
