@@ -36,8 +36,7 @@ struct DoctorCommand: AsyncParsableCommand {
             } else {
                 report = try await look.database.engine().doctor()
             }
-            // Do not wrap lines, because remedies are commands to copy.
-            try output.printer.print(report, wraps: false, lines: report.lines(all: all))
+            try output.printer.print(report, lines: report.lines(all: all))
             if let code = report.worstCode { throw ExitCode(code.exitStatus) }
         }
     }

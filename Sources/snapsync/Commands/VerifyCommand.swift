@@ -74,7 +74,7 @@ struct VerifyCommand: AsyncParsableCommand {
         if quiet {
             for notice in notices { try StandardStream.error.write(VisibleText.escape("snapsync: \(notice)") + "\n") }
         } else {
-            try output.printer.print(report, wraps: false, lines: lines)
+            try output.printer.print(report, lines: lines)
         }
         guard let first = problems.first else { return }
         throw failure(.dataRefused, problems.count == 1 ? first : "\(first), and \(Format.count(problems.count - 1, "more problem"))")

@@ -21,23 +21,14 @@ struct Printer {
     }
 
     /// Prints a report: `lines` for people, or the report itself as JSON.
-    func print(_ report: some Encodable, _ lines: @autoclosure () -> [String]) throws {
-        if isJSON {
-            try StandardStream.output.write(Self.json(report) + "\n")
-        } else {
-            let hints = HintCommands()
-            let text = lines().map { VisibleText.escape($0.exact.hasPrefix("  warning: ") ? hints.complete($0) : $0) + "\n" }.joined()
-            try StandardStream.output.write(text)
-        }
-    }
+    func print(_ report: some Encodable, _ lines: @autoclosure () -> [String]) throws { try print(report, lines: lines().map { Line($0) }) }
 
-    /// Prints a report, with colours and wrapped lines on a terminal.
-    ///
-    /// - Parameter wraps: whether to wrap lines; false if they contain commands to copy.
-    func print(_ report: some Encodable, wraps: Bool = true, lines: @autoclosure () -> [Line]) throws {
+    /// Prints a report, with colours on a terminal.
+    func print(_ report: some Encodable, lines: @autoclosure () -> [Line]) throws {
         guard !isJSON else { return try StandardStream.output.write(Self.json(report) + "\n") }
-        let style = TerminalText(.output)
-        try StandardStream.output.write(lines().map { style.render($0, wraps: wraps) }.joined())
+        let style = TerminalText(.output), hints = HintCommands()
+        let texts = lines().map { style.paint(VisibleText.escape($0.text.exact.hasPrefix("  warning: ") ? hints.complete($0.text) : $0.text), $0.tone) + "\n" }
+        try StandardStream.output.write(texts.joined())
     }
 
     /// Prints a report of what was done. If standard output cannot be written, the run has not failed: a warning on standard error says so.
