@@ -128,7 +128,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),
-        // What operators use: inspect, doctor, repair, diff, plan, restore, migrate, schedule.
+        // What operators use: inspect, doctor, repair, diff, plan, restore, schedule.
         .target(
             name: "SnapshotTools",
             dependencies: [

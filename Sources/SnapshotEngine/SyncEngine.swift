@@ -249,12 +249,17 @@ public final class SyncEngine: Sendable {
     /// Imports a container file, gzip or plain JSON, from this program or another, without a cloud.
     ///
     /// If the database was not set up, the datasets come from `datasets`, a dataset file, or are the built-in ones.
-    public func importFile(_ path: String, datasets: String? = nil, acceptsOlder: Bool = false, progress: ProgressHandler? = nil) async throws -> ImportReport {
+    ///
+    /// - Parameter adds: whether the file's rows are only added: those that the table lacks or has in an earlier form, as edits of this device. So it is
+    ///   with every file that was kept beside the database.
+    public func importFile(
+        _ path: String, datasets: String? = nil, acceptsOlder: Bool = false, adds: Bool = false, progress: ProgressHandler? = nil
+    ) async throws -> ImportReport {
         try await locked {
-            let settings = try database.read(at: .open) { try $0.settings.exists() ? $0.settings.read() : nil }
+            let settings = try database.read(at: .open) { try adds || $0.settings.exists() ? $0.settings.read() : nil }
             let schemas = try settings?.datasets ?? DatasetChoice.schemas(datasets)
             let importer = FileImporter(database: database, schemas: schemas, role: settings?.role, acceptsOlder: acceptsOlder, progress: progress)
-            return try SyncError.at(.apply) { try importer.run(path) }
+            return try SyncError.at(.apply) { try importer.run(path, adds: adds) }
         }
     }
 

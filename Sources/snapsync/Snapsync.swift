@@ -56,7 +56,7 @@ struct Snapsync: AsyncParsableCommand {
                 subcommands: [ExportCommand.self, ImportCommand.self, ApplyCommand.self, EnableCommand.self, DisableCommand.self]),
             CommandGroup(
                 name: "Maintenance",
-                subcommands: [DeviceCommand.self, RelocateCommand.self, MirrorCommand.self, MigrateCommand.self, DetachCommand.self]),
+                subcommands: [DeviceCommand.self, RelocateCommand.self, MirrorCommand.self, DetachCommand.self]),
             CommandGroup(name: "Key", subcommands: [SignCommand.self, SealCommand.self, MemberCommand.self, KeyCommand.self]),
             CommandGroup(
                 name: "Application", subcommands: [ShareCommand.self, LicenceCommand.self, OpenCommand.self, GenerateCommand.self]),

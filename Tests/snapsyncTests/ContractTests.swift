@@ -143,7 +143,7 @@ import Testing
         "share status --cloud a", "share status --project a", "share list --cloud a --limit 0", "share list --cloud a --page 0",
         "share comment --cloud a --project b --name A",
         "share comment --cloud a --project b --text x", "share bogus",
-        "generate --db a --seed -1", "enable", "disable", "open", "migrate --db a", "migrate --from a", "enable --db a --preference-file b",
+        "generate --db a --seed -1", "enable", "disable", "open", "import --db a --add", "import --db a --file b --add --accept-older", "enable --db a --preference-file b",
         "enable --db a --preference-key b",
         "enable --db a --preference-file b --preference-key c --unbind",
         "init --role writer --db a --cloud b --disabled --undecided", "init --role writer --db a --cloud b --preference-file c",

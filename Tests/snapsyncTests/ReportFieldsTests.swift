@@ -106,11 +106,6 @@ import Testing
         check(try #require(try JSONSerialization.jsonObject(with: bad.output) as? [String: Any]), "report --json")
         check(try scene.json("open --db watch.db"), "open --json")
         check(try scene.json("open --db phone.db"), "open --json")
-        try scene.scratch.write(
-            #"{"id":"old","name":"Old","createdAt":"2026-01-01T00:00:00Z","updatedAt":"2026-01-01T00:00:00Z","shade":1}"#, to: "old/Bucket/old.json")
-        try scene.scratch.write("no", to: "old/Bucket/note.txt")
-        try scene.scratch.write("no", to: "old/Bucket/bad.json")
-        check(try scene.json("migrate --db phone.db --from old --skip-bad"), "migrate --json")
         check(try scene.json("detach --db watch.db"), "detach --json")
         let away = try scene.run("status --db phone.db --cloud none --json")
         #expect(away.status == 69)

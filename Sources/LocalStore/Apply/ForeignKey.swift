@@ -85,20 +85,6 @@ package struct ForeignKeyLookup: TransactionPart {
         }
     }
 
-    /// The keys of a dataset's rows that refer to a missing row of another table.
-    package func danglingKeys(of schema: DatasetSchema) throws -> Set<EntityKey> {
-        var dangling: Set<EntityKey> = []
-        for key in try ForeignKey.all(db) where key.child.folded == schema.table.folded {
-            guard try db.hasTable(key.parent) else { continue }
-            let rows = try KeyedStatement(db, "SELECT \(schema.keySQL.value(of: "c")) FROM \(key.child.sqlIdentifier) c WHERE \(key.isDangling)")
-            defer { rows.end() }
-            while try rows.step() {
-                if let key = rows.key(0) { dangling.insert(key) }
-            }
-        }
-        return dangling
-    }
-
     /// The first table of a dataset whose rows refer to an entity; nil if there is none.
     package func tableReferring(at key: EntityKey, of schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> String? {
         let tables = Set(schemas.map { $0.table.folded })

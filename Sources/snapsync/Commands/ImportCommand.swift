@@ -12,8 +12,8 @@ struct ImportCommand: AsyncParsableCommand {
             import merges (docs/merging.md). import never publishes.
 
             On a reader, --version and --file show a view, which status reports. sync keeps it, and a plain import ends it. On a writer or \
-            peer, --version is refused, and a file becomes the next version. A file from FILE.snapsync-kept only adds rows that the table \
-            lacks or has in an earlier form.
+            peer, --version is refused, and a file becomes the next version. With --add, the rows of a file are edits of this device, on \
+            every role: only rows that the table lacks or has in an earlier form. A file from FILE.snapsync-kept is always added.
 
             If the zone was restored to an older state, or another folder is mounted, import refuses. If you restored it on purpose, run \
             import --accept-rollback N on each device, where N is the zone's newest version. Without such a restore, it refuses. \
@@ -25,6 +25,7 @@ struct ImportCommand: AsyncParsableCommand {
               snapsync import --db watch.db --allow-shrink notifications
               snapsync import --db watch.db --accept-rollback 12
               snapsync import --db any.db --file notifications.json.gz
+              snapsync import --db phone.db --file old.json --add
             """)
 
     @OptionGroup var database: DatabaseOptions
@@ -43,6 +44,8 @@ struct ImportCommand: AsyncParsableCommand {
     var datasets: String?
     @Flag(name: .long, help: "With --file: import it even if its syncTimestamp is older than that of the database.")
     var acceptOlder = false
+    @Flag(name: .long, help: "With --file: add the rows that the table lacks or has in an earlier form. Default: the table then has the file's rows alone.")
+    var add = false
     @Option(
         name: .long,
         help: ArgumentHelp(
@@ -62,14 +65,15 @@ struct ImportCommand: AsyncParsableCommand {
         guard shrinking.allowShrink.isEmpty || (version == nil && file == nil) else {
             throw ValidationError("--allow-shrink requires an import of the newest version.")
         }
-        guard file != nil || (datasets == nil && !acceptOlder) else { throw ValidationError("--datasets and --accept-older require --file.") }
+        guard file != nil || (datasets == nil && !acceptOlder && !add) else { throw ValidationError("--datasets, --accept-older and --add require --file.") }
+        guard !add || (datasets == nil && !acceptOlder) else { throw ValidationError("--add cannot be combined with --datasets or --accept-older.") }
     }
 
     func run() async throws {
         let engine = try database.prepare(output)
         if let acceptRollback { return try await accept(acceptRollback, engine) }
         try await Self.run(printer: output.printer) { progress in
-            if let file { return try await engine.importFile(file, datasets: datasets, acceptsOlder: acceptOlder, progress: progress) }
+            if let file { return try await engine.importFile(file, datasets: datasets, acceptsOlder: acceptOlder, adds: add, progress: progress) }
             if let version { return try await engine.importVersion(version, progress: progress) }
             return try await engine.importNewest(allowing: shrinking.approval, progress: progress)
         }
