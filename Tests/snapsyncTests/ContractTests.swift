@@ -80,7 +80,7 @@ import Testing
         ("help snc", "sync", "snapsync <subcommand>"), ("conflicts lst --db a", "list", "snapsync conflicts <subcommand>"),
         ("member aprove", "approve", "snapsync member <subcommand>"), ("help member aprove", "approve", "snapsync member <subcommand>"),
         ("device fogret x", "forget", "snapsync device <subcommand>"), ("key rotat", "rotate", "snapsync key <subcommand>"),
-        ("licence chek", "check", "snapsync licence <subcommand>"), ("share publsh", "publish", "snapsync share <subcommand>"),
+        ("share publsh", "publish", "snapsync share <subcommand>"),
     ])
     func mistypedCommandGetsASuggestion(line: String, suggestion: String, usage: String) throws {
         let run = try BuiltCommand.run(line.split(separator: " ").map(String.init))

@@ -173,9 +173,6 @@ import Testing
         try checkHeldRow { check($0, $1) }
         try contested.database("phone.db").run("UPDATE notifications SET bucketId = 'gone' WHERE id = (SELECT min(id) FROM notifications)")
         check(try contested.json("verify --db phone.db --local"), "verify --json")
-        check(try contested.json("licence key vendor.key"), "licence key --json")
-        check(
-            try contested.json("licence sign --key vendor.key --product a --holder b --until 2999-01-01T00:00:00Z --out licence"), "licence --json")
         check(try contested.json("explain 14"), "explain --json")
         check(try contested.json("explain 78"), "explain --json")
         let entry = try contested.json("conflicts show 1 --db watch.db")

@@ -101,10 +101,6 @@ extension ErrorTable {
             en: ("Description not valid", "The description of what is synced has a mistake.", "Correct the description."),
             it: ("Descrizione non valida", "La descrizione di ciò che si sincronizza contiene un errore.", "Correggi la descrizione.")),
         ErrorEntry(
-            "data.badLicence", "a licence file was altered, is signed with another key, or is for another product", .afterAction,
-            en: ("Licence not valid", "The licence was changed, or is not for this app.", "Get the licence again from whoever issued it."),
-            it: ("Licenza non valida", "La licenza è stata modificata o non è per questa app.", "Richiedi di nuovo la licenza a chi l’ha emessa.")),
-        ErrorEntry(
             "data.badInstant", "a text is not a time", .never,
             en: ("Not a time", "This text is not a date with a time.", "Correct the text."),
             it: ("Ora non valida", "Questo testo non è una data con un’ora.", "Correggi il testo.")),

@@ -118,15 +118,10 @@ package struct SettingsTable: TransactionPart {
     /// The file that says whether the user may sync; nil if nothing restricts that.
     package func entitlementFile() throws -> String? { try table.text(of: "entitlementFile") }
 
-    /// The public key whose signature that file needs; nil if it needs none.
-    package func entitlementKey() throws -> String? { try table.text(of: "entitlementKey") }
-
-    /// Sets the file that says whether the user may sync, and the key whose signature it needs, or removes both. An answer from another file is
-    /// deleted.
-    package func setEntitlementFile(_ path: String?, key: String?) throws {
-        if try path?.exact != entitlementFile()?.exact || key != entitlementKey() { try transaction.state.setEntitlementRecord(nil) }
+    /// Sets the file that says whether the user may sync, or removes it. An answer from another file is deleted.
+    package func setEntitlementFile(_ path: String?) throws {
+        if try path?.exact != entitlementFile()?.exact { try transaction.state.setEntitlementRecord(nil) }
         try table.setText(path, of: "entitlementFile")
-        try table.setText(key, of: "entitlementKey")
     }
 
     /// Whether this database is in memory, in place of one that could not be opened.

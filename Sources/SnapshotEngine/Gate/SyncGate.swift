@@ -166,20 +166,11 @@ public struct SyncGate: Sendable {
     }
 
     /// Sets the file that states the entitlement; nil removes it.
-    ///
-    /// - Parameter publicKey: the key that must have signed the file (``LicenceKey/publicKey``); nil for a plain file. A user who can change the
-    ///   database can change this key as well. An application that must rely on the key passes a ``LicenceFile`` to its engine.
-    /// - Throws: ``SyncError``; with `.refused` for a text that is no public key.
-    public func setEntitlementFile(_ path: String?, publicKey: String? = nil) throws {
-        guard publicKey.map(LicenceKey.isPublicKey) ?? true else {
-            throw SyncError(
-                .refused, step: .open, at: database.path, "the public key of licences is not 64 lower-case hexadecimal digits",
-                hint: "take it from: snapsync licence key FILE")
-        }
+    public func setEntitlementFile(_ path: String?) throws {
         defer { signal.send(()) }
         try database.write(at: .apply) { transaction in
             try checkIsSetUp(transaction)
-            try transaction.settings.setEntitlementFile(path.map(absolutePath), key: publicKey)
+            try transaction.settings.setEntitlementFile(path.map(absolutePath))
         }
     }
 
@@ -309,7 +300,7 @@ public struct SyncGate: Sendable {
     func provider(in transaction: LocalTransaction) throws -> (any EntitlementProvider)? {
         if let provider = options.entitlement { return provider }
         guard try transaction.settings.exists(), let path = try transaction.settings.entitlementFile() else { return nil }
-        return try transaction.settings.entitlementKey().map { LicenceFile(path: path, publicKey: $0) } ?? FileEntitlement(path: path)
+        return FileEntitlement(path: path)
     }
 
     /// Asks for the entitlement if that is due, and stores the answer. An error is stored as well, and the decision takes it into account.

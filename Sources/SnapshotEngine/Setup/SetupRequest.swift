@@ -88,8 +88,6 @@ public struct SetupRequest: Sendable {
     public var preference: FilePreference?
     /// The path of a file that states the entitlement (``FileEntitlement``); nil if nothing restricts who may sync.
     public var entitlementFile: String?
-    /// The public key that must have signed that file (``LicenceKey/publicKey``); nil for a plain file.
-    public var entitlementKey: String?
 
     /// The container identifier of a new cloud if none was requested.
     public static let standardContainer = "iCloud.org.snapsync"

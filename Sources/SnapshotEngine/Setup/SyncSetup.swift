@@ -162,7 +162,7 @@ package enum SyncSetup {
     private static func setUpGate(_ request: SetupRequest, _ database: LocalDatabase, _ beginning: ZoneBeginning?) throws -> SyncChoice {
         let gate = SyncGate(database: database, options: GateOptions(), now: { .now }, logger: Logger(label: "snapsync"))
         do {
-            try gate.setEntitlementFile(request.entitlementFile, publicKey: request.entitlementKey)
+            try gate.setEntitlementFile(request.entitlementFile)
             try gate.bind(to: request.preference)
             try SyncError.at(.open) { try gate.reconcile() }
             return try database.read(at: .read) { try $0.settings.preference().choice }

@@ -16,7 +16,7 @@ struct EnableCommand: AsyncParsableCommand {
               snapsync enable --db phone.db
               snapsync enable --yes --db phone.db
               snapsync enable --db phone.db --preference-file settings.json --preference-key iCloudSync
-              snapsync enable --db phone.db --entitlement licence.json
+              snapsync enable --db phone.db --entitlement entitlement.json
             """)
 
     @OptionGroup var database: DatabaseFile
@@ -37,7 +37,7 @@ struct EnableCommand: AsyncParsableCommand {
         try await output.printer.run {
             let engine = try SyncEngine.ofCommand(database: path), gate = engine.gate
             if !yes { guard try await isConfirmed(engine) else { return } }
-            if let file = entitlement.entitlement { try gate.setEntitlementFile(file, publicKey: entitlement.entitlementKey) }
+            if let file = entitlement.entitlement { try gate.setEntitlementFile(file) }
             if let file = try binding.file() { try gate.bind(to: file) } else if unbind { try gate.bind(to: nil) }
             let report = try await gate.turn(on: true)
             try output.printer.done(report, report.lines(of: path))

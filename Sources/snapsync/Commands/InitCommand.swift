@@ -301,7 +301,6 @@ struct InitCommand: AsyncParsableCommand {
             preference: try binding.file(), entitlementFile: entitlement.entitlement, adoptsOwnRows: adopt, takesOver: takeOver)
         request.choice = undecided ? .undecided : disabled ? .off : .on
         request.runsSchema = withSchema
-        request.entitlementKey = entitlement.entitlementKey
         if tables.isGiven { request.tables = tables.choice() }
         request.assumesBuiltIn = false
         request.sharing = share

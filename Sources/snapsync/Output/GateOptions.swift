@@ -1,5 +1,4 @@
 import ArgumentParser
-import CloudStore
 import SnapshotSync
 
 /// The options for a settings file of an application that stores the user's choice.
@@ -36,18 +35,6 @@ struct EntitlementOptions: ParsableArguments {
             """, valueName: "file"),
         completion: .file())
     var entitlement: String?
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "With --entitlement: require a licence that was signed with this public key (snapsync licence).", valueName: "digits"))
-    var entitlementKey: String?
-
-    func validate() throws {
-        guard entitlementKey == nil || entitlement != nil else { throw ValidationError("--entitlement-key requires --entitlement.") }
-        guard entitlementKey.map(LicenceKey.isPublicKey) ?? true else {
-            throw ValidationError("--entitlement-key requires 64 lower-case hexadecimal digits, as snapsync licence key prints them.")
-        }
-    }
 }
 
 extension GateReport {
