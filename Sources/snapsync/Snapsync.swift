@@ -58,8 +58,7 @@ struct Snapsync: AsyncParsableCommand {
                 name: "Maintenance",
                 subcommands: [DeviceCommand.self, RelocateCommand.self, MirrorCommand.self, DetachCommand.self]),
             CommandGroup(name: "Key", subcommands: [SignCommand.self, SealCommand.self, MemberCommand.self, KeyCommand.self]),
-            CommandGroup(
-                name: "Application", subcommands: [ShareCommand.self, OpenCommand.self, GenerateCommand.self]),
+            CommandGroup(name: "Application", subcommands: [ShareCommand.self, GenerateCommand.self]),
         ])
 
     /// If the root command has a version, the parser adds `--version` to the help of every command, where it conflicts with the `--version N` of

@@ -267,33 +267,4 @@ import Testing
             saying: ["it is not a JSON object"], asJSONToo: false)
         #expect(!scene.scratch.exists("two.db"))
     }
-
-    @Test func openSaysHowFarAnApplicationWouldGet() throws {
-        let scene = try Scene.phoneAndWatch()
-        #expect(try scene.succeed("open --db watch.db --container iCloud.org.snapsync") == "watch.db: database and cloud\n")
-        let files = try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path)
-        func opened(_ line: String, exit code: Int32, _ level: String, _ kind: String, at location: SourceLocation = #_sourceLocation) throws {
-            let run = try scene.run(line + " --json")
-            #expect(run.status == code, "\(run.errorText)", sourceLocation: location)
-            let report = try #require(try JSONSerialization.jsonObject(with: run.output) as? [String: Any], sourceLocation: location)
-            #expect(report["level"] as? String == level, sourceLocation: location)
-            #expect((report["givenUp"] as? [[String: Any]])?.map { $0["kind"] as? String } == [kind], sourceLocation: location)
-            let text = try scene.run(line)
-            #expect(text.status == code && text.text.contains("(\(kind)): "), "\(text.text)", sourceLocation: location)
-        }
-        try opened("open --db watch.db --container iCloud.org.example.other", exit: 78, "local", "otherContainer")
-        try opened("open --db watch.db --cloud none", exit: 69, "local", "cloudMissing")
-        try scene.succeed("generate --db else.db --notifications 2 --buckets 1")
-        try opened("open --db else.db", exit: 78, "local", "notSetUp")
-        try scene.succeed("init --db else.db --cloud other --role writer")
-        try opened("open --db watch.db --cloud other", exit: 78, "local", "otherCloud")
-        try scene.scratch.write("This is a text file, long enough to have a header of SQLite's length, and it is not a database at all.", to: "text.db")
-        try opened("open --db text.db", exit: 65, "inMemory", "databaseDamaged")
-        try opened("open --db none.db", exit: 66, "inMemory", "databaseMissing")
-        try scene.succeed("disable --db watch.db")
-        try opened("open --db watch.db", exit: 0, "local", "gateClosed")
-        #expect(!scene.scratch.exists("none.db"))
-        let left = try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path)
-        #expect(Set(files).isSubset(of: left), "\(left)")
-    }
 }

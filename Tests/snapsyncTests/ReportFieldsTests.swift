@@ -104,8 +104,6 @@ import Testing
         check(try scene.json("report --html page.html --db phone.db --cloud cloud"), "report --json")
         let bad = try scene.run("report --html page.html --cloud none --json")
         check(try #require(try JSONSerialization.jsonObject(with: bad.output) as? [String: Any]), "report --json")
-        check(try scene.json("open --db watch.db"), "open --json")
-        check(try scene.json("open --db phone.db"), "open --json")
         check(try scene.json("detach --db watch.db"), "detach --json")
         let away = try scene.run("status --db phone.db --cloud none --json")
         #expect(away.status == 69)

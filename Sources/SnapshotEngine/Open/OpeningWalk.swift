@@ -185,9 +185,9 @@ struct OpeningWalk: Sendable {
 }
 
 /// The level at which a store was opened, and why no higher level was possible.
-public struct OpeningReport: Sendable, Encodable {
+public struct OpeningReport: Sendable {
     /// What a store works with.
-    public enum Level: String, Sendable, Encodable {
+    public enum Level: String, Sendable {
         /// The database and the cloud.
         case cloud
         /// Only the database. It syncs as soon as the problem with the cloud is gone.
@@ -200,7 +200,7 @@ public struct OpeningReport: Sendable, Encodable {
     }
 
     /// A level that could not be reached.
-    public struct Step: Sendable, Encodable {
+    public struct Step: Sendable {
         /// The kind of problem. It is a struct, so that a new kind breaks no switch statement.
         public struct Kind: Hashable, Sendable, CustomStringConvertible {
             public let name: String
@@ -236,18 +236,6 @@ public struct OpeningReport: Sendable, Encodable {
         public let kind: Kind
         /// The place, the reason, and what to do.
         public let error: SyncError
-
-        private enum CodingKeys: String, CodingKey { case level, kind, code, place, reason, hint }
-
-        public func encode(to encoder: any Encoder) throws {
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(level, forKey: .level)
-            try container.encode(kind.name, forKey: .kind)
-            try container.encode(error.code.name, forKey: .code)
-            try container.encode(error.place, forKey: .place)
-            try container.encode(error.reason, forKey: .reason)
-            try container.encodeIfPresent(error.hint, forKey: .hint)
-        }
     }
 
     /// The requested database.

@@ -122,6 +122,12 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
+    @Test func missingDatabaseIsNotMadeUnlessThatIsWanted() async throws {
+        let scratch = try await world()
+        let store = try await SnapshotStore.open(database: scratch.path("none.db"), createsDatabase: false)
+        #expect(store.report.level == .inMemory && store.report.givenUp.map(\.kind) == [.databaseMissing] && !scratch.exists("none.db"))
+    }
+
     @Test func standInIsNeverPublished() async throws {
         let scratch = try await world()
         let cloud = try FileListing(of: scratch.path("cloud"))
