@@ -26,6 +26,22 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
 
         public init(name: String) { self.name = name }
         public var description: String { name }
+
+        /// The codes that a command can end with.
+        package static let all: [Code] = [.dataRefused, .nothingThere, .cloudUnavailable, .inputOutput, .tryAgainLater, .permissionDenied, .refused]
+
+        /// The exit status of a command that ends with the code, following sysexits.h.
+        package var exitStatus: Int32 {
+            switch self {
+            case .dataRefused: 65
+            case .nothingThere: 66
+            case .cloudUnavailable: 69
+            case .tryAgainLater: 75
+            case .permissionDenied: 77
+            case .refused: 78
+            default: name == "usage" ? 64 : 74
+            }
+        }
     }
 
     public let code: Code
@@ -39,7 +55,7 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     /// What happened and why.
     public let reason: String
     /// What to do next; nil if there is no advice.
-    public let hint: String?
+    public package(set) var hint: String?
     /// How long to wait before trying again; nil if the cloud did not say.
     public private(set) var retryAfter: Duration?
     /// The individual problems that the error lists, as sentences; empty if `reason` is complete.
@@ -86,6 +102,23 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
 
     public var description: String {
         (step.map { "\($0.rawValue) failed: " } ?? "") + "\(([place + ": " + reason] + details).joined(separator: "; "))" + (hint.map { "; hint: \($0)" } ?? "")
+    }
+}
+
+extension SyncError: Encodable {
+    private enum CodingKeys: String, CodingKey { case code, identifier, step, place, reason, details, hint, isRetryable, exitCode }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(code.name, forKey: .code)
+        try container.encode(identifier, forKey: .identifier)
+        try container.encodeIfPresent(step?.rawValue, forKey: .step)
+        try container.encode(place, forKey: .place)
+        try container.encode(reason, forKey: .reason)
+        try container.encode(details, forKey: .details)
+        try container.encodeIfPresent(hint, forKey: .hint)
+        try container.encode(isRetryable, forKey: .isRetryable)
+        try container.encode(code.exitStatus, forKey: .exitCode)
     }
 }
 

@@ -40,7 +40,7 @@ struct Doctor: Sendable {
             findings += SyncChecks.findings(status, at: facts.place)
             // Errors that only a sync's own access to the cloud shows.
             if let problem = status.cloudProblem, !findings.contains(where: { $0.severity == .error }) {
-                findings.append(.error("sync", problem.error, means: "the next sync fails in the same way"))
+                findings.append(.error("sync", problem, means: "the next sync fails in the same way"))
             }
         case .failure(let error): findings.append(.error("status", error, means: "what is known of the last sync cannot be read"))
         case nil: break

@@ -83,7 +83,7 @@ struct StatusCommand: AsyncParsableCommand {
             if !writesMetrics {
                 try output.printer.print(report, lines: report.lines(all: all))
                 // The local state was printed, but an unreadable cloud is still an error.
-                if let problem = report.cloudProblem { throw problem.error }
+                if let problem = report.cloudProblem { throw problem }
             }
             if strict { try report.verifyFresh(within: maxAge?.duration) }
         }
@@ -133,17 +133,17 @@ extension StatusReport {
         for line in gate.lines { say("  \(line)", gate.isOpen ? nil : .attention) }
         if let view { say("  showing \(view); snapsync import goes back to the newest", .attention) }
         let age = lastSuccessAge.map { ", \(AgeText.words(seconds: $0)) ago" } ?? ""
-        say("  last success: \(lastSuccess ?? "never")\(age); journal mode \(journalMode)")
+        say("  last success: \(lastSuccess?.description ?? "never")\(age); journal mode \(journalMode)")
         if let since = unsentSince { say("  imports go on, but messages of this device could not be sent since \(since)", .bad) }
-        if let error = lastError {
-            say("  last error, at \(error.at): \(error.step.map { "\($0) failed: " } ?? "")\(error.place): \(error.reason)", .bad)
+        if let error = lastError, let at = lastErrorAt {
+            say("  last error, at \(at): \(error.step.map { "\($0.rawValue) failed: " } ?? "")\(error.place): \(error.reason)", .bad)
         }
         if let check = lastRestoreCheck {
             let found = check.problems == 0 ? "all was well" : "\(Format.count(check.problems, "problem")) found"
             say("  last trial restore: version \(check.version) at \(check.at), \(found)", check.problems == 0 ? nil : .bad)
         }
         for dataset in datasets {
-            let version = dataset.recordCount.map { "\(Format.entities($0)) of \(dataset.syncTimestamp ?? "")" } ?? "no version yet"
+            let version = dataset.recordCount.map { "\(Format.entities($0)) of \(dataset.syncTimestamp?.description ?? "")" } ?? "no version yet"
             let stays = dataset.changesStay && dataset.changes > 0
             let kept = stays ? ", kept here alone: readers may not edit it" : ""
             let changes = dataset.isTracked ? "\(Format.count(dataset.changes)) changed since\(kept)" : "the next sync compares all rows"
@@ -268,7 +268,7 @@ struct NagiosResult {
         }
         for fork in report.forks where !fork.isHealed { add(.critical, fork.sentence) }
         if let error = report.lastError { add(.warning, "the last run failed: \(error.place): \(error.reason)") }
-        if let problem = report.cloudProblem { add(.warning, problem.error.reason) }
+        if let problem = report.cloudProblem { add(.warning, problem.reason) }
         if !report.gate.isOpen { add(.warning, report.gate.reason.map { "not synced: \($0)" } ?? "not synced") }
         if report.conflicts > 0 { add(.warning, "\(Format.count(report.conflicts, "edit")) lost") }
         if report.messages.missing > 0 { add(.warning, "the message with this device's edits is missing from the mailbox") }

@@ -84,7 +84,7 @@ struct VerifyCommand: AsyncParsableCommand {
     private func failure(_ code: SyncError.Code, _ reason: String) -> ExitCode {
         let error = SyncError(code, step: .verify, at: "the cloud", reason)
         outcome.failed(error, database: look.database.file.pathIfAny)
-        return ExitCode(error.exitStatus)
+        return ExitCode(error.code.exitStatus)
     }
 }
 

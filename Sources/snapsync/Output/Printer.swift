@@ -81,33 +81,58 @@ struct Printer {
     }
 }
 
+extension Printer {
+    /// Opens the engine for a database. An error is printed and ends the process with its code.
+    func open(_ database: String, cloud: String?) throws -> SyncEngine {
+        do {
+            return try SyncEngine.ofCommand(database: database, cloud: cloud, logger: logger)
+        } catch let error as SyncError {
+            print(error)
+            failed(error)
+            throw ExitCode(error.code.exitStatus)
+        }
+    }
+
+    /// Runs long work like ``run(_:)``, and shows its progress on a terminal.
+    ///
+    /// - Parameters:
+    ///   - title: a word for the work, shown until a step reports its progress.
+    ///   - body: gets the progress handler for the engine; nil if no progress is shown.
+    func work(_ title: String, _ body: (ProgressHandler?) async throws -> Void) async throws {
+        let line = isJSON || isQuiet ? nil : ProgressLine.begin(title)
+        try await run {
+            defer { line?.end() }
+            try await body(line?.handler)
+        }
+    }
+
+    /// Runs a command's work. An error is printed and ends the process with its code.
+    func run(_ body: () async throws -> Void) async throws {
+        do {
+            try await body()
+        } catch let error as SyncError {
+            print(error)
+            failed(error)
+            throw ExitCode(error.code.exitStatus)
+        }
+    }
+}
+
 /// An error in JSON output.
 struct ErrorDocument: Encodable {
-    struct Body: Encodable {
-        let code: String
-        let identifier: String
-        let step: String?
-        let place: String
-        let reason: String
-        let details: [String]
-        let hint: String?
-        let isRetryable: Bool
-        let exitCode: Int32
+    let error: SyncError
+
+    init(_ error: SyncError) {
+        var error = error
+        error.hint = error.hint.map(HintCommands().complete)
+        self.error = error
     }
-    let error: Body
 
     /// A mistake on the command line.
     init(usage message: String, of command: String) {
-        error = Body(
-            code: "usage", identifier: "usage", step: nil, place: command, reason: message, details: [], hint: "\(command) --help", isRetryable: false,
-            exitCode: ExitCode.validationFailure.rawValue)
-    }
-
-    init(_ error: SyncError) {
-        self.error = Body(
-            code: error.code.name, identifier: error.identifier, step: error.step?.rawValue, place: error.place, reason: error.reason,
-            details: error.details, hint: error.hint.map(HintCommands().complete),
-            isRetryable: error.isRetryable, exitCode: error.exitStatus)
+        var error = SyncError(SyncError.Code(name: "usage"), at: command, message, hint: "\(command) --help")
+        error.identifier = "usage"
+        self.error = error
     }
 }
 

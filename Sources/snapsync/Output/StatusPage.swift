@@ -92,7 +92,7 @@ extension StatusPage.Zone {
             return status?.lines(all: false) ?? []
         }
         guard let status, status.gate.isOpen else { return }
-        error = status.cloudProblem?.error
+        error = status.cloudProblem
         await addZone { try await engine.inspector() }
         if status.signature != nil { await add("Members") { try await engine.members().lines(approving: "snapsync member approve NAME").map { Line($0) } } }
     }
