@@ -89,14 +89,12 @@ struct DisableCommand: AsyncParsableCommand {
               snapsync disable --db phone.db
             """)
 
-    @OptionGroup var database: DatabaseFile
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineOptions
 
     func run() async throws {
-        let path = try database.path()
-        try await output.printer.run {
-            let report = try await SyncEngine.ofCommand(database: path).gate.turn(on: false)
-            try output.printer.done(report, report.lines(of: path))
+        try await options.done { engine, _ in
+            let report = try await engine.gate.turn(on: false)
+            return (report, report.lines(of: try options.database.file.path()))
         }
     }
 }

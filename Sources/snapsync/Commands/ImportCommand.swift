@@ -28,7 +28,7 @@ struct ImportCommand: AsyncParsableCommand {
               snapsync import --db phone.db --file old.json --add
             """)
 
-    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var options: EngineOptions
     @Option(name: .long, help: ArgumentHelp("Show this version instead of the newest.", valueName: "n"))
     var version: Int?
     @Option(
@@ -54,7 +54,6 @@ struct ImportCommand: AsyncParsableCommand {
             """, valueName: "n"))
     var acceptRollback: Int?
     @OptionGroup var shrinking: ShrinkOptions
-    @OptionGroup var output: OutputOptions
 
     func validate() throws {
         guard version == nil || file == nil else { throw ValidationError("Choose one of --version and --file.") }
@@ -70,35 +69,26 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        if let acceptRollback { return try await accept(acceptRollback, engine) }
-        try await Self.run(printer: output.printer) { progress in
-            if let file { return try await engine.importFile(file, datasets: datasets, acceptsOlder: acceptOlder, adds: add, progress: progress) }
-            if let version { return try await engine.importVersion(version, progress: progress) }
-            return try await engine.importNewest(allowing: shrinking.approval, progress: progress)
+        if let acceptRollback { return try await accept(acceptRollback) }
+        try await options.done("import") { engine, progress in
+            let report =
+                if let file {
+                    try await engine.importFile(file, datasets: datasets, acceptsOlder: acceptOlder, adds: add, progress: progress)
+                } else if let version {
+                    try await engine.importVersion(version, progress: progress)
+                } else {
+                    try await engine.importNewest(allowing: shrinking.approval, progress: progress)
+                }
+            return (report, report.lines)
         }
     }
 
-    /// Imports the newest version and prints the result.
-    static func run(_ engine: SyncEngine, printer: Printer) async throws {
-        try await run(printer: printer) { try await engine.importNewest(progress: $0) }
-    }
-
-    private static func run(printer: Printer, _ work: (ProgressHandler?) async throws -> ImportReport) async throws {
-        try await printer.work("import") { progress in
-            let report = try await work(progress)
-            try printer.done(report, report.lines)
-        }
-    }
-}
-
-extension ImportCommand {
-    private func accept(_ number: Int, _ engine: SyncEngine) async throws {
-        try await output.printer.work("import") { progress in
+    private func accept(_ number: Int) async throws {
+        try await options.done("import") { engine, progress in
             let report = try await engine.acceptRollback(to: number, progress: progress)
             let copy =
-                "  what was here, version \(report.versionBefore) and the changes since, is copy \(report.keptCopy) in \(try database.file.path()).snapsync-kept; snapsync undo brings it back"
-            try output.printer.done(report, report.imported.lines + [copy])
+                "  what was here, version \(report.versionBefore) and the changes since, is copy \(report.keptCopy) in \(try options.database.file.path()).snapsync-kept; snapsync undo brings it back"
+            return (report, report.imported.lines + [copy])
         }
     }
 }

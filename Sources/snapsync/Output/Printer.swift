@@ -82,24 +82,13 @@ struct Printer {
 }
 
 extension Printer {
-    /// Opens the engine for a database. An error is printed and ends the process with its code.
-    func open(_ database: String, cloud: String?) throws -> SyncEngine {
-        do {
-            return try SyncEngine.ofCommand(database: database, cloud: cloud, logger: logger)
-        } catch let error as SyncError {
-            print(error)
-            failed(error)
-            throw ExitCode(error.code.exitStatus)
-        }
-    }
-
     /// Runs long work like ``run(_:)``, and shows its progress on a terminal.
     ///
     /// - Parameters:
-    ///   - title: a word for the work, shown until a step reports its progress.
+    ///   - title: a word for the work, shown until a step reports its progress; nil if no progress is shown.
     ///   - body: gets the progress handler for the engine; nil if no progress is shown.
-    func work(_ title: String, _ body: (ProgressHandler?) async throws -> Void) async throws {
-        let line = isJSON || isQuiet ? nil : ProgressLine.begin(title)
+    func work(_ title: String?, _ body: (ProgressHandler?) async throws -> Void) async throws {
+        let line = isJSON || isQuiet ? nil : title.flatMap(ProgressLine.begin)
         try await run {
             defer { line?.end() }
             try await body(line?.handler)

@@ -39,14 +39,12 @@ struct MemberListCommand: AsyncParsableCommand {
               snapsync member list --json --db desk.db | jq -r '.requests[].device'
             """)
 
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineOptions
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.run {
+        try await options.run { engine, _ in
             let report = try await engine.members()
-            try output.printer.print(report, report.lines(approving: "snapsync member approve NAME"))
+            try options.printer.print(report, report.lines(approving: "snapsync member approve NAME"))
         }
     }
 }
@@ -98,19 +96,18 @@ struct MemberApproveCommand: AsyncParsableCommand {
     var role: MemberRole?
     @Flag(name: .long, help: "Do not ask. Use it after you have compared the words.")
     var yes = false
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineOptions
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.run {
+        try await options.done { engine, _ in
             let members = try await engine.members()
             let words = try members.compared(name, yes: yes, list: "snapsync member list")
             let report = try await engine.approveMember(name, as: role, fingerprint: words)
-            try output.printer.done(
+            return (
                 report,
                 ["\(report.device) is a member of zone \(report.zone) from version \(report.version) on, as a \(report.role): \(report.fingerprint)"]
-                    + (report.epoch == nil ? [] : ["  it can read the sealed zone now; if it has not been set up yet, run the same snapsync init there again"]))
+                    + (report.epoch == nil ? [] : ["  it can read the sealed zone now; if it has not been set up yet, run the same snapsync init there again"])
+            )
         }
     }
 
@@ -163,21 +160,20 @@ struct MemberRemoveCommand: AsyncParsableCommand {
 
     @Argument(help: "The member's name, as member list prints it.")
     var name: String
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineOptions
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.run {
+        try await options.done { engine, _ in
             let report = try await engine.removeMember(name)
-            try output.printer.done(
+            return (
                 report,
                 [
                     "\(report.device) is no member of zone \(report.zone) any more, from version \(report.version) on",
                     report.epoch.map {
                         "  what is published from now on has new keys, of epoch \($0), which it does not get; what it could read it can still read"
                     } ?? "  what it could read it can still read, as long as it can read the cloud",
-                ])
+                ]
+            )
         }
     }
 }
@@ -198,14 +194,12 @@ struct MemberRoleCommand: AsyncParsableCommand {
     var name: String
     @Argument(help: "The new role: writer and peer publish, reader sends edits, observer only reads.")
     var role: MemberRole
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineOptions
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.run {
+        try await options.done { engine, _ in
             let report = try await engine.setMemberRole(role, of: name)
-            try output.printer.done(report, ["\(report.device) has the role \(report.role) in zone \(report.zone) from version \(report.version) on"])
+            return (report, ["\(report.device) has the role \(report.role) in zone \(report.zone) from version \(report.version) on"])
         }
     }
 }
@@ -225,19 +219,18 @@ struct MemberSettleCommand: AsyncParsableCommand {
               snapsync member settle --db desk.db
             """)
 
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineOptions
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.run {
+        try await options.done { engine, _ in
             let report = try await engine.settleMembers()
-            try output.printer.done(
+            return (
                 report,
                 [
                     "this device takes the members of zone \(report.zone) as version \(report.version ?? 0) has them; it is \(report.role.map { "a \($0)" } ?? "no member")",
                     report.repeated.isEmpty ? "  nobody had to be removed again" : "  changed or removed again: \(report.repeated.joined(separator: ", "))",
-                ])
+                ]
+            )
         }
     }
 }
@@ -263,20 +256,19 @@ struct MemberFreshnessCommand: AsyncParsableCommand {
 
     @Argument(help: "on for a version at least once a day, off to end that.")
     var state: State
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineOptions
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.run {
+        try await options.done { engine, _ in
             let report = try await engine.setFreshness(state == .on)
-            try output.printer.done(
+            return (
                 report,
                 [
                     report.interval == nil
                         ? "zone \(report.zone) has a version only when there is something new, from version \(report.version) on"
                         : "zone \(report.zone) has a version at least once a day, from version \(report.version) on; devices warn after three days without one"
-                ])
+                ]
+            )
         }
     }
 }
