@@ -43,15 +43,6 @@ package final class MemberRebuilder {
         return try rebuild(entry) { _ = try $0.compress(bytes, reusing: self.member) }
     }
 
-    /// The member of a change asset. The commit states only the hash of the whole file.
-    package func changes(_ bytes: UnsafeRawBufferPointer, sha256: ContentHash) throws -> [UInt8]? {
-        for method in methods {
-            _ = try compressor(method).compress(bytes, reusing: member)
-            if member.entry.sha256 == sha256 { return Array(member.bytes) }
-        }
-        return nil
-    }
-
     private func rebuild(_ entry: MemberEntry, _ compress: (MemberCompressor) throws -> Void) throws -> [UInt8]? {
         for method in methods {
             try compress(compressor(method))

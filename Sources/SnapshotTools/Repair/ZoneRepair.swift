@@ -120,12 +120,8 @@ struct ZoneRepair: Sendable {
         account.hasUnopened = !unopened.isEmpty
         try await unopened.repair(self, &account)
         let assets = KeptAssets(kept.records.filter { !$0.0.isOfVersions })
-        var mender = AssetRepair(repair: self, cloud: cloud, assets: assets, keys: keys)
-        // A repaired asset may be the source for another one.
-        repeat {
-            try await mender.pass(&account)
-        } while mender.hasProgress && !dryRun
-        account.lost += mender.lost
+        let mender = AssetRepair(repair: self, assets: assets, keys: keys)
+        try await mender.run(&account)
     }
 }
 
@@ -144,64 +140,31 @@ struct WholeFile: Sendable {
 }
 
 extension ZoneRepair {
-    /// Checks a file, and replaces it by a copy, by the bytes that `remake` makes, or by flipping one bit back.
+    /// Checks a file, and replaces it by a copy.
     ///
-    /// - Parameters:
-    ///   - asset: the asset beside which copies lie.
-    ///   - remake: makes bytes that have the file's hash; nil if it cannot.
-    /// - Returns: what is wrong with the file if there is no source; nil if all is well.
-    func mend(
-        _ file: WholeFile, beside asset: AssetPath, _ account: inout RepairAccount,
-        remaking remake: () async throws -> (bytes: [UInt8], source: String)? = { nil }
-    ) async throws -> WholeFile.Fault? {
+    /// - Parameter asset: the asset beside which copies lie.
+    /// - Returns: what is wrong with the file if there is no copy; nil if all is well.
+    func mend(_ file: WholeFile, beside asset: AssetPath, _ account: inout RepairAccount) async throws -> WholeFile.Fault? {
         let (found, copies) = try await SyncError.at(.fetch) {
             (try await directory.findFile(file.path, in: zone), try await directory.copies(beside: asset, in: zone))
         }
         if let found, try found.isWhole(byteCount: file.byteCount, sha256: file.sha256) { return nil }
-        var source: (write: Write, name: String)?
-        if let copy = try copies.first(where: { try $0.isWhole(byteCount: file.byteCount, sha256: file.sha256) }) {
-            source = (
-                { append in
-                    for offset in stride(from: 0, to: copy.byteCount, by: 1 << 20) {
-                        guard let piece = try copy.bytes(at: offset, count: min(1 << 20, copy.byteCount - offset)) else { return false }
-                        try piece.withUnsafeBytes { try append($0) }
-                    }
-                    return true
-                }, copy.path
-            )
-        } else if let (bytes, name) = try await remake() ?? Self.flipped([found].compactMap(\.self) + copies, sha256: file.sha256) {
-            source = (Self.writing(bytes), name)
-        }
-        guard let source,
+        guard let copy = try copies.first(where: { try $0.isWhole(byteCount: file.byteCount, sha256: file.sha256) }),
             let done = try await SyncError.at(
                 .store,
                 {
-                    try await directory.replaceFile(
-                        file.path, byteCount: file.byteCount, sha256: file.sha256, in: zone, dryRun: dryRun, write: source.write)
+                    try await directory.replaceFile(file.path, byteCount: file.byteCount, sha256: file.sha256, in: zone, dryRun: dryRun) { append in
+                        for offset in stride(from: 0, to: copy.byteCount, by: 1 << 20) {
+                            guard let piece = try copy.bytes(at: offset, count: min(1 << 20, copy.byteCount - offset)) else { return false }
+                            try piece.withUnsafeBytes { try append($0) }
+                        }
+                        return true
+                    }
                 })
         else { return found == nil ? .missing : .damaged }
         account.mended.append(
             RepairReport.Mended(
-                file: file.path, kind: file.kind, wasMissing: found == nil, blocks: [], sources: [source.name], setAside: done.setAside))
-        return nil
-    }
-
-    typealias Write = @Sendable ((UnsafeRawBufferPointer) throws -> Void) throws -> Bool
-
-    static func writing(_ bytes: [UInt8]) -> Write {
-        { append in
-            try bytes.withUnsafeBytes { try append($0) }
-            return true
-        }
-    }
-
-    /// The bytes of the first file of which one flipped bit gives this hash.
-    static func flipped(_ files: [FoundFile], sha256: String) throws -> (bytes: [UInt8], source: String)? {
-        for one in files {
-            if let bytes = try one.bytes(limit: OneBitFlip.byteLimit), let mended = OneBitFlip.mend(bytes, sha256: sha256) {
-                return (mended, "\(one.path): one bit was flipped")
-            }
-        }
+                file: file.path, kind: file.kind, wasMissing: found == nil, blocks: [], sources: [copy.path], setAside: done.setAside))
         return nil
     }
 }
@@ -242,11 +205,6 @@ struct KeptAssets {
         self.changes = changes.values.sorted { $0.asset.path < $1.asset.path }
     }
 
-    /// The dataset's record as last saved before the asset's own version.
-    func fields(before asset: Asset) -> DatasetRecord? {
-        records.last { $0.record.name == asset.record.name && $0.version < asset.path.number }?.fields
-    }
-
     /// The record of the asset's own version, saved when the asset was written; nil if it is not kept.
     func ownRecord(of asset: Asset) -> (record: CloudRecord, fields: DatasetRecord)? {
         records.first { $0.record.name == asset.record.name && $0.record.changeTag == String(asset.path.number) }.map { ($0.record, $0.fields) }
@@ -271,7 +229,7 @@ extension SyncEngine {
     /// No file is overwritten or removed: a damaged file is renamed so that readers ignore it, and the repaired file gets its name. The database
     /// is not changed.
     ///
-    /// - Parameter dryRun: whether to only report what would be done. What can be repaired only after another file counts as lost then.
+    /// - Parameter dryRun: whether to only report what would be done.
     /// - Throws: ``SyncError`` with `.refused` for a cloud that is no directory, and errors if the zone cannot be read or written at all.
     public func repair(dryRun: Bool = false) async throws -> RepairReport {
         try await gate.enter()
