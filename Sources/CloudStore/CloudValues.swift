@@ -167,7 +167,7 @@ public struct Commit: Hashable, Sendable {
     /// The publisher's unmodified clock.
     public let clock: Instant
     public let device: String
-    public let saved: [CloudRecord]
+    public package(set) var saved: [CloudRecord]
     public let deleted: [String]
     public let approvals: [String]
     /// For each device that has handed over edits: the number up to which they are decided.
@@ -192,15 +192,6 @@ public struct Commit: Hashable, Sendable {
         self.deleted = deleted
         self.approvals = approvals
         self.zoneDeletion = zoneDeletion
-    }
-
-    /// The same commit with its saved records replaced by these.
-    package func saving(_ saved: [CloudRecord]) -> Commit {
-        var commit = Commit(
-            token: token, parent: parent, timestamp: timestamp, clock: clock, device: device, saved: saved, deleted: deleted, approvals: approvals,
-            zoneDeletion: zoneDeletion)
-        (commit.checkpoint, commit.key) = (checkpoint, key)
-        return commit
     }
 }
 

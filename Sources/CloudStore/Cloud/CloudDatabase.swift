@@ -461,14 +461,12 @@ extension CloudDatabase {
         guard !layers.isEmpty, !base.isEmpty || !commits.isEmpty else { return (base, commits) }
         var records = base + commits.flatMap(\.saved)
         for layer in layers { records = try await layer.opened(records, by: call, in: zone) }
-        var rest = records[base.count...]
-        return (
-            Array(records[..<base.count]),
-            commits.map { commit in
-                defer { rest = rest.dropFirst(commit.saved.count) }
-                return commit.saving(Array(rest.prefix(commit.saved.count)))
-            }
-        )
+        var opened = commits, rest = records[base.count...]
+        for index in commits.indices {
+            opened[index].saved = Array(rest.prefix(commits[index].saved.count))
+            rest = rest.dropFirst(commits[index].saved.count)
+        }
+        return (Array(records[..<base.count]), opened)
     }
 }
 
