@@ -81,7 +81,7 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
 
     public let code: Code
     /// The subject of the error: a file beneath the cloud, a zone, a record.
-    public let place: String
+    public private(set) var place: String
     /// What happened and why.
     public let reason: String
     /// What to do next; nil if there is no advice.
@@ -134,13 +134,8 @@ extension CloudError {
 
     /// The same error at another place.
     package func moved(to place: String) -> CloudError {
-        var moved = CloudError(
-            code, at: place, reason, hint: hint, isRetryable: isRetryable, retryAfter: retryAfter, partialErrors: partialErrors,
-            conflict: conflict, zoneDeletion: zoneDeletion)
-        moved.isArriving = isArriving
-        moved.successor = successor
-        moved.commonVersion = commonVersion
-        moved.missingParent = missingParent
+        var moved = self
+        moved.place = place
         return moved
     }
 }

@@ -87,8 +87,6 @@ struct CommitComposer {
 package enum CommitClock {
     /// 2000 to 2100. A clock outside of it counts as not set.
     package static let plausible = Instant(microseconds: 946_684_800_000_000)...Instant(microseconds: 4_102_444_800_000_000)
-    /// The years 1 to 9999, which RFC 3339 can write.
-    package static let representable = Instant(microseconds: -62_135_596_800_000_000)...Instant(microseconds: 253_402_300_799_999_999)
     package static let dayInMicroseconds: Int64 = 86_400_000_000
 
     /// max(`clock`, the parent's timestamp + 1 ms).

@@ -39,7 +39,6 @@ package struct CommitDocument: Codable {
 /// A commit that was read and is valid by itself, with the values that the next commit must follow from.
 package struct VerifiedCommit {
     package let commit: Commit
-    package let checkpoint: CheckpointReference?
     let zoneEvent: ZoneEvent?
 
     /// Decodes and checks the file of commit `number`; in a signed zone this includes its signature. ``ReplayedHistory`` checks whether the
@@ -71,7 +70,6 @@ package struct VerifiedCommit {
         if history.isSigned, found != token {
             try ChecksummedDocument.verifySignature(of: bytes, named: CommitDocument.sealName, by: document.key, at: place)
         }
-        checkpoint = document.checkpoint
         zoneEvent = document.zoneEvent?.event
         var commit = Commit(
             token: found, parent: document.parent, timestamp: document.timestamp,

@@ -63,7 +63,7 @@ extension DeviceReport {
     package func verify() throws(CloudError) {
         try CloudNames.verify(device, isNameOf: "device")
         try CloudNames.verify(role, isNameOf: "role")
-        guard token.map({ $0.number > 0 && ContentHash.isHash($0.hash) }) ?? true, CommitClock.representable.contains(clock),
+        guard token.map({ $0.number > 0 && ContentHash.isHash($0.hash) }) ?? true, Instant.representable.contains(clock.microseconds),
             nonce.map({ (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } }) ?? true
         else {
             throw CloudError(.invalidArguments, at: "report", "the token, the clock or the nonce is not possible")

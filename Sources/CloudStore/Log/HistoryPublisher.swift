@@ -138,7 +138,7 @@ package struct HistoryPublisher {
             reason = error
         }
         try zone.refreshCommits()
-        if try zone.newestCommitNumber() == token.number { return placed.checkpoint?.number == token.number - 1 ? nil : reason }
+        if try zone.newestCommitNumber() == token.number { return placed.commit.checkpoint?.number == token.number - 1 ? nil : reason }
         guard let next = try zone.commitBytes(token.number + 1) else { return reason }
         return try VerifiedCommit(next, number: token.number + 1, of: history).commit.parent == token.hash ? nil : reason
     }

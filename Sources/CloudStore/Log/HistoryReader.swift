@@ -77,7 +77,7 @@ package struct HistoryReader {
                 .unknownItem, at: history.place(ofCommit: number), "there is no such version yet; the newest is \(newest)",
                 hint: "snapsync history lists the versions that are kept")
         }
-        let log = try folded(upTo: number, naming: VerifiedCommit(bytes, number: number, of: history).checkpoint)
+        let log = try folded(upTo: number, naming: VerifiedCommit(bytes, number: number, of: history).commit.checkpoint)
         guard log.token?.hash == ContentHash.of(bytes) else { throw changedWhileRead(number) }
         if let members = log.members { try zone.authority.accept(members, isNewest: false, of: history) }
         return log
@@ -125,7 +125,7 @@ package struct HistoryReader {
             return rolledBack(token, "the zone ends at commit \(newest), before what this device has read")
         }
         guard let bytes = try zone.commitBytes(newest),
-            let checkpoint = try VerifiedCommit(bytes, number: newest, of: history).checkpoint, checkpoint.number >= token.number
+            let checkpoint = try VerifiedCommit(bytes, number: newest, of: history).commit.checkpoint, checkpoint.number >= token.number
         else { return gap(at: token.number) }
         return CloudError(
             .changeTokenExpired, at: history.place(ofCommit: token.number), "the commit was pruned; the zone goes on from checkpoint \(checkpoint.number)",
@@ -160,7 +160,7 @@ package struct HistoryReader {
                 guard let bytes = try zone.commitBytes(newest) else { throw gap(at: newest) }
                 let end = try VerifiedCommit(bytes, number: newest, of: history)
                 try verifyMoved(end)
-                var log = try start(at: end.checkpoint)
+                var log = try start(at: end.commit.checkpoint)
                 let base = log.records
                 var hashes: [Int: String] = [:]
                 if let token = log.token { hashes[token.number] = token.hash }
@@ -184,7 +184,7 @@ package struct HistoryReader {
     ///
     /// - Throws: ``CloudError`` with `.zoneMoved` if so; with `.untrusted` if the commit was not made by a member that publishes.
     private func verifyMoved(_ end: VerifiedCommit) throws {
-        guard let moved = end.commit.zoneDeletion, let successor = moved.successor, let checkpoint = end.checkpoint,
+        guard let moved = end.commit.zoneDeletion, let successor = moved.successor, let checkpoint = end.commit.checkpoint,
             try zone.checkpointBytes(checkpoint.number) == nil
         else { return }
         if history.isSigned {
@@ -359,7 +359,7 @@ extension HistoryReader {
         var closest: CheckpointReference?
         var next = number
         while let bytes = try zone.commitBytes(next) {
-            if let named = try VerifiedCommit(bytes, number: next, of: zone.history).checkpoint {
+            if let named = try VerifiedCommit(bytes, number: next, of: zone.history).commit.checkpoint {
                 guard named.number <= number else { break }
                 closest = named
             }
@@ -371,7 +371,7 @@ extension HistoryReader {
     /// Whether the newest commit names a checkpoint at or above `number`. Then commits up to that checkpoint may be missing.
     private func isPruned(_ number: Int) throws -> Bool {
         guard let newest = try zone.newestCommitNumber(), let bytes = try zone.commitBytes(newest) else { return false }
-        return try VerifiedCommit(bytes, number: newest, of: zone.history).checkpoint.map { $0.number >= number } ?? false
+        return try VerifiedCommit(bytes, number: newest, of: zone.history).commit.checkpoint.map { $0.number >= number } ?? false
     }
 }
 

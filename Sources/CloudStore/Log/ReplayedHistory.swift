@@ -35,7 +35,7 @@ package struct ReplayedHistory {
     /// In a signed zone it checks parents and signatures, but not whether the signer was a member, until ``provide(_:)`` sets the members.
     package init(after commit: VerifiedCommit, of history: HistoryID) {
         self.init(
-            history: history, token: commit.commit.token, timestamp: commit.commit.timestamp, checkpoint: commit.checkpoint, live: RecordTable(),
+            history: history, token: commit.commit.token, timestamp: commit.commit.timestamp, checkpoint: commit.commit.checkpoint, live: RecordTable(),
             answered: commit.commit.answered, deletion: commit.commit.zoneDeletion)
     }
 
@@ -98,7 +98,7 @@ package struct ReplayedHistory {
         for name in next.commit.deleted { live[name] = nil }
         token = next.commit.token
         timestamp = next.commit.timestamp
-        checkpoint = next.checkpoint
+        checkpoint = next.commit.checkpoint
         answered = next.commit.answered
         return next.commit
     }
@@ -150,7 +150,7 @@ package struct ReplayedHistory {
             throw CloudError(
                 .damaged, at: place, "the commit states a smaller number of decided edits of \(device) than its parent", hint: CloudError.damageHint)
         }
-        guard (next.checkpoint?.number ?? 0) >= (checkpoint?.number ?? 0) else {
+        guard (next.commit.checkpoint?.number ?? 0) >= (checkpoint?.number ?? 0) else {
             throw CloudError(.damaged, at: place, "the commit names an older checkpoint than its parent", hint: CloudError.damageHint)
         }
     }

@@ -84,7 +84,7 @@ extension CloudRecord {
     private static func fault(in value: CloudValue, depth: Int) -> String? {
         switch value {
         case .double(let number) where !number.isFinite: return "not a finite number"
-        case .date(let instant) where !CommitClock.representable.contains(instant): return "a date outside the years 1 to 9999"
+        case .date(let instant) where !Instant.representable.contains(instant.microseconds): return "a date outside the years 1 to 9999"
         case .list(let values):
             guard depth < listDepthLimit else { return "lists are nested too deep" }
             for value in values {
@@ -97,7 +97,7 @@ extension CloudRecord {
 }
 
 extension RecordEvent {
-    fileprivate var isPossible: Bool { CloudNames.isName(device) && CommitClock.representable.contains(at) }
+    fileprivate var isPossible: Bool { CloudNames.isName(device) && Instant.representable.contains(at.microseconds) }
 }
 
 extension CloudAsset {

@@ -37,7 +37,7 @@ struct HistoryExamination {
     }
 
     private func checkpoints(_ commits: Commits) throws -> [DamagedDocument] {
-        let named = Set(commits.known.values.compactMap(\.verified.checkpoint) + pinned).sorted { $0.number < $1.number }
+        let named = Set(commits.known.values.compactMap(\.verified.commit.checkpoint) + pinned).sorted { $0.number < $1.number }
         guard !named.isEmpty else { return [] }
         let copies = try copies(in: CloudNames.checkpoints)
         var sound: [CheckpointReference: [UInt8]] = [:]
@@ -118,7 +118,7 @@ private struct Commits {
     }
 
     /// The checkpoint that counts at the newest known commit.
-    var newestCheckpoint: CheckpointReference? { known.keys.max().flatMap { known[$0]?.verified.checkpoint } }
+    var newestCheckpoint: CheckpointReference? { known.keys.max().flatMap { known[$0]?.verified.commit.checkpoint } }
 
     /// Finds the bytes of damaged and missing commits. It starts with the newest, since each commit names its parent's hash.
     mutating func mend(copies: [HistoryExamination.Copy], token: ChangeToken?) throws -> [DamagedDocument] {
