@@ -76,7 +76,7 @@ struct AssetRepair {
             sound.insert(path)
             return StoredSnapshot(asset: asset.asset, index: index, file: file, copies: copies, boxes: boxes)
         }
-        guard let (bytes, source) = try index(of: asset, named, found, file, copies, others, boxes), let index = Self.decode(bytes, boxes) else {
+        guard let (bytes, source) = try index(of: asset, named, file, copies, others, boxes), let index = Self.decode(bytes, boxes) else {
             lose(
                 path, "index", isMissing: found == nil, asset, blocks: [],
                 "the block index is \(found == nil ? "missing" : "damaged"), and it cannot be made again")
@@ -97,7 +97,7 @@ struct AssetRepair {
     }
 
     private func index(
-        of asset: KeptAssets.Asset, _ named: CloudAssetIndex, _ found: FoundFile?, _ file: FoundFile?, _ copies: [FoundFile], _ others: [StoredSnapshot],
+        of asset: KeptAssets.Asset, _ named: CloudAssetIndex, _ file: FoundFile?, _ copies: [FoundFile], _ others: [StoredSnapshot],
         _ boxes: DatasetBoxes?
     ) throws -> (bytes: [UInt8], source: String)? {
         for copy in copies where try copy.isWhole(byteCount: named.byteCount, sha256: named.sha256) {
@@ -121,7 +121,7 @@ struct AssetRepair {
                 }
             }
         }
-        return try ZoneRepair.flipped([found].compactMap(\.self) + copies, sha256: named.sha256)
+        return nil
     }
 
     // MARK: snapshot assets

@@ -158,12 +158,6 @@ final class SnapshotMender: @unchecked Sendable {
                 if let json = try source.block(number, of: snapshot.index), let bytes = try rebuilt(json) { return (bytes, source.name) }
             }
         }
-        for file in [snapshot.file].compactMap({ $0 }) + snapshot.copies {
-            guard member.length <= OneBitFlip.byteLimit, let bytes = try file.bytes(at: member.offset, count: member.length) else { continue }
-            if let mended = OneBitFlip.mend(bytes, { $0.withUnsafeBytes { SnapshotFormat.ContentHash(of: $0) } == member.sha256 }) {
-                return (mended, "\(file.path): one bit was flipped")
-            }
-        }
         return nil
     }
 }

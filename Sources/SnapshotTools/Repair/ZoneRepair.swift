@@ -144,7 +144,7 @@ struct WholeFile: Sendable {
 }
 
 extension ZoneRepair {
-    /// Checks a file, and replaces it by a copy, by the bytes that `remake` makes, or by flipping one bit back.
+    /// Checks a file, and replaces it by a copy, or by the bytes that `remake` makes.
     ///
     /// - Parameters:
     ///   - asset: the asset beside which copies lie.
@@ -169,7 +169,7 @@ extension ZoneRepair {
                     return true
                 }, copy.path
             )
-        } else if let (bytes, name) = try await remake() ?? Self.flipped([found].compactMap(\.self) + copies, sha256: file.sha256) {
+        } else if let (bytes, name) = try await remake() {
             source = (Self.writing(bytes), name)
         }
         guard let source,
@@ -193,16 +193,6 @@ extension ZoneRepair {
             try bytes.withUnsafeBytes { try append($0) }
             return true
         }
-    }
-
-    /// The bytes of the first file of which one flipped bit gives this hash.
-    static func flipped(_ files: [FoundFile], sha256: String) throws -> (bytes: [UInt8], source: String)? {
-        for one in files {
-            if let bytes = try one.bytes(limit: OneBitFlip.byteLimit), let mended = OneBitFlip.mend(bytes, sha256: sha256) {
-                return (mended, "\(one.path): one bit was flipped")
-            }
-        }
-        return nil
     }
 }
 

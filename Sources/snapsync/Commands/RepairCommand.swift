@@ -19,8 +19,8 @@ struct RepairCommand: AsyncParsableCommand {
             snapsync export --full on the writer. If a commit is lost, restore it from a copy of the folder. cloud.json, zone.json, \
             messages and reports are not repaired.
 
-            In a sealed zone, run repair --db on a member. Without keys, --cloud restores a file only from a whole copy or if one bit is \
-            wrong. See docs/checks.md.
+            In a sealed zone, run repair --db on a member. Without keys, --cloud restores a file only from a whole copy. See \
+            docs/checks.md.
 
             EXAMPLES
               snapsync repair --dry-run --db phone.db
