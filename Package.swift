@@ -103,7 +103,7 @@ let package = Package(
         .target(
             name: "ObjectCloud",
             dependencies: [
-                "CloudStore", "StrictText", "CCurl", "CExpat", .product(name: "Crypto", package: "swift-crypto"),
+                "CloudStore", "Platform", "StrictText", "CCurl", "CExpat", .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: house),
         // A cloud in CloudKit, over a protocol of its operations that an application implements with its CKDatabase.

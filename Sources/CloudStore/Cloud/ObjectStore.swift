@@ -1,4 +1,5 @@
 package import Foundation
+import Platform
 public import StrictText
 import Synchronization
 
@@ -188,31 +189,13 @@ extension ObjectStore {
         guard bodies.count > 1, width > 1 else { return try bodies.map { try $0() } }
         let results = Mutex([Result<T, any Error>?](repeating: nil, count: bodies.count))
         for start in stride(from: 0, to: bodies.count, by: width) {
-            Thread.sideBySide(
-                (start..<min(start + width, bodies.count)).map { number in
-                    {
-                        let result = Result { try bodies[number]() }
-                        results.withLock { $0[number] = result }
-                    }
-                })
-        }
-        return try results.withLock { $0 }.compactMap { try $0?.get() }
-    }
-}
-
-extension Thread {
-    /// Runs bodies in parallel: the last one on the calling thread, each other one on a new thread. Returns when all have ended.
-    package static func sideBySide(_ bodies: [@Sendable () -> Void]) {
-        let others = DispatchGroup()
-        for body in bodies.dropLast() {
-            others.enter()
-            detachNewThread {
-                body()
-                others.leave()
+            BlockingThreads.run(min(width, bodies.count - start)) { number in
+                let result = Result { try bodies[start + number]() }
+                results.withLock { $0[start + number] = result }
+            } while: {
             }
         }
-        bodies.last?()
-        others.wait()
+        return try results.withLock { $0 }.compactMap { try $0?.get() }
     }
 }
 
