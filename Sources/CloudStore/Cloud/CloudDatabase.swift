@@ -30,7 +30,6 @@ open class CloudDatabase: @unchecked Sendable {
     /// The marker of public zones. It differs from `marker` if the store keeps public zones apart from a user's private ones.
     private let publicMarker: CloudMarkerReader
     package let nonces: NonceSource
-    private let ends: VerifiedHeadCache
     /// What this device knows of the cloud's zones.
     package let authorities: ZoneAuthorities
     /// The markers that were read. They never change, but a replicated store may be replaced.
@@ -72,7 +71,7 @@ open class CloudDatabase: @unchecked Sendable {
         let publicPath = store.markerPath(of: .public)
         publicMarker = publicPath == path ? marker : CloudMarkerReader(store, at: publicPath, expecting: nil, container: container, words: words)
         self.nonces = nonces
-        (ends, authorities, zones) = (VerifiedHeadCache(), ZoneAuthorities(), KnownZones())
+        (authorities, zones) = (ZoneAuthorities(), KnownZones())
         workers = BlockingCalls(limit: Self.threadLimit)
         (layers, mended, self.isSharedByDevices) = ([], [:], isSharedByDevices)
     }
@@ -85,7 +84,7 @@ open class CloudDatabase: @unchecked Sendable {
     ///   - forgetting: whether it begins without what this device knows of the zones.
     package init(_ other: CloudDatabase, adding layer: (any CloudLayer)? = nil, mended: [String: [UInt8]]? = nil, forgetting: Bool = false) {
         (store, marker, publicMarker, nonces, zones, workers) = (other.store, other.marker, other.publicMarker, other.nonces, other.zones, other.workers)
-        (ends, authorities) = forgetting ? (VerifiedHeadCache(), ZoneAuthorities()) : (other.ends, other.authorities)
+        authorities = forgetting ? ZoneAuthorities() : other.authorities
         (layers, self.mended, isSharedByDevices) = (other.layers + (layer.map { [$0] } ?? []), mended ?? other.mended, other.isSharedByDevices)
     }
 
@@ -155,9 +154,8 @@ open class CloudDatabase: @unchecked Sendable {
         try await watched(.identity, in: nil) { try await blocking { [marker] _ in try marker.identity() } }
     }
 
-    /// Whether the user's cloud can be used, as a layer or the store says, or else by reading the identity.
+    /// Whether the user's cloud can be used, as the store says, or else by reading the identity.
     public final func accountStatus() async -> AccountStatus {
-        for layer in layers.reversed() { if let status = layer.accountStatus { return status } }
         if let status = await store.accountStatus() { return status }
         do {
             _ = try await identity()
@@ -214,7 +212,7 @@ open class CloudDatabase: @unchecked Sendable {
 
     /// The zones that exist, sorted by scope and name.
     public final func zones() async throws -> [ZoneInfo] {
-        let found = try await watched(.zones, in: nil) {
+        try await watched(.zones, in: nil) {
             try await blocking { [self] store in
                 _ = try marker.identity()
                 return try CloudScope.allCases.flatMap { scope in
@@ -223,7 +221,6 @@ open class CloudDatabase: @unchecked Sendable {
                 }
             }
         }
-        return found.filter { zone in layers.allSatisfy { $0.shows(zone.id) } }
     }
 
     // MARK: records and commits
@@ -528,7 +525,7 @@ extension CloudDatabase {
             let info = try found(zone, in: store)
             (authority, protection) = (try authorities.authority(of: info), info.protection)
         }
-        var opened = Zone(history: HistoryID(cloud: try marker.uuid(), zone: zone, protection: protection), ends: ends, store: store, authority: authority)
+        var opened = Zone(history: HistoryID(cloud: try marker.uuid(), zone: zone, protection: protection), store: store, authority: authority)
         opened.mended = mended
         return opened
     }

@@ -5,16 +5,14 @@ public import StrictText
 /// The bytes are returned without a check; ``HistoryReader`` checks them. nil means that there is no such object.
 package struct Zone {
     package let history: HistoryID
-    /// The ends of the logs that were verified since the cloud was opened.
-    let ends: VerifiedHeadCache
     package let store: any ObjectStore
     /// What this device knows and trusts of a signed zone.
     package let authority: ZoneAuthority
     /// Documents that are read instead of those in the store, by their paths beneath the zone: what `repair` would put there.
     package var mended: [String: [UInt8]] = [:]
 
-    package init(history: HistoryID, ends: VerifiedHeadCache = VerifiedHeadCache(), store: any ObjectStore, authority: ZoneAuthority = ZoneAuthority()) {
-        (self.history, self.ends, self.store, self.authority) = (history, ends, store, authority)
+    package init(history: HistoryID, store: any ObjectStore, authority: ZoneAuthority = ZoneAuthority()) {
+        (self.history, self.store, self.authority) = (history, store, authority)
     }
 
     /// Turns a path beneath the zone into a path beneath the cloud.

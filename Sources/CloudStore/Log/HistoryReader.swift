@@ -19,7 +19,10 @@ package struct HistoryReader {
         // ever.
         try zone.forEachCommit(from: token.number + 1) { found.append(try VerifiedCommit($0, number: token.number + 1 + found.count, of: history)) }
         // Check the token's commit after the probes, not before. If it were pruned in between, the probes would find nothing, which looks
-        // like "nothing new".
+        // like "nothing new". With its hash, it is the commit that was verified when this device read it.
+        if found.isEmpty, let bytes = try zone.commitBytes(token.number), ContentHash.of(bytes) == token.hash {
+            return ZoneChanges(base: [], commits: [], token: token)
+        }
         var log = try log(after: token)
         if !found.isEmpty { try provideMembers(to: &log) }
         let commits = try found.map { try log.append($0) }
@@ -28,7 +31,6 @@ package struct HistoryReader {
             // The publisher may not have made these commits durable yet, or was killed before. A commit that this device has read must not
             // disappear in a power cut.
             try zone.makeCommitsDurable()
-            zone.ends.remember(log)
         }
         if let deletion = log.deletion { throw deletion.error(in: history.zone) }
         return ZoneChanges(base: [], commits: commits, token: log.token)
@@ -88,14 +90,11 @@ package struct HistoryReader {
     /// - Throws: ``CloudError`` with `.changeTokenExpired`, `.rolledBack` or `.damaged`.
     func log(after token: ChangeToken) throws -> ReplayedHistory {
         guard let bytes = try zone.commitBytes(token.number) else { throw try absence(of: token) }
-        if let end = zone.ends.end(at: token, of: history), ContentHash.of(bytes) == token.hash { return end }
         let commit = try VerifiedCommit(bytes, number: token.number, of: history, knowing: token)
         guard commit.commit.token == token else {
             throw rolledBack(token, "the commit there is not the one that this device has read")
         }
-        let log = ReplayedHistory(after: commit, of: history)
-        zone.ends.remember(log)
-        return log
+        return ReplayedHistory(after: commit, of: history)
     }
 
     /// Whether a kept commit names the asset. Only commits from the asset's own number on can name it.
@@ -372,30 +371,5 @@ extension HistoryReader {
     private func isPruned(_ number: Int) throws -> Bool {
         guard let newest = try zone.newestCommitNumber(), let bytes = try zone.commitBytes(newest) else { return false }
         return try VerifiedCommit(bytes, number: newest, of: zone.history).commit.checkpoint.map { $0.number >= number } ?? false
-    }
-}
-
-/// Caches the ends of the histories that were verified last, so that a look that finds nothing new does not decode the last commit again.
-///
-/// The bytes are still read and hashed at every look. If the hash is known, the content has been verified.
-package final class VerifiedHeadCache: Sendable {
-    private static let limit = 16
-    private let ends = Mutex<[ReplayedHistory]>([])
-
-    package init() {}
-
-    /// The log that ends with that commit, without records; nil if it is not in the cache.
-    func end(at token: ChangeToken, of history: HistoryID) -> ReplayedHistory? {
-        ends.withLock { ends in ends.first { $0.token == token && $0.history == history } }
-    }
-
-    /// Caches the end of a log that was verified.
-    func remember(_ log: ReplayedHistory) {
-        let end = log.end
-        ends.withLock { ends in
-            ends.removeAll { $0.token == end.token && $0.history == end.history }
-            ends.insert(end, at: 0)
-            if ends.count > Self.limit { ends.removeLast() }
-        }
     }
 }

@@ -53,13 +53,6 @@ package struct ReplayedHistory {
         self.live = live
     }
 
-    /// The same log without the records: only the values that the next commit must follow from.
-    var end: ReplayedHistory {
-        ReplayedHistory(
-            history: history, token: token, timestamp: timestamp, checkpoint: checkpoint, live: RecordTable(), answered: answered, deletion: deletion,
-            members: members)
-    }
-
     /// Whether the caller must provide the members before the next commit can be fully checked.
     var lacksMembers: Bool { history.isSigned && members == nil }
 

@@ -33,7 +33,6 @@ extension ContractCheck {
             try await test.cloud.deleteZone(ContractTest.zone, reason: .purged, by: "writer")
             let end = try await test.cloud.history(in: ContractTest.zone).last?.token
             try test.expect(end?.number, is: 3, "the number of the deletion")
-            for _ in 1...3 { try await test.expect(.userDeletedZone, "changes since the deletion") { _ = try await test.changes(since: end) } }
             try await test.expect(.userDeletedZone, "a commit after the deletion") { try await test.publish([test.item(9)], after: end) }
         },
         ContractCheck("aZoneIsMadeAnewEmpty") { test in
