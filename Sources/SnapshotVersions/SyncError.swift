@@ -250,10 +250,6 @@ package struct MailboxStep: Sendable {
         try await cloud.at(step) { try await $0.mailbox(of: sender, in: zone) }
     }
 
-    package func isMailboxUnchanged(since mark: MailboxMark, in zone: ZoneID) async throws -> Bool {
-        try await cloud.at(step) { try await $0.isMailboxUnchanged(since: mark, in: zone) }
-    }
-
     package func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws {
         try await cloud.at(step) { try await $0.removeMessage(message, in: zone) }
     }

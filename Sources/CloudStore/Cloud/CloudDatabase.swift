@@ -338,11 +338,6 @@ open class CloudDatabase: @unchecked Sendable {
         return mailbox
     }
 
-    /// Whether the mailbox has not changed since the mark was taken, determined without a listing; false if that is unknown.
-    public final func isMailboxUnchanged(since mark: MailboxMark, in zone: ZoneID) async throws -> Bool {
-        try await inZone(zone) { try $0.isMailboxUnchanged(since: mark) }
-    }
-
     /// Removes a message. Its sender calls this after the message was answered. Does nothing if the message is gone.
     public final func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws {
         try await call(.removeMessage(message), in: zone, to: .write) { try $0.remove(message) }

@@ -77,8 +77,6 @@ public protocol ObjectStore: Sendable {
     func makeDurable(_ folder: String, isOwn: Bool) throws(CloudError)
     /// Makes the next read of a folder see what other machines have stored.
     func refresh(_ folder: String) throws(CloudError)
-    /// For a folder ("") and subfolders of it, by default all, a text that changes whenever a name in it comes or goes. nil if one has none.
-    func stamps(of folder: String, subfolders: [String]?) throws(CloudError) -> [(folder: String, stamp: String)]?
     /// Whether another program may still be writing an object whose content looks cut off.
     func isArriving(_ path: String) -> Bool
 }
@@ -122,7 +120,6 @@ extension ObjectStore {
     public func makeFolders(of zone: ZoneID) throws(CloudError) {}
     public func makeDurable(_ folder: String, isOwn: Bool) throws(CloudError) {}
     public func refresh(_ folder: String) throws(CloudError) {}
-    public func stamps(of folder: String, subfolders: [String]?) throws(CloudError) -> [(folder: String, stamp: String)]? { nil }
     public func isArriving(_ path: String) -> Bool { false }
 
     public func listPage(_ prefix: String, after path: String) throws(CloudError) -> (objects: [StoredObject], isLast: Bool)? { nil }

@@ -13,10 +13,8 @@ extension Zone {
     /// Reads the waiting messages. Folders whose names are not valid device names are ignored.
     func mailbox(of sender: String?) throws -> CloudMailbox {
         let all = path("\(CloudNames.messages)/")
-        var mailbox = CloudMailbox(), stamps: [(folder: String, stamp: String)]?, listed: [String]
+        var mailbox = CloudMailbox(), listed: [String]
         do throws(CloudError) {
-            // Take the stamps before the listing, so that a later change changes a stamp.
-            if sender == nil { stamps = try store.stamps(of: all, subfolders: nil) }
             listed = try store.paths(sender.map { "\(all)\($0)/" } ?? all)
         } catch {
             guard error.code == .damaged else { throw error }
@@ -32,16 +30,7 @@ extension Zone {
                 try store.get("\(folder)/\(name)", limit: CloudMessage.byteLimit)
             }
         }
-        // There is no mark if something was not read, or may be repaired in place: the next run must read it again.
-        if let stamps, mailbox.unreadCount == 0, mailbox.setAside.isEmpty { mailbox.mark = MailboxMark(stamps) }
         return mailbox
-    }
-
-    /// Whether the mailbox's folders have not changed since the mark was taken.
-    func isMailboxUnchanged(since mark: MailboxMark) throws -> Bool {
-        let senders = mark.folders.keys.filter(CloudNames.isName)
-        guard senders.count == mark.folders.count - 1 else { return false }
-        return try store.stamps(of: path("\(CloudNames.messages)/"), subfolders: senders).map(MailboxMark.init) == mark
     }
 
     /// The names of the objects of each device, sorted by device, from the paths beneath a folder that has a folder for each device.

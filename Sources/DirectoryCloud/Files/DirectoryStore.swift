@@ -161,20 +161,6 @@ struct DirectoryStore: ObjectStore, @unchecked Sendable {
         return names
     }
 
-    func stamps(of folder: String, subfolders: [String]?) throws(CloudError) -> [(folder: String, stamp: String)]? {
-        guard let folder = try self.folder(folder), let own = try folder.stamp() else { return nil }
-        var stamps: [(folder: String, stamp: String)]? = [("", own.text)]
-        func add(_ name: String, _ inner: CloudFolder?) throws(CloudError) {
-            if let stamp = try inner?.stamp() { stamps?.append((name, stamp.text)) } else { stamps = nil }
-        }
-        guard let subfolders else {
-            try folder.eachFolder(add)
-            return stamps
-        }
-        for name in subfolders { try add(name, try folder.folder(name)) }
-        return stamps
-    }
-
     func isArriving(_ path: String) -> Bool {
         guard let root = try? directory(), let bytes = try? root.bytes(of: path, limit: CloudMessage.byteLimit), ArrivingFile.isBeginning(bytes),
             let status = try? root.file(path)?.status

@@ -40,14 +40,6 @@
 
         package func isRemote(_ directory: Int32) -> Bool { RemoteFileSystem.isRemote(directory) }
 
-        package func stamp(ofDirectory descriptor: Int32) throws(SystemFault) -> FolderStamp? {
-            // There, another machine's change may appear late, with a coarse time, or not at all.
-            guard !RemoteFileSystem.isRemote(descriptor) else { return nil }
-            let info = try base.facts(descriptor)
-            return FolderStamp(
-                "\(info.st_dev).\(info.st_ino) \(info.st_mtim.tv_sec).\(info.st_mtim.tv_nsec) \(info.st_ctim.tv_sec).\(info.st_ctim.tv_nsec)")
-        }
-
         package func copy(_ source: Int32, from offset: Int, byteCount: Int, to descriptor: Int32) throws(SystemFault) -> Int {
             var position = off64_t(offset)
             return try System.retrying("copy_file_range") { copy_file_range(source, &position, descriptor, nil, byteCount, 0) }

@@ -89,8 +89,6 @@ package struct POSIXFileSystem: FileSystemCalls {
             modified: Instant(microseconds: FileTimes(info).modified))
     }
 
-    package func stamp(ofDirectory descriptor: Int32) throws(SystemFault) -> FolderStamp? { nil }
-
     /// POSIX does not tell which file system a directory is on.
     package func isRemote(_ directory: Int32) -> Bool { true }
 

@@ -50,7 +50,6 @@ extension LocalTransaction {
         for schema in schemas { try state.setKnownRecord(nil, of: schema) }
         if earlier.madeNext { try state.forgetApplied() }
         try state.setView(nil)
-        try state.setMailboxListing(nil)
         try state.setOwnCommitsKnown(0)
         try state.setPendingPins([])
         try state.setDescriptionNote(nil)

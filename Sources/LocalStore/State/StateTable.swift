@@ -155,15 +155,11 @@ package struct StateTable: TransactionPart {
         try setValue("missingColumns:\(schema.name)", names.isEmpty ? nil : names)
     }
 
-    /// What the last listing of the mailbox found; nil if the mailbox must be listed.
+    /// Whether a reader has asked for every dataset to be written whole.
     package func isFullSyncRequested() throws -> Bool { try value("fullSync") ?? false }
 
     /// Records that a reader has asked for every dataset to be written whole, or that this was done.
     package func setFullSyncRequested(_ isRequested: Bool) throws { try setValue("fullSync", isRequested ? true : nil) }
-
-    /// What the last listing of the mailbox found; nil if there was none.
-    package func mailboxListing() throws -> MailboxListingCache? { try value("mailboxLook") }
-    package func setMailboxListing(_ look: MailboxListingCache?) throws { try setValue("mailboxLook", look) }
 
     /// When the role's regular run last succeeded.
     package func lastSuccess() throws -> Instant? { try value("lastSuccess") }
@@ -218,16 +214,6 @@ package struct RestoreCheckRecord: Hashable, Sendable, Codable {
     package let problemCount: Int
 
     package init(at: Instant, version: Int, problemCount: Int) { (self.at, self.version, self.problemCount) = (at, version, problemCount) }
-}
-
-/// What a publisher's last listing of the mailbox found. While the mailbox's mark is unchanged, the publisher need not list again.
-package struct MailboxListingCache: Hashable, Sendable, Codable {
-    /// The mailbox's mark, as a document in a format that the caller defines.
-    package let mark: String
-    /// When this device first saw that mark, by its own clock.
-    package let since: Instant
-
-    package init(mark: String, since: Instant) { (self.mark, self.since) = (mark, since) }
 }
 
 /// A table of keys and texts: `snapsync_settings` or `snapsync_state`.

@@ -14,8 +14,6 @@ struct ExportBase: Sendable {
     let descriptions: PendingDescriptions
     /// The datasets that another device has removed from the zone. They are not published again.
     let takenOut: Set<ExactText>
-    /// Whether no change and no answer was pending before the mailbox was read.
-    var isIdle = false
     var warnings: [String]
 
     /// Reads the version `token`, and finds the descriptions and datasets that differ from it in this database.

@@ -62,7 +62,7 @@ package struct ExportRun: Sendable {
     /// - Parameter warnings: the warnings so far.
     package func run(_ warnings: [String] = []) async throws -> ExportReport {
         let base = try await prepare(device.notices + warnings)
-        let mail = try await EditReceiver(device: device).run(mayRest: base.isIdle)
+        let mail = try await EditReceiver(device: device).run()
         var report = try await publish(on: base, mail)
         report.conflicts += mail.conflicts.count
         report.conflictReasons.merge(mail.conflicts.reasons, uniquingKeysWith: +)
@@ -79,7 +79,7 @@ package struct ExportRun: Sendable {
         }
         var base = prepared
         base.warnings += mail.warnings
-        if try base.isIdle && mail.isUnchanged || !isFull && base.hasNothing(toPublishBy: device) { return try recordNothingNew(on: base, read: []) }
+        if try !isFull && base.hasNothing(toPublishBy: device) { return try recordNothingNew(on: base, read: []) }
         // The other device has published in the meantime, so start again.
         if let turn, try await turn.giveWay(before: (base.token?.number ?? 0) + 1) {
             var again = self
@@ -145,10 +145,7 @@ package struct ExportRun: Sendable {
         let warnings = try noted + upstream.warnings + returned + device.keepTracking()
         try await device.correctFutureInstants()
         try refuseUnseen()
-        // An export that publishes anything lists the mailbox, even if the mailbox's mark says that nothing is new.
-        var base = try await ExportBase(device, after: upstream.applied?.token, isOneOfMany: isOneOfMany, warnings)
-        base.isIdle = try !isFull && base.hasNothing(toPublishBy: device)
-        return base
+        return try await ExportBase(device, after: upstream.applied?.token, isOneOfMany: isOneOfMany, warnings)
     }
 
     /// Refuses rows that lack columns of the applied version: they would be published without these columns' values.
