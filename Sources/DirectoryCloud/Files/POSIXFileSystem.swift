@@ -14,7 +14,9 @@ import StrictText
 /// Files are created with 0600 and directories with 0700, unless the directory above is shared (``DirectorySharing``). Every file has a
 /// temporary name until it is linked. The type of a file system is unknown here, so each one is treated as if other machines could change
 /// it.
-package struct POSIXFileSystem: FileSystemCalls {
+///
+// SAFETY (@unchecked Sendable): without state.
+package class POSIXFileSystem: FileSystemCalls, @unchecked Sendable {
     package init() {}
 
     package func openRoot(_ path: String) throws(SystemFault) -> Int32 {
@@ -119,6 +121,13 @@ package struct POSIXFileSystem: FileSystemCalls {
     package func renameWithoutReplacing(_ name: String, to newName: String, in directory: Int32) throws(SystemFault) {
         throw SystemFault.missing("rename")
     }
+
+    /// Never succeeds: the caller writes the bytes.
+    package func copy(_ source: Int32, from offset: Int, byteCount: Int, to descriptor: Int32) throws(SystemFault) -> Int {
+        throw SystemFault.missing("copy_file_range")
+    }
+
+    package func beginSynchronizing(_ descriptor: Int32, from offset: Int, byteCount: Int) {}
 
     package func unlink(_ name: String, in directory: Int32) throws(SystemFault) {
         _ = try System.retrying("unlink") { unlinkat(directory, name, 0) }
