@@ -317,7 +317,7 @@ open class CloudDatabase: @unchecked Sendable {
         return store.events(in: zone, handler)
     }
 
-    // MARK: mailbox, reports, queue
+    // MARK: mailbox, reports
 
     /// Stores a message in its sender's part of the mailbox; it is durable on return. Sending the same message again changes nothing.
     ///
@@ -364,19 +364,6 @@ open class CloudDatabase: @unchecked Sendable {
     public final func forgetDevice(_ device: String, in zone: ZoneID) async throws {
         try CloudNames.verify(device, isNameOf: "device")
         try await call(.forgetDevice(device), in: zone, to: .write) { try $0.removeReports(of: device) }
-    }
-
-    /// The tickets in the zone's publish queue, in order.
-    public final func publishQueue(in zone: ZoneID) async throws -> [PublishTicket] { try await call(.publishQueue, in: zone) { try $0.tickets() } }
-
-    /// Adds a ticket to the publish queue. Does nothing if it is already there.
-    public final func enqueue(_ ticket: PublishTicket, in zone: ZoneID) async throws {
-        try await call(.enqueue(ticket), in: zone, to: .write) { try $0.add(ticket) }
-    }
-
-    /// Removes a ticket from the publish queue. Does nothing if it is not there.
-    public final func dequeue(_ ticket: PublishTicket, in zone: ZoneID) async throws {
-        try await call(.dequeue(ticket), in: zone, to: .write) { try $0.remove(ticket) }
     }
 
     // MARK: retention

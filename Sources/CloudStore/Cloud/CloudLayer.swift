@@ -55,13 +55,12 @@ public enum CloudCall: Sendable {
     case newAsset(record: String), openAsset(CloudAsset), discard([CloudAsset])
     case report(DeviceReport), deviceReports, forgetDevice(String)
     case send(CloudMessage), mailbox, removeMessage(CloudMessageName)
-    case publishQueue, enqueue(PublishTicket), dequeue(PublishTicket)
     case placeCheckpoint(Int), storedFiles, storeClock, remove([StoredFile])
 
     /// Whether the call writes to the cloud.
     public var writes: Bool {
         switch self {
-        case .identity, .zones, .zone, .changes, .records, .history, .openAsset, .deviceReports, .mailbox, .publishQueue, .storedFiles: false
+        case .identity, .zones, .zone, .changes, .records, .history, .openAsset, .deviceReports, .mailbox, .storedFiles: false
         default: true
         }
     }

@@ -152,7 +152,7 @@ package struct Zone {
             let beneath = Self.name(object.path, beneath: path(""))
             return kind(beneath).map { StoredFile(kind: $0, path: beneath, byteCount: object.byteCount, modified: object.modified) }
         }
-        let listed = try [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets, CloudNames.waiting].flatMap { try store.list(path("\($0)/")) }
+        let listed = try [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets].flatMap { try store.list(path("\($0)/")) }
         return listed.compactMap { file($0, Self.kind) } + (try store.leftovers(path("")).compactMap { file($0) { _ in .temporary } })
     }
 
@@ -162,7 +162,6 @@ package struct Zone {
         switch (parts.first, parts.count) {
         case (CloudNames.commits, 2): return CloudNames.number(ofFile: parts[1]).map { .commit($0) }
         case (CloudNames.checkpoints, 2): return CloudNames.number(ofFile: parts[1]).map { .checkpoint($0) }
-        case (CloudNames.waiting, 2): return PublishTicket(fileName: parts[1]).map { _ in .temporary }
         case (CloudNames.assets, 3): return StoredFile.Kind(nameInAssets: parts[2], of: parts[1])
         default: return nil
         }

@@ -19,14 +19,14 @@ package struct ExportRun: Sendable {
     let progress: ProgressHandler?
     /// The datasets that may become much smaller.
     let allowed: ShrinkApproval
-    /// The queue for turns among several publishers; nil publishes without waiting.
-    let turn: PublishTurn?
+    /// The identity to publish under. It is checked once; later attempts after lost races reuse it.
+    let identity: OnceValue<DeviceIdentity>
     /// The zone's new commits, if the caller has just read them and changed nothing since.
     var upstream: UpstreamChanges?
 
     package init(
         device: SyncContext, level: Int, isFull: Bool, isOneOfMany: Bool = false, progress: ProgressHandler?, allowed: ShrinkApproval = .none,
-        turn: PublishTurn? = nil, upstream: UpstreamChanges? = nil
+        identity: OnceValue<DeviceIdentity> = OnceValue(), upstream: UpstreamChanges? = nil
     ) {
         self.device = device
         self.level = level
@@ -34,7 +34,7 @@ package struct ExportRun: Sendable {
         self.isOneOfMany = isOneOfMany
         self.progress = progress
         self.allowed = allowed
-        self.turn = turn
+        self.identity = identity
         self.upstream = upstream
     }
 
@@ -80,27 +80,14 @@ package struct ExportRun: Sendable {
         var base = prepared
         base.warnings += mail.warnings
         if try !isFull && base.hasNothing(toPublishBy: device) { return try recordNothingNew(on: base, read: []) }
-        // The other device has published in the meantime, so start again.
-        if let turn, try await turn.giveWay(before: (base.token?.number ?? 0) + 1) {
-            var again = self
-            again.upstream = nil
-            return try await again.run(prepared.warnings)
-        }
-        let identity = try await identity(base.token)
+        let token = base.token
+        let identity = try await identity.value { try await device.checkIdentity(applied: token.map { AppliedVersion($0) }, commits: []) }
         base.warnings += identity.warnings
         var run = self
         run.device = identity.device
         // The identity may have been determined before a description was changed. Use the current descriptions.
         run.device.settings.datasets = device.settings.datasets
         return try await run.publish(on: base)
-    }
-
-    /// Returns the identity to publish under. It is checked once; later attempts after lost races reuse it.
-    private func identity(_ token: ChangeToken?) async throws -> DeviceIdentity {
-        if let known = await turn?.identity { return known }
-        let identity = try await device.checkIdentity(applied: token.map { AppliedVersion($0) }, commits: [])
-        await turn?.remember(identity)
-        return identity
     }
 
     private func publish(on base: ExportBase) async throws -> ExportReport {
@@ -196,8 +183,7 @@ package struct ExportRun: Sendable {
             // The commit may still arrive, and then it needs its assets. If it does not arrive, a prune removes them.
             throw error
         } catch {
-            // Other devices may publish. Discard the assets at the end, so that this device's next attempt is not delayed.
-            if let turn { await turn.discardInTheEnd(stored.assets) } else { await device.cloud.discard(stored.assets, in: device.zone) }
+            await device.cloud.discard(stored.assets, in: device.zone)
             throw error
         }
     }

@@ -17,17 +17,14 @@ struct AccountTests {
     @Test func noCallGoesPastALayer() async throws {
         let account = CloudAccount(), cloud = try await cloud(account)
         let token = try #require(try await cloud.records(in: .standard).token)
-        let ticket = PublishTicket(number: 3, nonces: .system)
         account.set(.noAccount)
         await expectCloudError(.notAuthenticated) { try await cloud.commits(upTo: token, count: 1, in: .standard) }
         await expectCloudError(.notAuthenticated) { try await cloud.conflictCopies(in: .standard) }
         await expectCloudError(.notAuthenticated) { try await cloud.deviceReport(of: "writer", in: .standard) }
-        await expectCloudError(.notAuthenticated) { try await cloud.publishQueue(in: .standard) }
-        await expectCloudError(.notAuthenticated) { try await cloud.enqueue(ticket, in: .standard) }
         await expectCloudError(.notAuthenticated) { try await cloud.storedFiles(in: .standard) }
         let shared = ZoneID("Shared", scope: .public)
-        #expect(try await cloud.publishQueue(in: shared).isEmpty)
-        await expectCloudError(.notAuthenticated) { try await cloud.enqueue(ticket, in: shared) }
+        #expect(try await cloud.deviceReport(of: "writer", in: shared) == nil)
+        await expectCloudError(.notAuthenticated) { try await cloud.forgetDevice("writer", in: shared) }
     }
 
     @Test func changesOfTheStateAreToldOnce() async throws {

@@ -10,11 +10,7 @@ import TestSupport
 /// Peers with one table of their own, and the zone in memory that they share.
 struct PeerScene {
     let scratch: ScratchDirectory
-    /// Its clock stands still: a ticket's minute must not depend on how fast the machine is.
-    let cloud: MemoryCloudDatabase = {
-        let start = Instant.now
-        return MemoryCloudDatabase(now: { start })
-    }()
+    let cloud = MemoryCloudDatabase()
     let zone = ZoneID.standard
     let schema: DatasetSchema
 
