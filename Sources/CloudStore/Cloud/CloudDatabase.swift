@@ -34,10 +34,6 @@ open class CloudDatabase: @unchecked Sendable {
     package let authorities: ZoneAuthorities
     /// The markers that were read. They never change, but a replicated store may be replaced.
     private let zones: KnownZones
-    /// A request blocks its thread until the answer arrives, for ever on a mount whose server is gone, so requests run on these threads.
-    private let workers: BlockingCalls
-    /// How many threads of the process one cloud's calls may block at a time. Dispatch has 64 in total.
-    package static let threadLimit = 8
     /// What watches and changes the calls, the first added first.
     private let layers: [any CloudLayer]
     /// Documents that are read instead of those in the store (``Zone/mended``).
@@ -72,7 +68,6 @@ open class CloudDatabase: @unchecked Sendable {
         publicMarker = publicPath == path ? marker : CloudMarkerReader(store, at: publicPath, expecting: nil, container: container, words: words)
         self.nonces = nonces
         (authorities, zones) = (ZoneAuthorities(), KnownZones())
-        workers = BlockingCalls(limit: Self.threadLimit)
         (layers, mended, self.isSharedByDevices) = ([], [:], isSharedByDevices)
     }
 
@@ -83,7 +78,7 @@ open class CloudDatabase: @unchecked Sendable {
     ///   - mended: documents that read as these bytes.
     ///   - forgetting: whether it begins without what this device knows of the zones.
     package init(_ other: CloudDatabase, adding layer: (any CloudLayer)? = nil, mended: [String: [UInt8]]? = nil, forgetting: Bool = false) {
-        (store, marker, publicMarker, nonces, zones, workers) = (other.store, other.marker, other.publicMarker, other.nonces, other.zones, other.workers)
+        (store, marker, publicMarker, nonces, zones) = (other.store, other.marker, other.publicMarker, other.nonces, other.zones)
         authorities = forgetting ? ZoneAuthorities() : other.authorities
         (layers, self.mended, isSharedByDevices) = (other.layers + (layer.map { [$0] } ?? []), mended ?? other.mended, other.isSharedByDevices)
     }
@@ -467,9 +462,9 @@ extension CloudDatabase {
         return info
     }
 
-    /// Runs blocking work on the cloud's threads.
+    /// Runs blocking work: a request blocks its thread until the answer arrives, for ever on a mount whose server is gone.
     package func blocking<T: Sendable>(_ body: @escaping @Sendable (any ObjectStore) throws -> T) async throws -> T {
-        try await workers.run { [store] in try store.reopening(body) }
+        try await BlockingCalls.run { [store] in try store.reopening(body) }
     }
 
     private func marker(of zone: ZoneID) -> CloudMarkerReader { zone.scope == .public ? publicMarker : marker }
