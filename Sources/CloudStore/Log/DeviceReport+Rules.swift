@@ -3,7 +3,7 @@ package import StrictText
 extension DeviceReport {
     package static let sealName = "report"
 
-    /// Reads a report's file. In a signed zone the signature is verified here, and ``ReportReader`` decides whether the signing key counts.
+    /// Reads a report's file. In a signed zone the signature is verified here; whether the signing key counts is decided later.
     ///
     /// - Parameter isVerified: whether the signature of a report with these keys and this nonce need not be checked.
     /// - Throws: ``CloudError`` with `.damaged` if it is not a report of `device`, with `.untrusted` if the signature is not valid.
