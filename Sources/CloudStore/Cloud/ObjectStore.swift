@@ -28,9 +28,6 @@ public protocol ObjectStore: Sendable {
     /// The paths of the objects that begin with `prefix`, sorted. The default lists the objects; a directory lists names without looking at the
     /// files.
     func paths(_ prefix: String) throws(CloudError) -> [String]
-    /// A page of the objects whose paths begin with `prefix` and come after `path`, sorted by path: as many as one request lists, at least one if
-    /// there is any. nil if the store cannot begin in the middle of a listing. The default returns nil.
-    func listPage(_ prefix: String, after path: String) throws(CloudError) -> (objects: [StoredObject], isLast: Bool)?
     /// The objects of one folder, and the names of its subfolders, each with its slash; nil if that is as slow as listing the objects in the
     /// subfolders, too. The default returns nil.
     ///
@@ -122,7 +119,6 @@ extension ObjectStore {
     public func refresh(_ folder: String) throws(CloudError) {}
     public func isArriving(_ path: String) -> Bool { false }
 
-    public func listPage(_ prefix: String, after path: String) throws(CloudError) -> (objects: [StoredObject], isLast: Bool)? { nil }
     public func listFolder(_ folder: String) throws(CloudError) -> (objects: [StoredObject], folders: [String])? { nil }
 
     /// The default lists the scope by folders, or every object of the scope if the store cannot do that.

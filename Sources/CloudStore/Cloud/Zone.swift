@@ -78,27 +78,7 @@ package struct Zone {
     }
 
     /// The number of the newest commit; nil if there is none. Used on a first visit and to explain a gap.
-    ///
-    /// Lists pages here and there: some 20 of a million commits. Whether there are commits after a number decides, so gaps do no harm.
-    package func newestCommitNumber() throws -> Int? {
-        let folder = path("\(CloudNames.commits)/")
-        var low = 0, step = 1000, high: Int?
-        while mended.isEmpty {
-            let after = high.map { $0 - low > 1000 ? low + ($0 - low) / 2 : low } ?? (low == 0 ? 0 : low + step)
-            guard let page = try store.listPage(folder, after: path(CloudNames.commits, after)) else { break }
-            guard let last = page.objects.last else {
-                if after == low { return low > 0 ? low : nil }
-                high = after
-                continue
-            }
-            // A store that begins elsewhere, or files of other names, are not searched this way.
-            guard let number = CloudNames.number(ofFile: Self.name(last.path, beneath: folder)), number > after else { break }
-            if page.isLast { return number }
-            (low, step) = (number, 2 * step)
-            if let end = high, end <= low { high = nil }
-        }
-        return try commitNumbers().last
-    }
+    package func newestCommitNumber() throws -> Int? { try commitNumbers().last }
 
     /// Makes the next read of a commit see what other machines have written.
     func refreshCommits() throws { try store.refresh(path("\(CloudNames.commits)/")) }
