@@ -1,4 +1,5 @@
 import Crypto
+import StrictText
 
 /// The private key with which a vendor signs licences (Ed25519, RFC 8032). Applications have only the public key.
 public struct LicenceKey: Sendable {
@@ -22,7 +23,7 @@ public struct LicenceKey: Sendable {
     package var seed: [UInt8] { Array(key.key.rawRepresentation) }
 
     /// The public key, as 64 lower-case hexadecimal digits. An application pins it.
-    public var publicKey: String { ContentHash.hex(key.key.publicKey.rawRepresentation) }
+    public var publicKey: String { Hexadecimal.text(key.key.publicKey.rawRepresentation) }
 
     /// Whether a text has the form of a public key.
     public static func isPublicKey(_ text: String) -> Bool { ContentHash.isHash(text) }

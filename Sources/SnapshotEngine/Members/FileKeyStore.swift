@@ -129,7 +129,7 @@ public struct FileKeyStore: KeyStore {
     ) throws {
         var bytes = Array(try file.encoded())
         defer { System.erase(&bytes) }
-        let temporary = (path ?? place.path) + ".new-" + ContentHash.hex((0..<8).map { _ in UInt8.random(in: .min ... .max) })
+        let temporary = (path ?? place.path) + ".new-" + Hexadecimal.text((0..<8).map { _ in UInt8.random(in: .min ... .max) })
         do {
             try bytes.withUnsafeBytes { try write($0, temporary) }
         } catch let error as CloudError {

@@ -84,7 +84,7 @@ import Testing
         #expect(try LicenceKeyFile.read(path).publicKey == key.publicKey)
         #expect(throws: SyncError.self) { try LicenceKeyFile.write(LicenceKey(), to: path) }
         #expect(try LicenceKeyFile.read(path).publicKey == key.publicKey)
-        #expect("\(key)".contains(key.publicKey) && !String(reflecting: key).contains(ContentHash.hex(key.seed)))
+        #expect("\(key)".contains(key.publicKey) && !String(reflecting: key).contains(Hexadecimal.text(key.seed)))
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
         #expect((#expect(throws: SyncError.self) { try LicenceKeyFile.read(path) })?.code == .permissionDenied)
         try scratch.write("{}", to: "other.key")

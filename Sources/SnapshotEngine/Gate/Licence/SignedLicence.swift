@@ -28,7 +28,7 @@ public enum SignedLicence {
         try SyncError.at(.encode) {
             let payload = try StrictJSON.encode(licence)
             let document = Document(
-                formatVersion: version, licence: payload.base64EncodedString(), signature: ContentHash.hex(try key.signature(of: signed(payload))))
+                formatVersion: version, licence: payload.base64EncodedString(), signature: Hexadecimal.text(try key.signature(of: signed(payload))))
             return try StrictJSON.encode(document) + Data("\n".utf8)
         }
     }
@@ -57,7 +57,7 @@ public enum SignedLicence {
         guard document.formatVersion == version else {
             throw fault(.refused, "it has the format \(document.formatVersion), and this program knows \(version)", "update this program")
         }
-        guard let payload = Data(base64Encoded: document.licence), let signature = DevicePublicKeys.hexBytes(document.signature.utf8),
+        guard let payload = Data(base64Encoded: document.licence), let signature = Hexadecimal.bytes(document.signature.utf8),
             DevicePublicKeys.isValid(signature, of: signed(payload), by: publicKey)
         else { throw fault(.dataRefused, "it was altered, or was not signed with the key \(publicKey)", anew) }
         guard let licence = try? StrictJSON.decode(Licence.self, from: payload) else {
@@ -140,7 +140,7 @@ public enum LicenceKeyFile {
     ///
     /// - Throws: ``SyncError`` with `.refused` if the file exists.
     public static func write(_ key: LicenceKey, to path: String) throws {
-        let bytes = try SyncError.at(.encode) { try StrictJSON.encode(Document(formatVersion: 1, licenceKey: ContentHash.hex(key.seed))) }
+        let bytes = try SyncError.at(.encode) { try StrictJSON.encode(Document(formatVersion: 1, licenceKey: Hexadecimal.text(key.seed))) }
         let isPlaced = try SyncError.at(.store) {
             try bytes.withUnsafeBytes { try FileReplacement.create(path, with: $0, through: path + ".tmp", mode: 0o600) }
         }
@@ -164,7 +164,7 @@ public enum LicenceKeyFile {
         }
         // Do not pass on the decoder's message: it may quote the key.
         guard bytes.count <= 4096, let document = try? StrictJSON.decode(Document.self, from: bytes), document.formatVersion == 1,
-            let seed = DevicePublicKeys.hexBytes(document.licenceKey.utf8), let key = LicenceKey(seed: seed)
+            let seed = Hexadecimal.bytes(document.licenceKey.utf8), let key = LicenceKey(seed: seed)
         else { throw SyncError(.dataRefused, step: .open, at: path, "it is not a file of a licence key", hint: "make one with: snapsync licence key FILE") }
         return key
     }
