@@ -18,30 +18,6 @@ package struct RecordDocument: Codable {
         type = record.type
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case changeTag, created, modified, fields, name, type
-    }
-
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        changeTag = try container.decodeIfPresent(String.self, forKey: .changeTag)
-        created = try container.decodeIfPresent(RecordEvent.self, forKey: .created)
-        modified = try container.decodeIfPresent(RecordEvent.self, forKey: .modified)
-        fields = try container.decode([String: ValueDocument].self, forKey: .fields).mapValues(\.value)
-        name = try container.decode(String.self, forKey: .name)
-        type = try container.decode(String.self, forKey: .type)
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encodeIfPresent(changeTag, forKey: .changeTag)
-        try container.encodeIfPresent(created, forKey: .created)
-        try container.encodeIfPresent(modified, forKey: .modified)
-        try container.encode(fields.mapValues(ValueDocument.init), forKey: .fields)
-        try container.encode(name, forKey: .name)
-        try container.encode(type, forKey: .type)
-    }
-
     /// The record, tagged with the number of the commit that saved it.
     ///
     /// - Parameter commit: the device and timestamp of the commit that contains the document. nil for a document of a checkpoint, which has
