@@ -358,9 +358,9 @@ public final class SyncEngine: Sendable {
 
     /// Runs one transfer under the database's lock and records its outcome for `status`.
     ///
-    /// If the zone continues elsewhere, the device follows it. If the zone was deleted, the device applies its ``zoneDeletionPolicy()``.
+    /// If the zone continues elsewhere, the device follows it.
     package func run<T>(_ body: () async throws -> T) async throws -> T {
-        try await locked { try await recorded { try await followingZone { try await meetingZoneDeletion(body) } } }
+        try await locked { try await recorded { try await followingZone(body) } }
     }
 
     /// Runs `body` while no other run works on this database.

@@ -44,8 +44,6 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     public private(set) var retryAfter: Duration?
     /// The individual problems that the error lists, as sentences; empty if `reason` is complete.
     public private(set) var details: [String] = []
-    /// Why the zone was deleted, if its deletion caused the error.
-    package var zoneDeletion: ZoneDeletion?
     /// The successor of the zone, if the zone has moved, and the last version that this device and the zone have in common, if the device has
     /// another one.
     package var move: (successor: ZoneSuccessor, commonVersion: Int?)?
@@ -113,7 +111,6 @@ extension SyncError {
             self.init(Self.code(of: error.cause), step: step, at: error.place, error.reason, hint: error.hint)
             identifier = error.cause.code.entry.identifier
             retryAfter = error.retryAfter
-            zoneDeletion = error.zoneDeletion
             move = error.successor.map { ($0, error.commonVersion) }
             isArriving = error.isArriving
             isOutcomeUnknown = error.code == .serverResponseLost

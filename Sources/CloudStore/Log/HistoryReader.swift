@@ -32,7 +32,7 @@ package struct HistoryReader {
             // disappear in a power cut.
             try zone.makeCommitsDurable()
         }
-        if let deletion = log.deletion { throw deletion.error(in: history.zone) }
+        if let move = log.move { throw move.error(in: history.zone) }
         return ZoneChanges(base: [], commits: commits, token: log.token)
     }
 
@@ -63,7 +63,7 @@ package struct HistoryReader {
     package func state(at number: Int?, notBefore token: ChangeToken?) throws -> ZoneState {
         if let token { try verifyNotBehind(token) }
         let log = try log(at: number)
-        if let deletion = log.deletion { throw deletion.error(in: history.zone) }
+        if let move = log.move { throw move.error(in: history.zone) }
         return log.state
     }
 
@@ -133,13 +133,13 @@ package struct HistoryReader {
 
     private func firstVisit() throws -> ZoneChanges {
         var commits: [Commit] = []
-        let (deletion, changes) = try newest(willRestart: { commits = [] }, onCommit: { commits.append($0) }) { log, base in
+        let (move, changes) = try newest(willRestart: { commits = [] }, onCommit: { commits.append($0) }) { log, base in
             var changes = ZoneChanges(base: base, commits: commits, token: log.token)
             changes.answered = log.answered
-            return (log.deletion, changes)
+            return (log.move, changes)
         }
         if !changes.commits.isEmpty { try zone.makeCommitsDurable() }
-        if let deletion { throw deletion.error(in: history.zone) }
+        if let move { throw move.error(in: history.zone) }
         return changes
     }
 
@@ -183,16 +183,16 @@ package struct HistoryReader {
     ///
     /// - Throws: ``CloudError`` with `.zoneMoved` if so; with `.untrusted` if the commit was not made by a member that publishes.
     private func verifyMoved(_ end: VerifiedCommit) throws {
-        guard let moved = end.commit.zoneDeletion, let successor = moved.successor, let checkpoint = end.commit.checkpoint,
+        guard let move = end.commit.zoneMove, let checkpoint = end.commit.checkpoint,
             try zone.checkpointBytes(checkpoint.number) == nil
         else { return }
         if history.isSigned {
             let place = history.place(ofCommit: end.commit.token.number)
-            let members = try MemberList(successor.members ?? [], of: history, at: place)
+            let members = try MemberList(move.successor.members ?? [], of: history, at: place)
             try members.verifyPublisher(end.commit.device, key: end.commit.key, at: place)
             try zone.authority.accept(members, isNewest: true, of: history)
         }
-        throw moved.error(in: history.zone)
+        throw move.error(in: history.zone)
     }
 
     /// Returns a log that starts at the checkpoint that counts. If that checkpoint is missing but commit 1 is kept, the log starts at the
@@ -323,7 +323,7 @@ extension HistoryReader {
         }
         let log = try ReplayedHistory(checkpoint: bytes, named: reference, of: zone.history)
         if let members = log.members { try zone.authority.accept(members, isNewest: false, of: zone.history) }
-        if let deletion = log.deletion { throw deletion.error(in: zone.history.zone) }
+        if let move = log.move { throw move.error(in: zone.history.zone) }
         return log.state
     }
 

@@ -174,16 +174,6 @@ package struct SettingsTable: TransactionPart {
     private func set(_ key: String, _ value: Int) throws {
         try table.setText("\(value)", of: key)
     }
-
-    /// What to do if the zone was deleted; `keep` if the settings do not say.
-    package func zoneDeletionPolicy() throws -> ZoneDeletionPolicy {
-        guard let text = try table.text(of: "zoneDeletion") else { return .keep }
-        guard let policy = ZoneDeletionPolicy(rawValue: text) else { throw damaged("snapsync_settings", "the setting 'zoneDeletion' is not known") }
-        return policy
-    }
-    package func setZoneDeletionPolicy(_ policy: ZoneDeletionPolicy) throws {
-        try table.setText(policy.rawValue, of: "zoneDeletion")
-    }
 }
 
 /// What an operator decided about a database, besides what `init` requires.

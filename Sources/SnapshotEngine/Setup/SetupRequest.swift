@@ -36,8 +36,6 @@ public struct SetupRequest: Sendable {
     /// The versions that this device keeps automatically, checked after a publish and at most once a day; nil removes none automatically. Only
     /// for a role that publishes.
     public var retention: RetentionPolicy?
-    /// What to do with the local data if the zone is deleted one day.
-    public var zoneDeletion = ZoneDeletionPolicy.keep
     /// The users besides the owner who may use the cloud's directory; this sets the directory's mode. nil leaves an existing directory as it is,
     /// and makes a new one for its owner alone. Only for a role that publishes.
     public var sharing: CloudSharing?

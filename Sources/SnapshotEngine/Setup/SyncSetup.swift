@@ -93,7 +93,6 @@ package enum SyncSetup {
                     if request.isReplicated { try $0.settings.setReplicated() }
                     if let limit = request.assetLimit { try $0.settings.setAssetLimit(limit) }
                     if request.role.publishes { try $0.settings.setRetention(request.retention.flatMap { RetentionSetting($0) }) }
-                    try $0.settings.setZoneDeletionPolicy(request.zoneDeletion)
                     try $0.settings.setPreference(SyncPreference(request.choice, changedAt: request.choice == .undecided ? nil : .now))
                     if let keyRange {
                         try $0.keyRanges.set(keyRange, of: device)

@@ -120,7 +120,7 @@ struct ZoneTurner {
         let identity = try await context.checkIdentity(applied: AppliedVersion(token), commits: [])
         guard identity.device.settings.device == context.settings.device else { throw context.anotherRun(.announce) }
         var draft = CommitDraft(device: context.settings.device, saving: [], clock: context.now())
-        draft.zoneEvent = .moved(successor)
+        draft.successor = successor
         // The checkpoint tells a reader of an older version that it was pruned, even after everything else is removed.
         draft.checkpoint = try await context.cloud.at(.store) { try await $0.placeCheckpoint(at: token.number, in: context.zone) }
         let commit = try await context.cloud.at(.announce) { try await $0.prepare(draft, after: token, in: context.zone) }

@@ -58,7 +58,6 @@ struct VersionSeries: Sendable {
         var records: [String: DatasetRecord] = [:], before = Self.rowsBefore(commits, newest)
         var rows = Total.of(before.values)
         for commit in commits {
-            if commit.zoneDeletion != nil { (records, before, rows) = ([:], [:], 0) }
             var stored = 0
             for record in commit.saved {
                 guard let saved = DatasetRecord(record) else { continue }

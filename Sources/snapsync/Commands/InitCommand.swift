@@ -135,13 +135,6 @@ struct InitCommand: AsyncParsableCommand {
             """, valueName: "n"))
     var keepLast: Int?
     @Option(
-        name: .customLong("on-zone-deletion"),
-        help: ArgumentHelp(
-            """
-            What to do with the rows if the zone is deleted: keep them, or erase those that came from it and were not changed here.
-            """, valueName: "mode"))
-    var onZoneDeletion = ZoneDeletionPolicy.keep
-    @Option(
         name: .long,
         help: ArgumentHelp(
             """
@@ -317,7 +310,6 @@ struct InitCommand: AsyncParsableCommand {
         request.sharesKeys = sharedKeys
         request.readerEdits = readers.choice
         if keepWithin != nil || keepLast != nil { request.retention = RetentionPolicy(keepLast: keepLast, keepWithin: keepWithin?.duration) }
-        request.zoneDeletion = onZoneDeletion
         try await output.printer.run { [request] in
             var request = request
             if recover { request.recovery = try recoveryCode() }
@@ -399,7 +391,6 @@ struct InitCommand: AsyncParsableCommand {
 
 extension SyncRole: ExpressibleByArgument {}
 extension CloudSharing: ExpressibleByArgument {}
-extension ZoneDeletionPolicy: ExpressibleByArgument {}
 
 extension SignedSetupReport {
     private var kind: String { isSealed ? "sealed" : "signed" }
