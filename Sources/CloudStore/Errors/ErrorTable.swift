@@ -10,7 +10,7 @@ import StrictText
 /// Source of numbers and names: `CKError.Code` of Apple's CloudKit. A code that CKError does not have is listed under the closest number.
 public enum ErrorTable {
     /// The rows: those of the cloud sorted by CKError's numbers, then the other families.
-    public static let entries: [ErrorEntry] = access + requests + records + zones + shares + sync + database + data + gate
+    public static let entries: [ErrorEntry] = ErrorRows.entries
 
     static let byIdentifier = Dictionary(entries.map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first })
 
