@@ -53,7 +53,7 @@ package enum OpenPurpose: Sendable {
     case read
     /// An existing directory.
     case directory
-    /// A new file under a free name, with mode 0600 unless the directory is shared (``DirectorySharing``).
+    /// A new file under a free name, with mode 0600 unless the directory is shared (``InheritedMode``).
     case create
     /// A new file without a name in the directory, with the same mode. It vanishes when it is closed, unless it was linked.
     case createNameless

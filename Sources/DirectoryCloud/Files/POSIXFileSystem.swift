@@ -11,7 +11,7 @@ import StrictText
 
 /// Uses only calls of POSIX. They suffice for the whole contract of a cloud, without the faster or safer calls of a particular system.
 ///
-/// Files are created with 0600 and directories with 0700, unless the directory above is shared (``DirectorySharing``). Every file has a
+/// Files are created with 0600 and directories with 0700, unless the directory above is shared (``InheritedMode``). Every file has a
 /// temporary name until it is linked. The type of a file system is unknown here, so each one is treated as if other machines could change
 /// it.
 ///
@@ -60,8 +60,8 @@ package class POSIXFileSystem: FileSystemCalls, @unchecked Sendable {
     /// Gives a new file the rights that its directory grants. Closes the file if that fails.
     func sharing(_ descriptor: Int32, in directory: Int32) throws(SystemFault) -> Int32 {
         do throws(SystemFault) {
-            let rights = DirectorySharing.modeOfFile(in: try mode(of: directory))
-            if rights != DirectorySharing.modeOfFile(in: 0) { try setMode(descriptor, rights) }
+            let rights = InheritedMode.ofFile(in: try mode(of: directory))
+            if rights != InheritedMode.ofFile(in: 0) { try setMode(descriptor, rights) }
             return descriptor
         } catch {
             _ = systemClose(descriptor)
@@ -146,9 +146,9 @@ package class POSIXFileSystem: FileSystemCalls, @unchecked Sendable {
 
     /// Gives a directory that this user owns the rights that its parent grants, if the parent is shared.
     private func share(_ name: String, in directory: Int32) throws(SystemFault) {
-        let wanted = DirectorySharing.modeOfFolder(in: try mode(of: directory))
+        let wanted = InheritedMode.ofFolder(in: try mode(of: directory))
         // Open it without following links, so that the mode is set only on a directory that is really here.
-        guard wanted != DirectorySharing.modeOfFolder(in: 0), let descriptor = try? open(name, in: directory, .directory) else { return }
+        guard wanted != InheritedMode.ofFolder(in: 0), let descriptor = try? open(name, in: directory, .directory) else { return }
         defer { _ = systemClose(descriptor) }
         let info = try facts(descriptor)
         if info.st_uid == geteuid(), UInt32(info.st_mode) & 0o7777 != wanted { try setMode(descriptor, wanted) }

@@ -36,9 +36,6 @@ public struct SetupRequest: Sendable {
     /// The versions that this device keeps automatically, checked after a publish and at most once a day; nil removes none automatically. Only
     /// for a role that publishes.
     public var retention: RetentionPolicy?
-    /// The users besides the owner who may use the cloud's directory; this sets the directory's mode. nil leaves an existing directory as it is,
-    /// and makes a new one for its owner alone. Only for a role that publishes.
-    public var sharing: CloudSharing?
     /// Whether a tool gives each device its own copy of the directory although nothing in the directory shows it, for example behind a bind
     /// mount. No device may then be a peer.
     public var isReplicated = false

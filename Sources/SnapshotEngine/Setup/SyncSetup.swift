@@ -14,11 +14,6 @@ package enum SyncSetup {
     /// - Parameter backend: the caller's backend; nil for the cloud that the request names.
     static func run(_ asked: SetupRequest, in backend: CloudDatabase? = nil) async throws -> SetupReport {
         let request = try await asked.followingZone(in: backend)
-        guard backend == nil || request.sharing == nil else {
-            throw SyncError(
-                .refused, step: .open, at: request.cloud, "only a cloud directory has a mode that says who may use it",
-                hint: "leave sharing nil for a backend of your own")
-        }
         let filed = try SyncError.at(.open) { try request.tables == nil ? DatasetChoice.schemas(request.datasets) : [] }
         let isNew = !FileManager.default.fileExists(atPath: request.database)
         let database = try SyncError.at(.open) {
@@ -233,15 +228,10 @@ package enum SyncSetup {
     /// place was tested.
     private static func openCloud(_ request: SetupRequest) throws -> (CloudDatabase, made: Bool, warnings: [String]?) {
         guard request.role.publishes else { return (try CloudLocation.open(request.cloud), false, nil) }
-        guard request.sharing == nil || !CloudLocation.isBucket(request.cloud) else {
-            throw CloudError(
-                .invalidArguments, at: request.cloud, "a bucket has no mode that says who may use it", hint: "leave --share out; the bucket's policy decides")
-        }
         var warnings: [String]?
-        let (cloud, isNew) = try CloudLocation.create(
-            at: request.cloud, container: request.container ?? SetupRequest.standardContainer,
-            sharing: request.sharing.flatMap { DirectorySharing(rawValue: $0.rawValue) }
-        ) { warnings = try BucketTrial.verdict($0, for: request.role, at: request.cloud) }
+        let (cloud, isNew) = try CloudLocation.create(at: request.cloud, container: request.container ?? SetupRequest.standardContainer) {
+            warnings = try BucketTrial.verdict($0, for: request.role, at: request.cloud)
+        }
         return (cloud, isNew, warnings)
     }
 

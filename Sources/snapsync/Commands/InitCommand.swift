@@ -31,7 +31,6 @@ struct InitCommand: AsyncParsableCommand {
               snapsync init --db plant.db --cloud /srv/cloud --role writer --datasets plant.json
               snapsync init --db app.db --cloud /srv/cloud --role reader --preference-file settings.json --preference-key iCloudSync
               snapsync init --db tablet.db --cloud /mnt/share/cloud --role reader --adopt
-              snapsync init --db board.db --cloud /srv/team --role peer --create --share group
               snapsync init --db log.db --cloud /srv/cloud --role writer --create --keep 30d
               snapsync init --db restored.db --take-over
               snapsync init --db app.db --cloud s3://team-data/app --role writer --create
@@ -134,15 +133,6 @@ struct InitCommand: AsyncParsableCommand {
             is kept if either keeps it. Default: keep every version.
             """, valueName: "n"))
     var keepLast: Int?
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            """
-            Who may use the files in the shared folder: only their owner, the group, or all. With all, others than the group can only \
-            read. Default: as the folder's mode allows, or owner for a new folder.
-            """,
-            valueName: "who"))
-    var share: CloudSharing?
     @Flag(
         name: .long,
         help:
@@ -259,9 +249,6 @@ struct InitCommand: AsyncParsableCommand {
         guard readers.choice == nil || tables.isGiven else {
             throw ValidationError("--reader-edits requires --tables. In a dataset file, set messages instead. In an existing zone, its publisher sets it.")
         }
-        guard share == nil || (role != nil && role != .reader) else {
-            throw ValidationError("--share requires a device that publishes: --role writer or peer.")
-        }
         guard (keepWithin == nil && keepLast == nil) || (role != nil && role != .reader) else {
             throw ValidationError("--keep and --keep-last require a device that publishes: --role writer or peer.")
         }
@@ -297,7 +284,6 @@ struct InitCommand: AsyncParsableCommand {
         request.entitlementKey = entitlement.entitlementKey
         if tables.isGiven { request.tables = tables.choice() }
         request.assumesBuiltIn = false
-        request.sharing = share
         request.isReplicated = replicated
         request.takesKeyRange = keyRange
         request.isSigned = signed || sealed
@@ -390,7 +376,6 @@ struct InitCommand: AsyncParsableCommand {
 }
 
 extension SyncRole: ExpressibleByArgument {}
-extension CloudSharing: ExpressibleByArgument {}
 
 extension SignedSetupReport {
     private var kind: String { isSealed ? "sealed" : "signed" }

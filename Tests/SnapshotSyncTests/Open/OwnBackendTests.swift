@@ -60,14 +60,6 @@ import Testing
         #expect(try await application.engine("desk").sync().exported?.version == 1)
     }
 
-    @Test func aDirectorysModeIsRefusedForABackend() async throws {
-        let application = try await Application()
-        var request = application.request("other", .writer)
-        request.sharing = .group
-        await #expect { try await SyncEngine.setUp(request, in: application.cloud) } throws: { ($0 as? SyncError)?.code == .refused }
-        #expect(!FileManager.default.fileExists(atPath: request.database))
-    }
-
     @Test func storeOpensWithTheBackend() async throws {
         let application = try await Application()
         let path = application.scratch.path("store.db")
