@@ -205,20 +205,19 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Publishes a version, if anything is new. For writers and peers only; a peer that is behind must call ``sync(level:progress:)``.
+    /// Publishes a version, if anything is new. For writers and peers only; a peer that is behind must call ``sync(allowing:progress:)``.
     ///
     /// - Parameters:
-    ///   - level: zlib's level, 1 (fastest) to 9 (smallest).
     ///   - isFull: writes every dataset whole, changed or not. Use it if an asset in the cloud is damaged or missing.
     ///   - allowed: the datasets that may lose more than half of their entities, for example after an application's own "clear all".
     public func export(
-        level: Int = 1, isFull: Bool = false, allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil
+        isFull: Bool = false, allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil
     ) async throws -> ExportReport {
         try await countingRequests {
             try await run {
                 let device = try await updatedDevice()
                 let export = ExportRun(
-                    device: device, level: level, isFull: isFull, isOneOfMany: try await device.isOneOfMany(), progress: progress, allowed: allowed)
+                    device: device, isFull: isFull, isOneOfMany: try await device.isOneOfMany(), progress: progress, allowed: allowed)
                 return try await retaining(export.run())
             }
         }
@@ -259,11 +258,11 @@ public final class SyncEngine: Sendable {
     }
 
     /// Does what the device's role requires: a writer publishes, a reader imports, a peer does both. A reader that shows an old version keeps it.
-    public func sync(level: Int = 1, allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil) async throws -> SyncReport {
-        try await WorkerThreads.host { try await countingRequests { try await syncOnce(level, allowed, progress) } }
+    public func sync(allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil) async throws -> SyncReport {
+        try await WorkerThreads.host { try await countingRequests { try await syncOnce(allowed, progress) } }
     }
 
-    private func syncOnce(_ level: Int, _ allowed: ShrinkApproval, _ progress: ProgressHandler?) async throws -> SyncReport {
+    private func syncOnce(_ allowed: ShrinkApproval, _ progress: ProgressHandler?) async throws -> SyncReport {
         do {
             try await gate.enter()
         } catch {
@@ -277,12 +276,12 @@ public final class SyncEngine: Sendable {
             return try await run {
                 let device = try await updatedDevice()
                 if try await device.isOneOfMany() {
-                    let report = try await PeerSync(device: device, level: level, allowed: allowed, progress: progress, pause: pause).run()
+                    let report = try await PeerSync(device: device, allowed: allowed, progress: progress, pause: pause).run()
                     try await device.admitEarlierMembers()
                     guard let exported = report.exported else { return report }
                     return SyncReport(role: report.role, exported: try await retaining(fresh(device, exported)), imported: report.imported)
                 }
-                let exported = try await ExportRun(device: device, level: level, isFull: false, progress: progress, allowed: allowed).run()
+                let exported = try await ExportRun(device: device, isFull: false, progress: progress, allowed: allowed).run()
                 try await device.admitEarlierMembers()
                 return SyncReport(role: settings.role.rawValue, exported: try await retaining(fresh(device, exported)), imported: nil)
             }

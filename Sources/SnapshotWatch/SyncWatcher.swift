@@ -12,7 +12,7 @@ public import StrictText
 ///     let watcher = SyncWatcher(database: "app.db")
 ///     try await watcher.run { event in print(event) }      // until the task is cancelled
 ///
-/// File system events only wake the watch; each ``SyncEngine/sync(level:progress:)`` reads again what there is to do. Between runs nothing is
+/// File system events only wake the watch; each ``SyncEngine/sync(allowing:progress:)`` reads again what there is to do. Between runs nothing is
 /// locked, and other runs on the same database do no harm. An error does not end a watch: it is reported once, and the sync is tried again.
 public final class SyncWatcher: Sendable {
     private let database: String

@@ -94,7 +94,7 @@ import Testing
 
     @Test func aMemberIsInflatedToItsDeclaredSizeAndNotAByteFurther() throws {
         let bomb = Data(repeating: UInt8(ascii: " "), count: 8 << 20)
-        let member = try bomb.withUnsafeBytes { try MemberCompressor(level: 9).compress($0) }
+        let member = try bomb.withUnsafeBytes { try MemberCompressor().compress($0) }
         let reader = MemberReader(), buffer = ByteBuffer()
         func inflate(rawLength: Int) throws {
             let entry = MemberEntry(
@@ -216,7 +216,7 @@ import Testing
         // A block whose first key lies within the last one's range of keys.
         let encoder = BlockEncoder(schema: schema, blockEntities: 65_536)
         let rows = Samples.noteRows(24, seed: 21)
-        let compressor = try MemberCompressor()
+        let compressor = MemberCompressor()
         func block(_ rows: some Sequence<[Value]>, isFirst: Bool) throws -> CompressedBlock {
             encoder.beginRange()
             try give(rows, to: encoder)

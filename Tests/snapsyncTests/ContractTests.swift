@@ -120,7 +120,7 @@ import Testing
     /// Command lines that are wrong.
     @Test(arguments: [
         "nothing", "init", "init --role writer", "init --role king --db a --cloud b", "init --role writer --db a --cloud b --create --datasets c", "export",
-        "export --db a --level 0", "export --db a --level 10", "export --db a --level x", "export --db a more", "export --db", "import --db a --version 0",
+        "export --db a --level 1", "export --db a more", "export --db", "import --db a --version 0",
         "import --db a --version 1 --file b", "import --db a --accept-rollback 0", "import --db a --accept-rollback 1 --version 1", "doctor",
         "doctor --cloud a --local", "import --db a --datasets b", "import --db a --accept-older", "sync --db a --bogus", "status", "history",
         "history --db a --limit 0",

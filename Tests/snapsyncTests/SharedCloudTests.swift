@@ -53,7 +53,9 @@ import Testing
         let scene = try Scene()
         #expect(try ProgramRun("chmod", ["755", scene.scratch.path]).status == 0)
         try scene.succeed("generate --db phone.db --notifications 3 --buckets 1")
-        #expect(try ProgramRun("sh", ["-c", "mkdir cloud theirs && chgrp 65534 cloud && chmod 2770 cloud && chown 65534 theirs"], in: scene.scratch.path).status == 0)
+        #expect(
+            try ProgramRun("sh", ["-c", "mkdir cloud theirs && chgrp 65534 cloud && chmod 2770 cloud && chown 65534 theirs"], in: scene.scratch.path).status
+                == 0)
         try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
         try scene.succeed("export --db phone.db")
         func asOther(_ line: String) throws -> ProgramRun {

@@ -97,7 +97,7 @@ public struct ChangeNotices: AsyncSequence, Sendable {
 }
 
 extension SyncEngine {
-    /// Reports, from now on, which rows this engine's imports change. These are ``sync(level:allowing:progress:)``,
+    /// Reports, from now on, which rows this engine's imports change. These are ``sync(allowing:progress:)``,
     /// ``importNewest(allowing:progress:)``, messages, restores, and everything else that writes rows that the application has not written
     /// itself.
     ///

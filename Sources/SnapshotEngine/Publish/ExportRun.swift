@@ -11,7 +11,6 @@ import StrictText
 /// one commit. Nothing takes effect before that commit is in place.
 package struct ExportRun: Sendable {
     var device: SyncContext
-    let level: Int
     /// Whether to write every dataset whole, changed or not. Use it if an asset in the cloud is damaged or missing.
     var isFull: Bool
     /// Whether other devices publish in the zone as well, so that a race can be lost.
@@ -25,11 +24,10 @@ package struct ExportRun: Sendable {
     var upstream: UpstreamChanges?
 
     package init(
-        device: SyncContext, level: Int, isFull: Bool, isOneOfMany: Bool = false, progress: ProgressHandler?, allowed: ShrinkApproval = .none,
+        device: SyncContext, isFull: Bool, isOneOfMany: Bool = false, progress: ProgressHandler?, allowed: ShrinkApproval = .none,
         identity: OnceValue<DeviceIdentity> = OnceValue(), upstream: UpstreamChanges? = nil
     ) {
         self.device = device
-        self.level = level
         self.isFull = isFull
         self.isOneOfMany = isOneOfMany
         self.progress = progress
@@ -91,7 +89,7 @@ package struct ExportRun: Sendable {
     }
 
     private func publish(on base: ExportBase) async throws -> ExportReport {
-        let writer = VersionWriter(device: device, level: level, isFull: isFull, progress: progress, allowed: allowed)
+        let writer = VersionWriter(device: device, isFull: isFull, progress: progress, allowed: allowed)
         let rewritten = try writer.findRewrittenTables(base.last)
         var readers = rewritten.isEmpty ? writer.readerCount(base.last) : WorkerThreads.count + 1
         var base = base

@@ -10,7 +10,6 @@ import StrictText
 /// When the attempts of ``retry`` are used up, the sync fails with `.tryAgainLater`.
 struct PeerSync: Sendable {
     let device: SyncContext
-    let level: Int
     /// The datasets that may become much smaller.
     let allowed: ShrinkApproval
     let progress: ProgressHandler?
@@ -70,7 +69,7 @@ struct PeerSync: Sendable {
             }
             publisher.notices += found
             let export = ExportRun(
-                device: publisher, level: level, isFull: false, isOneOfMany: true, progress: progress, allowed: allowed, identity: identity, upstream: upstream)
+                device: publisher, isFull: false, isOneOfMany: true, progress: progress, allowed: allowed, identity: identity, upstream: upstream)
             switch try await export.attempt() {
             case .finished(let exported): return SyncReport(role: device.settings.role.rawValue, exported: exported, imported: imported)
             case .lostRace(let upstream):

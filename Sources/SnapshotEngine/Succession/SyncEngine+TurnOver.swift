@@ -32,7 +32,7 @@ extension SyncEngine {
     /// Signs or seals the data of a zone. The data continues in a new zone, whose first version contains every dataset whole.
     ///
     /// The last version of the present zone names the next zone, and every other device follows at its next sync. If a call is interrupted, the
-    /// same call or the next ``sync(level:allowing:progress:)`` continues it. Source: docs/security.md, "Existing zones".
+    /// same call or the next ``sync(allowing:progress:)`` continues it. Source: docs/security.md, "Existing zones".
     ///
     /// - Parameter showsCode: receives the recovery code of a sealed zone as soon as the code is valid, even if a later step fails.
     /// - Throws: ``SyncError`` with `.refused` if the zone is of that kind already, or this device does not publish in it; `.nothingThere` before

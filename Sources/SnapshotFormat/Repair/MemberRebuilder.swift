@@ -1,6 +1,6 @@
 package import Sealing
 
-/// Rebuilds a member's bytes from its contents by trying libraries and levels. The hash decides which one is right.
+/// Rebuilds a member's bytes from its contents by trying the libraries. The hash decides which one is right.
 ///
 ///     let rebuilder = MemberRebuilder()
 ///     if let bytes = try rebuilder.block(json, isFirst: number == 0, as: entry) { … }
@@ -15,8 +15,7 @@ package final class MemberRebuilder {
     private let epochs: [DatasetBoxes?]
 
     private struct Method: Hashable {
-        var engine = DeflateEngine.zlib
-        let level: Int
+        let engine: DeflateEngine
         /// The position in ``epochs``.
         let epoch: Int
     }
@@ -26,7 +25,7 @@ package final class MemberRebuilder {
     /// - Parameter boxes: encrypts the members of a sealed zone.
     package init(boxes: DatasetBoxes? = nil) {
         epochs = boxes?.allEpochs ?? [nil]
-        usual = Method(engine: .isal, level: 1, epoch: 0)
+        usual = Method(engine: .isal, epoch: 0)
     }
 
     /// The member of a block; nil if no method gives the bytes that the entry states.
@@ -63,15 +62,13 @@ package final class MemberRebuilder {
     }
 
     private var methods: [Method] {
-        let all = epochs.indices.flatMap { epoch in
-            [Method(engine: .isal, level: 1, epoch: epoch)] + (1...9).map { Method(level: $0, epoch: epoch) }
-        }
+        let all = epochs.indices.flatMap { epoch in [Method(engine: .isal, epoch: epoch), Method(engine: .zlib, epoch: epoch)] }
         return [usual] + all.filter { $0 != usual }
     }
 
-    private func compressor(_ method: Method) throws -> MemberCompressor {
+    private func compressor(_ method: Method) -> MemberCompressor {
         if let known = compressors[method] { return known }
-        let made = try MemberCompressor(level: method.level, engine: method.engine, boxes: epochs[method.epoch])
+        let made = MemberCompressor(engine: method.engine, boxes: epochs[method.epoch])
         compressors[method] = made
         return made
     }

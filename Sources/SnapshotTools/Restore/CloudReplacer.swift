@@ -114,7 +114,7 @@ extension SyncEngine {
             try await device.verifyClock()
             let replaced = try await CloudReplacer(device: device).run()
             let exported = try await ExportRun(
-                device: device, level: 1, isFull: false, isOneOfMany: device.isOneOfMany(), progress: progress, allowed: .all
+                device: device, isFull: false, isOneOfMany: device.isOneOfMany(), progress: progress, allowed: .all
             ).run()
             return ReplaceCloudReport(replaced: replaced, exported: exported)
         }
