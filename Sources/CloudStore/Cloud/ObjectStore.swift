@@ -182,11 +182,12 @@ extension ObjectStore {
         guard bodies.count > 1, width > 1 else { return try bodies.map { try $0() } }
         let results = Mutex([Result<T, any Error>?](repeating: nil, count: bodies.count))
         for start in stride(from: 0, to: bodies.count, by: width) {
-            BlockingThreads.run(min(width, bodies.count - start)) { number in
-                let result = Result { try bodies[start + number]() }
-                results.withLock { $0[start + number] = result }
-            } while: {
-            }
+            BlockingThreads.run(
+                min(width, bodies.count - start),
+                { number in
+                    let result = Result { try bodies[start + number]() }
+                    results.withLock { $0[start + number] = result }
+                }, while: {})
         }
         return try results.withLock { $0 }.compactMap { try $0?.get() }
     }

@@ -19,20 +19,19 @@ package struct ExportRun: Sendable {
     /// The datasets that may become much smaller.
     let allowed: ShrinkApproval
     /// The identity to publish under. It is checked once; later attempts after lost races reuse it.
-    let identity: OnceValue<DeviceIdentity>
+    var identity = OnceValue<DeviceIdentity>()
     /// The zone's new commits, if the caller has just read them and changed nothing since.
     var upstream: UpstreamChanges?
 
     package init(
         device: SyncContext, isFull: Bool, isOneOfMany: Bool = false, progress: ProgressHandler?, allowed: ShrinkApproval = .none,
-        identity: OnceValue<DeviceIdentity> = OnceValue(), upstream: UpstreamChanges? = nil
+        upstream: UpstreamChanges? = nil
     ) {
         self.device = device
         self.isFull = isFull
         self.isOneOfMany = isOneOfMany
         self.progress = progress
         self.allowed = allowed
-        self.identity = identity
         self.upstream = upstream
     }
 

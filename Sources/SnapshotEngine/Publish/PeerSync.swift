@@ -68,8 +68,8 @@ struct PeerSync: Sendable {
                 (publisher.settings.datasets, publisher.settings.device) = (settings.datasets, settings.device)
             }
             publisher.notices += found
-            let export = ExportRun(
-                device: publisher, isFull: false, isOneOfMany: true, progress: progress, allowed: allowed, identity: identity, upstream: upstream)
+            var export = ExportRun(device: publisher, isFull: false, isOneOfMany: true, progress: progress, allowed: allowed, upstream: upstream)
+            export.identity = identity
             switch try await export.attempt() {
             case .finished(let exported): return SyncReport(role: device.settings.role.rawValue, exported: exported, imported: imported)
             case .lostRace(let upstream):
