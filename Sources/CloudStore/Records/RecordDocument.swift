@@ -1,3 +1,5 @@
+import StrictText
+
 /// A record as JSON: `{"fields":{…},"name":"…","type":"…"}`. In a checkpoint it also has `changeTag`, `created` and `modified`.
 package struct RecordDocument: Codable {
     package let changeTag: String?

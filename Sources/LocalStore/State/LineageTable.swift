@@ -47,7 +47,6 @@ extension LocalTransaction {
         try state.setPendingPins(state.pendingPins().filter { $0.version <= number })
         try lineage.forget(after: number)
         if try db.hasTable(PublishedChanges.table) { try db.execute(sql: "DELETE FROM \(PublishedChanges.table) WHERE version > ?", arguments: [number]) }
-        try state.setMailboxListing(nil)
         try decidedEdits.forgetUnpublished()
         try decidedEdits.setOfVersion([:])
     }
