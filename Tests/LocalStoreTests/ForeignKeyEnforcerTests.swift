@@ -129,12 +129,12 @@ import Testing
             CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT REFERENCES "É" ON DELETE CASCADE); INSERT INTO NOTES VALUES(1, 'a'), (2, 'c');
             """)
         let columns = [DatasetColumn("id", .text), DatasetColumn("name", .text)]
-        try scene.replace(DatasetSchema(name: "items", table: "É", key: "id", timestamp: nil, columns: columns), by: [[.text("a"), .text("1")]])
+        try scene.replace(DatasetSchema(name: "items", table: "É", keys: ["id"], timestamp: nil, columns: columns), by: [[.text("a"), .text("1")]])
         #expect(try scene.app.run("SELECT n FROM \"é\"; SELECT n FROM notes") == "1\n1\n")
 
         let others = try LocalScene("CREATE TABLE items(k TEXT PRIMARY KEY, \"\u{212A}\" TEXT UNIQUE, name TEXT)")
         let keyed = try DatasetSchema(
-            name: "items", table: "items", key: "k", timestamp: nil, columns: [DatasetColumn("k", .text), DatasetColumn("name", .text)])
+            name: "items", table: "items", keys: ["k"], timestamp: nil, columns: [DatasetColumn("k", .text), DatasetColumn("name", .text)])
         _ = try others.database.write { try $0.tracking.install([keyed]) }
         try others.app.run("INSERT INTO items VALUES('a', 'one', ''); DELETE FROM snapsync_log; INSERT OR REPLACE INTO items VALUES('b', 'one', '')")
         // The row that REPLACE removed is tracked, for its other column is UNIQUE, too.
@@ -170,7 +170,7 @@ import Testing
                 INSERT INTO parts VALUES('p', 'c');
                 """)
         let parts = try DatasetSchema(
-            name: "parts", table: "parts", key: "id", timestamp: nil, columns: [DatasetColumn("id", .text), DatasetColumn("name", .text, isOptional: true)])
+            name: "parts", table: "parts", keys: ["id"], timestamp: nil, columns: [DatasetColumn("id", .text), DatasetColumn("name", .text, isOptional: true)])
         try scene.replace(namedItems(), by: version, datasets: [namedItems(), parts])
         #expect(try scene.app.run("SELECT * FROM parts") == "p|c\n")
     }

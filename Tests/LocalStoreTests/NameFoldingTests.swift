@@ -7,7 +7,7 @@ import Testing
 @Suite struct NameFoldingTests {
     private func dataset(_ name: String, _ table: String, key: String = "id", _ columns: String...) throws -> DatasetSchema {
         let described = ([key] + columns).map { DatasetColumn($0, .text, isOptional: $0 != key) }
-        return try DatasetSchema(name: name, table: table, key: key, timestamp: nil, columns: described)
+        return try DatasetSchema(name: name, table: table, keys: [key], timestamp: nil, columns: described)
     }
 
     @Test func twoColumnsOfASchemaMayDifferInTheCaseOfALetterBeyondASCII() throws {

@@ -18,9 +18,9 @@ import Testing
         settings.replacesOwnRows = replaces
         settings.datasets = [
             try DatasetSchema(
-                name: "things", table: "odd \"table\"", key: "k", timestamp: "t",
-                columns: [DatasetColumn("k", .integer, column: "key; DROP"), DatasetColumn("t", .text), DatasetColumn("b", .blob, isOptional: true)],
-                recordType: "Thing", recordName: "thing_record")
+                name: "things", table: "odd \"table\"", keys: ["k"], timestamp: "t",
+                columns: [DatasetColumn("k", .integer, column: "key; DROP"), DatasetColumn("t", .text), DatasetColumn("b", .blob, isOptional: true)]
+            ) { ($0.recordType, $0.recordName) = ("Thing", "thing_record") }
         ]
         try scene.database.write { try $0.initialize(settings) }
         #expect(try scene.database.read { try $0.settings.read() } == settings)

@@ -33,7 +33,8 @@ import Testing
 
     private func other() throws -> DatasetSchema {
         try DatasetSchema(
-            name: "others", table: "others", key: "id", timestamp: nil, columns: [DatasetColumn("id", .integer), DatasetColumn("j", .json, isOptional: true)])
+            name: "others", table: "others", keys: ["id"], timestamp: nil,
+            columns: [DatasetColumn("id", .integer), DatasetColumn("j", .json, isOptional: true)])
     }
 
     private func code(_ text: String) throws -> FormatError.Code {

@@ -153,7 +153,7 @@ import Testing
         ] { #expect(throws: FormatError.self) { try header(bad) } }
 
         func tail(_ text: String, _ kind: ColumnShape = .text, runs: Bool = true) throws -> SnapshotTail {
-            let schema = try DatasetSchema(name: "d", table: "d", key: "k", timestamp: nil, columns: [DatasetColumn("k", kind)])
+            let schema = try DatasetSchema(name: "d", table: "d", keys: ["k"], timestamp: nil, columns: [DatasetColumn("k", kind)])
             return try Array(text.utf8).withUnsafeBytes {
                 try SnapshotTail.read($0, .init(schema, columns: runs ? schema.columns : nil, at: Asset.timestamp))
             }

@@ -101,7 +101,7 @@ import Testing
         let rows = Samples.noteRows(30, seed: 6)
         let asset = try Asset.make(try Samples.notes(), rows, blockEntities: 1000)
         let narrow = try DatasetSchema(
-            name: "notes", table: "notes", key: "id", timestamp: nil,
+            name: "notes", table: "notes", keys: ["id"], timestamp: nil,
             columns: [DatasetColumn("actions", .json), DatasetColumn("id", .text)])
         let reader = try asset.reader(schema: narrow)
         let sink = CollectingSink()

@@ -34,7 +34,7 @@ package final class StashedRows {
         self.transaction = transaction
         self.schema = schema
         self.table = "temp.\(table)"
-        stashed = try schema.inTable(table)
+        stashed = try schema.with { $0.table = table }
         let columns = try String.fetchAll(transaction.db, sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", arguments: [schema.table])
         columnNames = (try transaction.tables.hiddenKey(of: schema).map { [$0] } ?? []).map(\.sqlIdentifier) + columns.map(\.sqlIdentifier)
         required = try transaction.db.requiredColumns(besides: schema)

@@ -111,7 +111,7 @@ package struct SentEdits: TransactionPart {
     package func handOver(of datasets: [DatasetSchema], as device: String, codec: EntityCodec, now: Instant, limit: Int) throws -> Int64? {
         try transaction.changeLog.consolidate(of: datasets)
         let absent = try absent(of: datasets)
-        let datasets = try datasets.map { absent.contains($0.name.exact) ? try $0.with(messages: .none) : $0 }
+        let datasets = try datasets.map { absent.contains($0.name.exact) ? try $0.with { $0.messages = MessagePolicy.none } : $0 }
         if let file = try file(), file.device.exact != device.exact { try withdraw() }
         try transaction.changeLog.forgetPassing(of: datasets)
         guard datasets.contains(where: { !$0.messages.isEmpty }), let own = try OwnEdits(transaction, datasets, codec, isReading: true) else { return nil }

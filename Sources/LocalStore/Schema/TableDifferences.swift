@@ -56,7 +56,7 @@ extension TableInspector {
         let name: String? = type == nil ? triggers.first?.table : schema.table
         guard let name, let table = try TableColumns(db, name) else { return found }
         found.table = name
-        let isHidden = try hiddenKey(of: schema.inTable(name)) != nil
+        let isHidden = try hiddenKey(of: schema.with { $0.table = name }) != nil
         let described = Set(schema.columns.map { $0.column.folded })
         found.newColumns = table.columns.filter { !$0.isGenerated && !described.contains($0.name.folded) }.map(\.name)
         let lost = schema.columns.indices.filter { table.column(schema.columns[$0].column) == nil && !(isHidden && schema.keyIndices == [$0]) }

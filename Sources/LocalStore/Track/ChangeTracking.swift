@@ -38,7 +38,7 @@ package struct ChangeTracking: TransactionPart {
         for (schema, id, wanted, found) in all {
             if isWhole, wanted.map({ isMarked && $0.areThese(found) }) ?? found.isEmpty { continue }
             for other in schemas where try isWhole && found.contains(where: { try $0.table.folded == other.table.folded }) && other != schema {
-                try moved.append((schema, id, schema.inTable(other.table)))
+                try moved.append((schema, id, schema.with { $0.table = other.table }))
             }
             for trigger in found { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
             for trigger in wanted?.statements ?? [] { try db.execute(sql: trigger.sql) }

@@ -40,8 +40,11 @@ extension DatasetSchema {
     /// The same dataset with the zone's choices.
     fileprivate func following(_ zone: DatasetSchema) throws -> DatasetSchema {
         let isKnown = zone.timestamp.map { name in columns.contains { $0.name == name } } ?? true
-        let choosing = try isKnown ? with(timestamp: zone.timestamp, unit: zone.timestampUnit) : self
-        return try choosing.with(messages: zone.messages.limited(to: columns), merging: zone.merging.limited(to: columns))
+        return try with {
+            if isKnown { ($0.timestamp, $0.timestampUnit) = (zone.timestamp, zone.timestampUnit) }
+            $0.messages = zone.messages.limited(to: columns)
+            $0.setMerging(zone.merging.limited(to: columns))
+        }
     }
 
     /// Which column says when a row was last changed, as a sentence.

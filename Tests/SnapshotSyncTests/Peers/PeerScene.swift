@@ -22,7 +22,7 @@ struct PeerScene {
     init(_ names: String...) async throws {
         scratch = try ScratchDirectory()
         schema = try DatasetSchema(
-            name: "things", table: "things", key: "id", timestamp: "changed",
+            name: "things", table: "things", keys: ["id"], timestamp: "changed",
             columns: [DatasetColumn("id", .text), DatasetColumn("changed", .text, isOptional: true), DatasetColumn("note", .text, isOptional: true)])
         _ = try await cloud.createZone(zone, creator: names[0], publishers: .many)
         for name in names {

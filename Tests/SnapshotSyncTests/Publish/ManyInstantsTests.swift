@@ -14,7 +14,7 @@ import Testing
 
     private func scene() async throws -> (scene: SyncScene, engine: (String) throws -> SyncEngine) {
         let schema = try DatasetSchema(
-            name: "things", table: "things", key: "id", timestamp: nil,
+            name: "things", table: "things", keys: ["id"], timestamp: nil,
             columns: [DatasetColumn("id", .integer), DatasetColumn("note", .text, isOptional: true)])
         let scene = try await SyncScene(Self.table, datasets: [schema])
         scene.clock.move(bySeconds: 3600)

@@ -151,7 +151,7 @@ import Testing
     @Test func rowsOfOnesOwnAreKeptFromADatasetThatComesLater() async throws {
         let plain = "CREATE TABLE plain(id TEXT PRIMARY KEY, name TEXT)"
         let schema = try DatasetSchema(
-            name: "plain", table: "plain", key: "id", timestamp: nil, columns: [DatasetColumn("id", .text), DatasetColumn("name", .text, isOptional: true)])
+            name: "plain", table: "plain", keys: ["id"], timestamp: nil, columns: [DatasetColumn("id", .text), DatasetColumn("name", .text, isOptional: true)])
         let scene = try await SyncScene("\(plain); \(DatasetSchema.everyKindTable())", datasets: [schema, .everyKind()])
         try scene.reader.run("INSERT INTO snapsync_importing VALUES(1); INSERT INTO things(id) VALUES('mine'); DELETE FROM snapsync_importing")
         // So far the zone has only the other dataset.
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test func aMissingDatasetIsAWarningAndItsTableStays() async throws {
-        let other = try DatasetSchema(name: "other", table: "other", key: "id", timestamp: nil, columns: [DatasetColumn("id", .integer)])
+        let other = try DatasetSchema(name: "other", table: "other", keys: ["id"], timestamp: nil, columns: [DatasetColumn("id", .integer)])
         let scene = try await scene(more: "; CREATE TABLE other(id INTEGER PRIMARY KEY)")
         try await scene.export()
         try scene.reader.run("INSERT INTO other VALUES(1); DELETE FROM snapsync_settings; DELETE FROM snapsync_state")
@@ -239,7 +239,7 @@ import Testing
         let scene = try await scene()
         try await scene.export()
         let known = try DatasetSchema(
-            name: "things", table: "things", key: "id", timestamp: "changed", columns: Array(DatasetSchema.everyKind().columns.prefix(4)))
+            name: "things", table: "things", keys: ["id"], timestamp: "changed", columns: Array(DatasetSchema.everyKind().columns.prefix(4)))
         try scene.reader.run(
             """
             DROP TABLE snapsync_settings; DROP TABLE snapsync_state; DROP TABLE snapsync_datasets; DROP TABLE things;

@@ -87,7 +87,7 @@ extension DatasetSchema {
     /// A table with a column of every kind; the key is text or an integer.
     static func everyKind(key: ColumnShape = .text, table: String = "things") throws -> DatasetSchema {
         try DatasetSchema(
-            name: "things", table: table, key: "id", timestamp: "changed",
+            name: "things", table: table, keys: ["id"], timestamp: "changed",
             columns: [
                 DatasetColumn("id", key), DatasetColumn("changed", .text, isOptional: true), DatasetColumn("count", .integer, isOptional: true),
                 DatasetColumn("size", .real, isOptional: true), DatasetColumn("tags", .json, isOptional: true),
