@@ -201,7 +201,7 @@ public final class SyncEngine: Sendable {
     public func setAssetLimit(_ byteCount: Int) throws {
         try database.write(at: .open) { transaction in
             _ = try transaction.settings.read()
-            try transaction.settings.setAssetLimit(byteCount)
+            try transaction.settings.assetLimit.set("\(byteCount)")
         }
     }
 

@@ -63,7 +63,7 @@ import Testing
         try scene.database.write { transaction in
             try transaction.state.setApplied(version)
             try transaction.state.setIntended(IntendedVersion(version: AppliedVersion(number: 43, hash: "ff"), sequences: ["notifications": 7]))
-            try transaction.state.setView("file it's \"mine\".gz")
+            try transaction.state.view.set("file it's \"mine\".gz")
             try transaction.state.setLastSuccess(instant)
             try transaction.datasetStates.set(state)
         }
@@ -77,7 +77,7 @@ import Testing
         #expect(found.4 == [state])
         try scene.database.write { transaction in
             try transaction.state.setIntended(nil)
-            try transaction.state.setView(nil)
+            try transaction.state.view.set(nil)
         }
         #expect(try scene.database.read { try $0.state.intended() } == nil)
         #expect(try scene.database.read { try $0.state.view() } == nil)

@@ -30,7 +30,8 @@ package struct TableDifferences: Sendable {
         return try schema.with(
             columns: schema.columns.map {
                 DatasetColumn($0.name, $0.shape, column: names[$0.name.exact] ?? $0.column, isOptional: $0.isOptional, collation: $0.collation)
-            }, table: table)
+            }
+        ).with { $0.table = table ?? schema.table }
     }
 }
 
@@ -207,14 +208,14 @@ package struct SchemaTransition: TransactionPart {
             try transaction.changeLog.renumberColumns(of: before, as: after)
         }
         let gone = try transaction.state.removedColumns(of: after).union(removed).subtracting(new)
-        try transaction.state.setRemovedColumns(gone, of: after)
+        try transaction.state.removedColumns.set(gone, of: after)
         // A removed column that still exists here was removed on another device. One that the application dropped and later adds again counts as
         // new.
         let here = Set(try transaction.tables.differences(from: after).newColumns.map(\.exact))
         let left = try transaction.state.leftColumns(of: after).union(before.columns.filter { removed.contains($0.name.exact) }.map(\.column.exact))
-        try transaction.state.setLeftColumns(left.intersection(here), of: after)
+        try transaction.state.leftColumns.set(left.intersection(here), of: after)
         guard try transaction.state.applied() != nil, let state = try transaction.datasetStates.all().first(where: { $0.name == after.name }) else { return }
-        try transaction.state.setDescribedColumns(transaction.state.describedColumns(of: after).subtracting(new), of: after)
+        try transaction.state.describedColumns.set(transaction.state.describedColumns(of: after).subtracting(new), of: after)
         let unseen = new.intersection(state.unknownFields.map(\.exact))
         let known = Set(try transaction.state.missingColumns(of: after).map(\.exact))
         // The instants in a change asset depend on the choice of the timestamp, so after another choice the next version is a snapshot asset.
@@ -223,8 +224,8 @@ package struct SchemaTransition: TransactionPart {
         // No reader misses a column that no version has had.
         let missing = known.union(new).subtracting(unseen).union(removed).subtracting(known.intersection(removed))
             .union(restamped)
-        try transaction.state.setMissingColumns(missing.sorted().map(\.text), of: after)
-        try transaction.state.setUnseenColumns(
+        try transaction.state.missingColumns.set(missing.sorted().map(\.text), of: after)
+        try transaction.state.unseenColumns.set(
             transaction.state.unseenColumns(of: after).union(unseen).subtracting(removed), of: after)
         try transaction.datasetStates.set(
             DatasetState(
@@ -249,13 +250,13 @@ package struct SchemaTransition: TransactionPart {
     package func end(_ schema: DatasetSchema) throws {
         try transaction.tracking.remove(schema)
         try transaction.waiting.remove(of: schema)
-        try transaction.state.setMissingColumns([], of: schema)
-        try transaction.state.setUnseenColumns([], of: schema)
-        try transaction.state.setDescribedColumns([], of: schema)
-        try transaction.state.setRemovedColumns([], of: schema)
-        try transaction.state.setLeftColumns([], of: schema)
-        try transaction.state.setKnownRecord(nil, of: schema)
-        try transaction.state.setTakenOut(transaction.state.takenOut().subtracting([schema.name.exact]))
+        try transaction.state.missingColumns.set([], of: schema)
+        try transaction.state.unseenColumns.set([], of: schema)
+        try transaction.state.describedColumns.set([], of: schema)
+        try transaction.state.removedColumns.set([], of: schema)
+        try transaction.state.leftColumns.set([], of: schema)
+        try transaction.state.knownRecord.set(nil, of: schema)
+        try transaction.state.takenOut.set(transaction.state.takenOut().subtracting([schema.name.exact]))
         try db.execute(sql: "DELETE FROM snapsync_datasets WHERE name = ?", arguments: [schema.name])
     }
 }

@@ -44,10 +44,10 @@ extension LocalTransaction {
     /// An edit that such a version decided is decided again if its message is still in the mailbox, because its effect is gone from the zone.
     package func forgetVersions(after number: Int) throws {
         try state.setIntended(nil)
-        try state.setPendingPins(state.pendingPins().filter { $0.version <= number })
+        try state.pendingPins.set(state.pendingPins().filter { $0.version <= number })
         try lineage.forget(after: number)
         if try db.hasTable(PublishedChanges.table) { try db.execute(sql: "DELETE FROM \(PublishedChanges.table) WHERE version > ?", arguments: [number]) }
-        try state.setMailboxListing(nil)
+        try state.mailboxListing.set(nil)
         try decidedEdits.forgetUnpublished()
         try decidedEdits.setOfVersion([:])
     }

@@ -270,7 +270,7 @@ public struct SyncGate: Sendable {
             // The agreement must not be older than the choices that it covers, whatever the clocks said.
             let time = [now(), preference.changedAt, said?.changedAt].compactMap { $0 }.max() ?? now()
             if preference.choice != choice { try transaction.settings.setPreference(SyncPreference(choice, changedAt: time)) }
-            try transaction.state.setPreferenceAgreement(choice.isOn.map { PreferenceAgreement(isOn: $0, at: time) })
+            try transaction.state.preferenceAgreement.set(choice.isOn.map { PreferenceAgreement(isOn: $0, at: time) })
         }
     }
 
@@ -335,7 +335,7 @@ public struct SyncGate: Sendable {
             } catch {
                 next = EntitlementRecord(answer: record?.answer, failure: (error as? SyncError).map { "\($0.place): \($0.reason)" } ?? "\(error)")
             }
-            if differs(next, record) { try database.write { try $0.state.setEntitlementRecord(next) } }
+            if differs(next, record) { try database.write { try $0.state.entitlementRecord.set(next) } }
         } catch {
             logger.warning("the entitlement could not be looked up", metadata: ["error": "\(error)"])
         }

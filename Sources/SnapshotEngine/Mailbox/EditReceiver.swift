@@ -118,7 +118,7 @@ struct EditReceiver: Sendable {
     private func remember(_ mark: MailboxMark?, _ look: MailboxListingCache?) throws {
         let text = try mark.map { try StrictJSON.text($0) }
         guard text != look?.mark else { return }
-        try device.database.write(at: .apply) { try $0.state.setMailboxListing(text.map { MailboxListingCache(mark: $0, since: device.now()) }) }
+        try device.database.write(at: .apply) { try $0.state.mailboxListing.set(text.map { MailboxListingCache(mark: $0, since: device.now()) }) }
     }
 
     /// Puts the edits of one device on the tables, in one transaction, as far as they are not decided yet.
@@ -130,7 +130,7 @@ struct EditReceiver: Sendable {
             guard let last = edits.last, last.number > known else { return Outcome() }
             return try put { transaction, choice in
                 let known = try transaction.decidedEdits.number(of: sender)
-                if edits.contains(where: { $0.number > known && $0.fullSync == true }) { try transaction.state.setFullSyncRequested(true) }
+                if edits.contains(where: { $0.number > known && $0.fullSync == true }) { try transaction.state.isFullSyncRequested.set(true) }
                 try transaction.changeLog.consolidate(of: device.settings.datasets)
                 let outcome = try DeviceEdits(edits, after: known, of: sender, device: device, transaction: transaction, now: now).put(choice)
                 // The version that decides the edits also has those rows that are held.

@@ -240,7 +240,7 @@ extension SyncContext {
             try list.repeatStatements(lost, floor: token, by: zone.owner.device, zone.authority.signer(), at: now(), of: zone.history)
         }
         zone.authority.forgetLost()
-        try database.write(at: .announce) { try $0.state.setZoneKnowledge(SignedZone.text(zone.authority.knowledge)) }
+        try database.write(at: .announce) { try $0.state.zoneKnowledge.set(SignedZone.text(zone.authority.knowledge)) }
     }
 
     /// Publishes a changed list of members, and the keys that go with it; nothing if `change` leaves the list as it is.
@@ -316,7 +316,7 @@ extension SyncEngine {
                     .nothingThere, step: .announce, at: "zone \(context.zone)", "nothing has been published yet", hint: "run snapsync sync first")
             }
             try database.write(at: .announce) { transaction in
-                try transaction.state.setFreshness(promise.map { FreshnessNote(interval: $0.interval, newest: context.now()) })
+                try transaction.state.freshness.set(promise.map { FreshnessNote(interval: $0.interval, newest: context.now()) })
             }
             return FreshnessReport(zone: context.zone.name, interval: promise?.interval, version: token.number)
         }

@@ -147,7 +147,7 @@ extension SyncContext {
             }
             try transaction.recordPublished(intended.version, saved, after: applied, of: settings.datasets)
             try transaction.decidedEdits.setOfVersion(commit.answered)
-            try transaction.state.setRemovedRecords(transaction.state.removedRecords().filter { !commit.deleted.contains($0) })
+            try transaction.state.removedRecords.set(transaction.state.removedRecords().filter { !commit.deleted.contains($0) })
             for schema in settings.datasets {
                 if let sequence = intended.sequences[schema.name] {
                     // The intended version may come from a table that was rewritten and exported from the log (``RewrittenTable``). Consolidate
@@ -179,7 +179,7 @@ extension LocalTransaction {
         for (schema, fields) in saved {
             try datasetStates.set(DatasetState(name: schema.name, syncTimestamp: fields.syncTimestamp, recordCount: fields.recordCount, unknownFields: []))
             // A snapshot asset of this version has every column of the description.
-            if AssetPath(fields.dataFile.path)?.number == version.number { try state.setMissingColumns([], of: schema) }
+            if AssetPath(fields.dataFile.path)?.number == version.number { try state.missingColumns.set([], of: schema) }
         }
     }
 

@@ -225,9 +225,9 @@ package struct ExportRun: Sendable {
                     try transaction.changeLog.drop(of: one.schema, upTo: one.sequence, settling: one.doubt)
                 }
             }
-            try transaction.state.setPendingPins([])
-            if let note = base.descriptions.note { try transaction.state.setDescriptionNote(note) }
-            try transaction.state.setRemovedRecords([])
+            try transaction.state.pendingPins.set([])
+            if let note = base.descriptions.note { try transaction.state.descriptionNote.set(note) }
+            try transaction.state.removedRecords.set([])
             for lost in announced.pending.lost { try transaction.state.dropUndoPoint(of: lost.version) }
             for one in stored.datasets {
                 if let horizon = one.horizon { try transaction.tombstonesAndInstants.removeTombstones(of: one.schema, before: horizon) }
@@ -235,7 +235,7 @@ package struct ExportRun: Sendable {
             try device.recordSuccess(.export, in: transaction)
             try device.nextNonce(in: transaction)
             try transaction.decidedEdits.setOfVersion(transaction.decidedEdits.ofVersion().merging(stored.decided) { $1 })
-            if isFull { try transaction.state.setFullSyncRequested(false) }
+            if isFull { try transaction.state.isFullSyncRequested.set(false) }
         }
         await device.report(announced.token)
         return ExportReport(

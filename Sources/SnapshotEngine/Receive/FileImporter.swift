@@ -192,7 +192,7 @@ struct FileImporter: Sendable {
         try transaction.datasetStates.set(state)
         if role == .reader {
             try SyncGuards.refuseViewOverChanges(transaction, schemas, at: database.path)
-            try transaction.state.setView(view)
+            try transaction.state.view.set(view)
             for schema in schemas where schema.name == state.name { try transaction.tracking.setIncomplete(of: schema) }
         }
     }

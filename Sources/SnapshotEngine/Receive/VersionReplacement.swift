@@ -85,7 +85,7 @@ struct VersionReplacement {
             }
             if view != nil { for schema in schemas { try transaction.tracking.setIncomplete(of: schema) } }
             if let token { try recordApplied(AppliedVersion(token), in: transaction) }
-            try transaction.state.setView(view)
+            try transaction.state.view.set(view)
             for (one, done) in zip(incoming, replaced) {
                 try transaction.datasetStates.set(
                     DatasetState(
@@ -166,7 +166,7 @@ struct VersionReplacement {
         let names = Set(device.settings.datasets.map(\.name))
         if let note = try transaction.state.descriptionNote() {
             let hashes = note.hashes.filter { $0.value.isEmpty || !names.contains($0.key) }
-            try transaction.state.setDescriptionNote(DescriptionNote(schemaVersion: note.schemaVersion, hashes: hashes))
+            try transaction.state.descriptionNote.set(DescriptionNote(schemaVersion: note.schemaVersion, hashes: hashes))
         }
     }
 
@@ -185,19 +185,19 @@ struct VersionReplacement {
         try transaction.state.setApplied(
             version, after: commits.compactMap { commit in commit.parent.map { AppliedVersion(number: commit.token.number - 1, hash: $0) } })
         let names = incoming.map(\.schema.name.exact)
-        try transaction.state.setLeftDatasets(transaction.state.leftDatasets().subtracting(names))
+        try transaction.state.leftDatasets.set(transaction.state.leftDatasets().subtracting(names))
         var takenOut = try transaction.state.takenOut().subtracting(names)
         let seen = Set(try transaction.datasetStates.all().map(\.name.exact))
         for schema in local.absent {
-            try transaction.state.setKnownRecord(nil, of: schema)
+            try transaction.state.knownRecord.set(nil, of: schema)
             // What no version has had yet, or only one that lost a fork, is still to be published.
             let wasThere = try seen.contains(schema.name.exact) || !transaction.state.unseenColumns(of: schema).isEmpty
             let isDeleted = commits.contains { $0.deleted.contains(schema.recordName) }
             guard wasThere && (isDeleted || local.upstream?.fork == nil) else { continue }
             takenOut.insert(schema.name.exact)
             if device.settings.role.publishes { try transaction.waiting.take(heldOf: schema, .json) }
-            try transaction.state.setUnseenColumns([], of: schema)
+            try transaction.state.unseenColumns.set([], of: schema)
         }
-        try transaction.state.setTakenOut(takenOut)
+        try transaction.state.takenOut.set(takenOut)
     }
 }

@@ -134,12 +134,12 @@ struct SchemaUpdate {
             }
             let back = removed.intersection(names)
             if !back.isEmpty {
-                try device.database.write(at: .open) { try $0.state.setRemovedColumns(removed.subtracting(names), of: schema) }
+                try device.database.write(at: .open) { try $0.state.removedColumns.set(removed.subtracting(names), of: schema) }
             }
             let added = names.subtracting(schema.columns.map(\.name.exact))
             if device.settings.role == .reader, source != .file, !added.isEmpty || !described.isEmpty {
                 try device.database.write(at: .open) { transaction in
-                    try transaction.state.setDescribedColumns(added, of: schema)
+                    try transaction.state.describedColumns.set(added, of: schema)
                     let here = try transaction.tables.differences(from: schema).newColumns.filter { added.contains($0.exact) }
                     guard !here.isEmpty, here.count <= schema.freeColumns else { return }
                     try add(here, to: schema, &outcome, transaction)

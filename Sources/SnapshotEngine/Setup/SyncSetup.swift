@@ -84,14 +84,14 @@ package enum SyncSetup {
                     try $0.initialize(settings)
                     try claim.note(madeZone: madeZone, in: $0)
                     if let signed {
-                        try $0.state.setZoneKnowledge(SignedZone.text(signed.zone.authority.knowledge))
-                        if request.isFresh, madeZone { try $0.state.setFreshness(FreshnessNote(interval: FreshnessRecord.standardInterval, newest: nil)) }
+                        try $0.state.zoneKnowledge.set(SignedZone.text(signed.zone.authority.knowledge))
+                        if request.isFresh, madeZone { try $0.state.freshness.set(FreshnessNote(interval: FreshnessRecord.standardInterval, newest: nil)) }
                         if let seen = signed.report.isMember ? claim.requestNonce : nonce {
-                            try $0.state.setReportNonces(ReportNonces(seen: seen, next: NonceSource.system.uuid()))
+                            try $0.state.reportNonces.set(ReportNonces(seen: seen, next: NonceSource.system.uuid()))
                         }
                     }
-                    if request.isReplicated { try $0.settings.setReplicated() }
-                    if let limit = request.assetLimit { try $0.settings.setAssetLimit(limit) }
+                    if request.isReplicated { try $0.settings.replicated.set("1") }
+                    if let limit = request.assetLimit { try $0.settings.assetLimit.set("\(limit)") }
                     if request.role.publishes { try $0.settings.setRetention(request.retention.flatMap { RetentionSetting($0) }) }
                     try $0.settings.setZoneDeletionPolicy(request.zoneDeletion)
                     try $0.settings.setPreference(SyncPreference(request.choice, changedAt: request.choice == .undecided ? nil : .now))

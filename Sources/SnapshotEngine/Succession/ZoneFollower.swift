@@ -44,7 +44,7 @@ extension SyncEngine {
         let text = try String(decoding: StrictJSON.encode(successor), as: UTF8.self)
         try database.write(at: .open) { transaction in
             guard try transaction.settings.read().zone == context.zone.name else { throw context.anotherRun(.open) }
-            if try transaction.state.nextZone() == nil { try transaction.state.setNextZone(text) }
+            if try transaction.state.nextZone() == nil { try transaction.state.nextZone.set(text) }
         }
         let follower = try ZoneFollower(context, successor, keyStore: keyStore, in: openCloud(context.settings), nonces: nonces)
         do {
@@ -52,7 +52,7 @@ extension SyncEngine {
             moves.withLock { $0.append(notice) }
         } catch let error as SyncError {
             guard let next = error.move?.successor, next.zone != successor.zone, limit > 1 else { throw error }
-            try database.write(at: .open) { try $0.state.setNextZone(String(decoding: StrictJSON.encode(next), as: UTF8.self)) }
+            try database.write(at: .open) { try $0.state.nextZone.set(String(decoding: StrictJSON.encode(next), as: UTF8.self)) }
             try await follow(next, commonVersion: commonVersion, limit: limit - 1)
         }
     }
@@ -158,8 +158,8 @@ struct ZoneFollower {
         let earlier = EarlierZone(
             zone: context.zone.name, version: try transaction.state.applied(), madeNext: madeNext, mustAdmit: madeNext && context.signedZone != nil)
         try transaction.enterZone(next.name, after: earlier)
-        try transaction.state.setZoneKnowledge(SignedZone.text(knowledge))
-        try transaction.state.setReportNonces(nonce.map { ReportNonces(seen: $0, next: context.nonces.uuid()) })
+        try transaction.state.zoneKnowledge.set(SignedZone.text(knowledge))
+        try transaction.state.reportNonces.set(nonce.map { ReportNonces(seen: $0, next: context.nonces.uuid()) })
     }
 
     private func zoneInfo() async throws -> ZoneInfo {

@@ -187,7 +187,7 @@ struct ZoneTurner {
             try await cloud.at(.store) { try await $0.remove(files.filter { $0.kind != .commit(last) }, by: context.settings.device, in: id) }
         }
         try context.database.write(at: .store) { transaction in
-            try transaction.state.setEarlierZones(
+            try transaction.state.earlierZones.set(
                 transaction.state.earlierZones().map { zone in
                     var removed = zone
                     removed.isPruned = true
@@ -215,7 +215,7 @@ extension SyncContext {
         try database.write(at: .announce) { transaction in
             var zones = try transaction.state.earlierZones()
             if let last = zones.indices.last { zones[last].mustAdmit = false }
-            try transaction.state.setEarlierZones(zones)
+            try transaction.state.earlierZones.set(zones)
         }
     }
 }

@@ -42,7 +42,7 @@ extension SyncEngine {
             program: program, database: URL(fileURLWithPath: database.path).standardizedFileURL.path, device: settings.device, cloudUUID: settings.cloudUUID,
             seconds: seconds, options: options, restoreCheck: restoreCheck)
         let report = try plan.report(for: scheduler)
-        if let seconds { try database.write(at: .open) { try $0.settings.setInterval(seconds) } }
+        if let seconds { try database.write(at: .open) { try $0.settings.interval.set("\(seconds)") } }
         return report
     }
 }

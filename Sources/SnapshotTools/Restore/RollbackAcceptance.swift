@@ -51,12 +51,12 @@ struct RollbackAcceptance: Sendable {
             try kept.record(transaction)
             try transaction.forgetVersions(after: common)
             for schema in device.settings.datasets {
-                try transaction.state.setKnownRecord(nil, of: schema)
+                try transaction.state.knownRecord.set(nil, of: schema)
                 // A dataset that the version does not have keeps its rows. They are all new to the zone, so the next export compares all rows.
                 try transaction.tracking.setIncomplete(of: schema)
             }
             // This device's report in the cloud may be outdated like everything else there, but it is still ours and no sign of a clone.
-            if let nonce = report?.nonce { try transaction.state.setReportNonces(ReportNonces(seen: nonce, next: UUID().uuidString.lowercased())) }
+            if let nonce = report?.nonce { try transaction.state.reportNonces.set(ReportNonces(seen: nonce, next: UUID().uuidString.lowercased())) }
         }
         let imported = try await importRun.importPutBack(state)
         var reporting = device

@@ -34,7 +34,7 @@ import Testing
         try LocalDatabase(path: scene.sync.scratch.path("writer.db")).write { transaction in
             // The database's word is older than the agreement, unless it differs from it.
             try transaction.settings.setPreference(SyncPreference(SyncChoice(isOn: database), changedAt: time))
-            try transaction.state.setPreferenceAgreement(agreed.map { PreferenceAgreement(isOn: $0, at: scene.sync.clock.now()) })
+            try transaction.state.preferenceAgreement.set(agreed.map { PreferenceAgreement(isOn: $0, at: scene.sync.clock.now()) })
         }
         scene.settings.set(store)
         for _ in 0..<2 {

@@ -40,7 +40,7 @@ struct DeviceScene {
         try database.write { transaction in
             try transaction.initialize(settings)
             _ = try transaction.tracking.install(datasets)
-            if let madeZone { try transaction.state.setBootstrapNote(BootstrapNote(madeZone: madeZone)) }
+            if let madeZone { try transaction.state.bootstrapNote.set(BootstrapNote(madeZone: madeZone)) }
         }
     }
 
