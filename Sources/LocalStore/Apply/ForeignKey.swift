@@ -37,7 +37,7 @@ struct ForeignKey {
     }
 
     private static func primaryKey(of table: String, at position: Int, _ db: Database) throws -> String {
-        let names = try String.fetchAll(db, sql: "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", arguments: [table])
+        let names = try TableColumns(db, table)?.primaryKey.map(\.name) ?? []
         // A foreign key without matching columns in its parent is SQLite's "foreign key mismatch". `rowid` keeps the SQL valid.
         return position < names.count ? names[position] : "rowid"
     }

@@ -83,8 +83,7 @@ package struct ForeignKeyEnforcer {
             try db.execute(sql: "UPDATE \(child) AS c SET \(assignments) WHERE \(isNew)")
         case "SET DEFAULT":
             let assignments: String = try key.columns.map { column -> String in
-                let value = try String.fetchOne(
-                    db, sql: "SELECT dflt_value FROM pragma_table_info(?) WHERE name = ? COLLATE NOCASE", arguments: [key.child, column.child])
+                let value = try TableColumns(db, key.child)?.column(column.child)?.defaultText
                 return "\(column.child.sqlIdentifier) = \(value.map { "(\($0))" } ?? "NULL")"
             }.joined(separator: ", ")
             try db.execute(sql: "UPDATE \(child) AS c SET \(assignments) WHERE \(isNew)")

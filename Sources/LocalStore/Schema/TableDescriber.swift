@@ -220,8 +220,8 @@ extension TableDescriber {
         if !primary.isEmpty { return .columns(primary) }
         var best: [TableColumns.Column] = []
         for index in try UniqueIndex.all(db, of: table.name) where index.isPlain {
-            let columns = index.columns.compactMap { $0.flatMap { table.column($0) } }
-            guard columns.count == index.columns.count, columns.allSatisfy({ $0.isNotNull && !$0.isGenerated }), columns.map(\.collation) == index.collations,
+            let parts = index.distinct, columns = parts.compactMap { $0.name.flatMap { table.column($0) } }
+            guard columns.count == parts.count, columns.allSatisfy({ $0.isNotNull && !$0.isGenerated }), columns.map(\.collation) == parts.map(\.collation),
                 TableStructure.areDistinct(columns.map(\.name))
             else { continue }
             if best.isEmpty || columns.count < best.count { best = columns }

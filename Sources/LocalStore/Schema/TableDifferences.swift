@@ -58,8 +58,8 @@ extension TableInspector {
         guard let name, let table = try TableColumns(db, name) else { return found }
         found.table = name
         let isHidden = try hiddenKey(of: schema.with { $0.table = name }) != nil
-        let described = Set(schema.columns.map { $0.column.folded })
-        found.newColumns = table.columns.filter { !$0.isGenerated && !described.contains($0.name.folded) }.map(\.name)
+        let new = table.undescribed(by: schema)
+        found.newColumns = new.map(\.name)
         let lost = schema.columns.indices.filter { table.column(schema.columns[$0].column) == nil && !(isHidden && schema.keyIndices == [$0]) }
         // Each trigger lists the columns of its group.
         var names: [Int: String] = [:]
@@ -74,9 +74,7 @@ extension TableInspector {
                 found.lostColumns.append(schema.columns[index])
             }
         }
-        let required = try String.fetchAll(
-            db, sql: "SELECT name FROM pragma_table_info(?) WHERE \"notnull\" = 1 AND dflt_value IS NULL AND pk = 0", arguments: [name])
-        found.unfillableColumns = Set(found.newColumns.map(\.exact)).intersection(required.map(\.exact))
+        found.unfillableColumns = Set(found.newColumns.map(\.exact)).intersection(new.filter(\.isRequired).map(\.name.exact))
         return found
     }
 
@@ -153,8 +151,8 @@ extension TableInspector {
         if try db.hasTable("sqlite_sequence") {
             try db.execute(sql: "INSERT INTO sqlite_sequence SELECT ?, seq FROM sqlite_sequence WHERE name = ?", arguments: [new, columns.name])
         }
-        let rowid = columns.isWithoutRowid ? nil : RowidName.all.first { columns.column($0) == nil }
-        let list = ([rowid].compactMap(\.self) + columns.columns.filter { !$0.isGenerated }.map(\.name)).map(\.sqlIdentifier).joined(separator: ", ")
+        let rowid = columns.rowidName
+        let list = ([rowid].compactMap(\.self) + columns.plain.map(\.name)).map(\.sqlIdentifier).joined(separator: ", ")
         try db.execute(sql: "INSERT INTO main.\(new)(\(list)) SELECT \(list) FROM main.\(name); DROP TABLE main.\(name)")
         // Otherwise SQLite refuses the name because views and triggers refer to it.
         let isLegacy = try Bool.fetchOne(db, sql: "PRAGMA legacy_alter_table") ?? false

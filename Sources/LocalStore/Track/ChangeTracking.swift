@@ -321,15 +321,12 @@ struct OwnColumns {
         db = transaction.db
         self.schema = schema
         kept = "snapsync_own_\(number)"
-        let described = Set(schema.columns.map { $0.column.folded })
-        let info = try Row.fetchAll(
-            db.keptStatement(sql: "SELECT name, dflt_value FROM pragma_table_xinfo(?) WHERE hidden = 0"), arguments: [schema.table]
-        ).filter { !described.contains(($0[0] as String).folded) }
-        guard !info.isEmpty else { return nil }
-        columns = info.map { ($0[0] as String).sqlIdentifier }
+        let own = try TableColumns(db, schema.table)?.undescribed(by: schema) ?? []
+        guard !own.isEmpty else { return nil }
+        columns = own.map(\.name.sqlIdentifier)
         let table = schema.table.sqlIdentifier, key = schema.keySQL
         // A value that equals the column's default need not be copied.
-        let isSet = info.map { row in "OLD.\((row[0] as String).sqlIdentifier) IS NOT (\((row[1] as String?) ?? "NULL"))" }.joined(separator: " OR ")
+        let isSet = own.map { "OLD.\($0.name.sqlIdentifier) IS NOT (\($0.defaultText ?? "NULL"))" }.joined(separator: " OR ")
         let isKept = "EXISTS (SELECT 1 FROM temp.\(kept) k WHERE \(key.isSame("k", "OLD")))"
         try db.execute(
             sql: """
