@@ -133,18 +133,13 @@ enum DatabaseChecks {
         switch one.applicationTriggers {
         case .failure(let error): findings.append(.error("applicationTriggers", error, means: "what the application's triggers do at an import is not known"))
         case .success(let triggers):
-            for trigger in triggers {
-                guard trigger.isRestricted else {
-                    findings.append(.ok("applicationTriggers", trigger.sentence))
-                    continue
-                }
-                findings.append(
-                    .notice(
+            findings += triggers.map { trigger in
+                trigger.runs
+                    ? .ok("applicationTriggers", trigger.sentence)
+                    : .notice(
                         "applicationTriggers", trigger.sentence,
-                        means: trigger.runs
-                            ? "the device that made a change has run the trigger; what it wrote into synced tables comes with the version"
-                            : "tables that are not synced and that the trigger fills do not follow an import",
-                        do: trigger.runs ? nil : "bring such tables up to date from the application after an import"))
+                        means: "tables that are not synced and that the trigger fills do not follow an import",
+                        do: "bring such tables up to date from the application after an import")
             }
         }
         return findings
