@@ -20,6 +20,12 @@ package struct SQLiteShell {
             .text
     }
 
+    /// SQL that changes rows so that the change tracking knows nothing of it.
+    package static func untracked(_ sql: String) -> String {
+        "CREATE TEMP TABLE untracked AS SELECT coalesce(max(seq), 0) AS last FROM snapsync_log; \(sql); "
+            + "DELETE FROM snapsync_log WHERE seq > (SELECT last FROM untracked); DROP TABLE untracked;"
+    }
+
     /// The whole database as SQL: tables, rows, indexes, triggers, the toolkit's own among them.
     ///
     /// What tracks the touched rows is left out: every run may tidy or mend it, whether it succeeds or not. So is the note of what

@@ -41,7 +41,6 @@ extension LocalTable {
             (
                 id INTEGER PRIMARY KEY, dataset TEXT NOT NULL UNIQUE, isComplete INTEGER NOT NULL)
             """)
-    static let importing = LocalTable(name: "snapsync_importing", definition: "(one INTEGER PRIMARY KEY)")
     static let log = LocalTable(
         name: "snapsync_log",
         definition: """
@@ -111,7 +110,7 @@ extension LocalTable {
     /// The tables that `init` creates with the settings.
     static let settingsTables = [settings, state, datasets]
     /// The tables of change tracking. Tracking works only with all of them.
-    static let trackingTables = [tracking, importing, log, changes, tombstones, instants, held]
+    static let trackingTables = [tracking, log, changes, tombstones, instants, held]
     /// The tables of the messages.
     static let mailboxTables = [sent, decided]
     /// Every table.
@@ -151,8 +150,6 @@ enum Completeness: Int64, TableCode {
 
 /// Numbers that are not datasets: the column `dataset` of `snapsync_log`.
 enum ReservedDataset: Int64, TableCode {
-    /// The flag that an import is under way, in entry number 0.
-    case importFlag = -1
     /// An entry that only keeps the last sequence number, so that no number is reused.
     case none = 0
 }

@@ -91,7 +91,7 @@ package struct ChangeLog: TransactionPart {
             if hasEntries { consolidated.append(id) }
         }
         // Where only other datasets have entries, nothing but the last entry of no dataset is there to be removed.
-        let second = try KeyedStatement(db, "SELECT dataset FROM snapsync_log WHERE seq > 0 ORDER BY seq LIMIT 1 OFFSET 1").integer()
+        let second = try KeyedStatement(db, "SELECT dataset FROM snapsync_log ORDER BY seq LIMIT 1 OFFSET 1").integer()
         if consolidated.isEmpty, second == nil || second != ReservedDataset.none.rawValue { return }
         try removeEntries(of: consolidated, upTo: last)
     }
@@ -121,8 +121,7 @@ package struct ChangeLog: TransactionPart {
     /// Whether the log has entries of these datasets, of none, and of those that are tracked no longer alone.
     private func hasNoOthers(than ids: [Int64]) throws -> Bool {
         let tracked = try Int64.fetchAll(db, sql: "SELECT id FROM snapsync_tracking")
-        guard try tracked.allSatisfy({ try ids.contains($0) || !hasEntries(of: $0) }) else { return false }
-        return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE seq = 0)").integer() == 0
+        return try tracked.allSatisfy { try ids.contains($0) || !hasEntries(of: $0) }
     }
 
     /// The published instant that an entry says its change replaced. Triggers write the row's own timestamp, the toolkit writes RFC 3339 text.
