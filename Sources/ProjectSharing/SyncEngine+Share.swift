@@ -27,14 +27,6 @@ extension SyncEngine {
             opening: cloud, device: name ?? settings.device, zone: zone, trust: trust, makesSigned: makesSigned, keys: keyStore, now: now)
     }
 
-    /// Reads a project and its items from the database's tables. The database need not be set up for syncing.
-    ///
-    /// - Throws: ``SyncError`` with `.nothingThere` if there is no project of this id, `.refused` for missing tables and columns,
-    ///   `.dataRefused` for a value that cannot be shared.
-    public func project(_ id: String, from tables: ProjectTables = ProjectTables()) throws -> ProjectDraft {
-        try database.read(at: .read) { try $0.rows.project(id, from: tables) }
-    }
-
     /// Whether ``setUp(_:)`` has set the database up, so that its settings name a cloud.
     public func isSetUp() throws -> Bool {
         try database.read(at: .open) { try $0.settings.exists() }

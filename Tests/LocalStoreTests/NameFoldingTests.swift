@@ -41,17 +41,4 @@ import Testing
         let others = try scene.database.read { try UniqueKey.others($0.db, dataset("words", "words", key: "É", "é")) }
         #expect(others?.map(\.columns) == [["é"]])
     }
-
-    @Test func aProjectsColumnIsNotFoundByAnotherLetter() throws {
-        let scene = try LocalScene(
-            """
-            CREATE TABLE projects(id TEXT PRIMARY KEY, "É" TEXT); CREATE TABLE items(id TEXT PRIMARY KEY, projectId TEXT REFERENCES projects(id), title TEXT);
-            INSERT INTO projects VALUES('a', 'Title');
-            """)
-        func title(_ column: String) throws -> String {
-            try scene.database.read { try $0.rows.project("a", from: ProjectTables(columns: [.projectTitle: column])).title }
-        }
-        #expect(try title("É") == "Title")
-        #expect(throws: LocalStoreError.self) { try title("é") }
-    }
 }
