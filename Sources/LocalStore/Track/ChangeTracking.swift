@@ -35,7 +35,7 @@ package struct ChangeTracking: TransactionPart {
         }
         for (schema, id, wanted, found) in all {
             if isWhole, wanted.map({ $0.areThese(found) }) ?? found.isEmpty { continue }
-            for other in schemas where try isWhole && found.contains(where: { try $0.table.folded == other.table.folded }) && other != schema {
+            for other in schemas where isWhole && found.contains(where: { $0.table.folded == other.table.folded }) && other != schema {
                 try moved.append((schema, id, schema.with { $0.table = other.table }))
             }
             for trigger in found { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
