@@ -142,7 +142,7 @@ import Testing
         for line in ["sync --db desk.db", "import --db desk.db", "status --db desk.db"] {
             let run = try scene.run(line)
             Scene.checkRefusal(
-                run, exit: 65, saying: ["another parent", "commits/\(Self.copy) is another commit 2, by laptop", "give it its plain name"],
+                run, exit: 65, saying: ["another parent", "snapsync doctor"],
                 showing: line.hasPrefix("status") ? "version 2; the cloud was not looked at" : nil)
         }
         #expect(try scene.contents("desk.db") == before)

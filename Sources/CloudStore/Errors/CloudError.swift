@@ -100,8 +100,6 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
     public package(set) var successor: ZoneSuccessor?
     /// For `zoneMoved`, on a device whose commit lost its number to the move: the last version that both histories share.
     package var commonVersion: Int?
-    /// For `damaged`, if a commit does not follow from the present parent: the parent that it names.
-    package var missingParent: ChangeToken?
     /// For `pending`: whether part of the file is already there.
     package var isArriving = false
 
@@ -140,7 +138,6 @@ extension CloudError {
         moved.isArriving = isArriving
         moved.successor = successor
         moved.commonVersion = commonVersion
-        moved.missingParent = missingParent
         return moved
     }
 }

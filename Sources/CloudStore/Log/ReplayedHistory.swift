@@ -129,11 +129,9 @@ package struct ReplayedHistory {
     private func verifyLink(to next: VerifiedCommit) throws(CloudError) {
         let place = history.place(ofCommit: nextNumber)
         guard next.commit.parent == token?.hash else {
-            var error = CloudError(
+            throw CloudError(
                 .damaged, at: place, "the commit was made after another parent than the one that is there",
                 hint: "the history is damaged or two devices published the same number; run snapsync doctor")
-            error.missingParent = next.commit.parent.map { ChangeToken(number: nextNumber - 1, hash: $0) }
-            throw error
         }
         guard deletion?.successor == nil else {
             throw CloudError(.damaged, at: place, "the commit goes on in a zone that goes on elsewhere", hint: CloudError.damageHint)

@@ -86,7 +86,7 @@ struct ForkFinder: Sendable {
             throw SyncError(error, step: .fetch)
         }
         let copies = try await device.cloud.at(.fetch) { try await $0.conflictCopies(in: device.zone) }
-        guard error.code == .rolledBack, let (common, changes) = try await lastInCommon(before: applied) else { throw Self.explained(error, copies) }
+        guard error.code == .rolledBack, let (common, changes) = try await lastInCommon(before: applied) else { throw SyncError(error, step: .fetch) }
         guard let newest = changes.token, newest.number > common.number else { throw SyncError(error, step: .fetch) }
         // The fork is certain once the tool has set our own commit aside as a conflict copy, or once a device has published after the other
         // commit.
@@ -129,34 +129,12 @@ struct ForkFinder: Sendable {
         return nil
     }
 
-    /// Returns the error. If a conflict copy is the missing parent of a later commit, the error names the copy.
-    static func explained(_ error: CloudError, _ copies: [ConflictCopy]) -> SyncError {
-        guard let parent = error.missingParent, !copies.isEmpty else { return SyncError(error, step: .fetch) }
-        let what = "two devices published one number, and the commits under the plain names do not follow one another"
-        guard let copy = copies.first(where: { $0.token == parent }) else {
-            return SyncError(
-                .dataRefused, step: .fetch, at: error.place, "\(error.reason); that commit \(parent.number) lies nowhere in commits/",
-                hint: "\(what); if a sync tool is bringing files, wait for it; else run: snapsync doctor")
-        }
-        return SyncError(
-            .dataRefused, step: .fetch, at: error.place,
-            "\(error.reason); commits/\(copy.fileName) is another commit \(copy.token.number), by \(copy.device), and the one that it was made after",
-            hint: "\(what); run: snapsync repair, which does what can be done by hand, too: give it its plain name and keep the other one aside")
-    }
 }
 
 extension SyncContext {
     /// Returns all live records as of a commit, from a zone that has at least reached `version`.
     ///
-    /// - Throws: ``SyncError``. If a fork has left commits that do not follow one another, the error names them.
     func records(at number: Int?, notBefore version: AppliedVersion?) async throws -> ZoneState {
-        do {
-            return try await cloud.records(in: zone, at: number, notBefore: version?.token)
-        } catch let error as CloudError where error.code == .damaged {
-            let copies = try await cloud.at(.fetch) { try await $0.conflictCopies(in: zone) }
-            throw ForkFinder.explained(error, copies)
-        } catch {
-            throw SyncError(error, step: .fetch)
-        }
+        try await cloud.at(.fetch) { try await $0.records(in: zone, at: number, notBefore: version?.token) }
     }
 }

@@ -68,7 +68,6 @@ enum ZoneChecks {
     }
 
     private static func commits(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {
-        if let mixed = zone.mixed { return [Self.mixed(mixed, at: place)] }
         if case .failure(let error) = zone.state {
             return [.error("commits", error, means: "the newest version cannot be known, so nothing is imported or published")]
         }
@@ -93,25 +92,6 @@ enum ZoneChecks {
         return findings
     }
 
-    private static func mixed(_ fork: MixedFork, at place: String) -> DoctorReport.Finding {
-        let found =
-            "commit \(fork.number) does not follow the one before it: two devices published the same numbers, and a tool that replicates folders mixed their commits"
-        let means = "no device imports them but one whose version they continue, and its sync finds nothing to do"
-        if let refusal = fork.refusal {
-            return .error(
-                "commits", .dataRefused, "\(found); \(refusal)", means: means,
-                do:
-                    "if a sync tool is bringing files, wait for it; else bring that commit back from the other device's copy of the directory, then run: snapsync repair \(place)"
-            )
-        }
-        let copies = fork.moves.map { "commits/\($0.copy.fileName)" }
-        return .error(
-            "commits", .dataRefused, "\(found); the newest one stands on \(copies.joined(separator: ", "))", means: means,
-            do:
-                "run: snapsync repair \(place) (with --dry-run it only says what it would do), which gives \(Format.word(copies.count, "that copy its plain name", "those copies their plain names")); then run snapsync sync on every device"
-        )
-    }
-
     private static func gaps(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {
         let gaps = zone.gaps
         guard !gaps.isEmpty else { return [.ok("gaps", "no commit is missing between others")] }
@@ -134,10 +114,8 @@ enum ZoneChecks {
         switch zone.forks {
         case .failure(let error): return [.error("forks", error, means: "whether two devices published one version is not known")]
         case .success(let forks):
-            // If commits are mixed, the single finding about that says what to do about all of them.
-            let told = forks.filter { fork in fork.isHealed || zone.mixed.map { fork.version < $0.number - 1 } ?? true }
             guard !forks.isEmpty else { return [.ok("forks", "no two devices published one version")] }
-            return told.map { fork in
+            return forks.map { fork in
                 fork.isHealed
                     ? .notice("forks", fork.sentence, means: "nothing of it is lost")
                     : .error(

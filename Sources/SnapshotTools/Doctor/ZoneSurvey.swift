@@ -30,8 +30,6 @@ struct ZoneSurvey: Sendable {
     let rollback: SyncError?
     /// What to do if this may be a fork that is not resolved yet; nil if it is a rollback.
     let undecided: String?
-    /// Describes the problem if the commits of two devices are mixed under the plain names; nil if they are not.
-    let mixed: MixedFork?
 
     /// Reads the facts about a zone.
     ///
@@ -86,7 +84,6 @@ struct ZoneSurvey: Sendable {
         forks = await DoctorFacts.look(.fetch) { [healable] in
             if let healable, let device { try await ForkReport.all(healable, at: device) } else { try await inspector.forks() }
         }
-        if case .failure = state, let directory = backend as? DirectoryCloud { mixed = try? await directory.mixedFork(in: zone) } else { mixed = nil }
     }
 
     /// The number of the newest version; nil if there is none or it is not known.

@@ -24,16 +24,8 @@ struct ZoneRepair: Sendable {
     /// - Throws: ``SyncError`` if the zone cannot be read or written. Losses are part of the report.
     func run() async throws -> RepairReport {
         var account = RepairAccount()
-        // Resolve mixed commits first: which commits are valid determines which checkpoints and assets are needed.
-        var fork = try await unmix(&account)
         var documents = try await SyncError.at(.fetch) { try await directory.damagedDocuments(in: zone, knowing: applied?.token) }
         try await replace(documents, &account)
-        if fork?.refusal != nil || fork == nil && !documents.isEmpty {
-            // The fork may be decidable now, because a missing or damaged commit may be restored.
-            fork = try await unmix(&account)
-            if let fork, let refusal = fork.refusal { account.lost.append(Self.undecided(fork, refusal)) }
-        }
-        documents += fork?.documents ?? []
         do {
             let newest = try await SyncError.at(.fetch) { try await opened(directory.mending(documents.mended)).records(in: zone) }
             let pinned = newest.pins.map(\.checkpoint)
@@ -57,31 +49,6 @@ struct ZoneRepair: Sendable {
 
     /// A cloud that decrypts the records of a sealed zone, on a device that has its keys.
     private func opened(_ cloud: CloudDatabase) -> CloudDatabase { device?.signedZone?.opening(cloud) ?? cloud }
-
-    /// If the commits of two devices are mixed under the plain names, restores one history there, provided that it is certain which one is
-    /// valid.
-    private func unmix(_ account: inout RepairAccount) async throws -> MixedFork? {
-        guard let fork = try await SyncError.at(.fetch, { try await directory.mixedFork(in: zone) }) else { return nil }
-        if !dryRun, !fork.moves.isEmpty { try await SyncError.at(.store) { try await directory.unmix(fork, in: zone) } }
-        account.checked += fork.moves.count
-        account.mended += fork.moves.map { move in
-            RepairReport.Mended(
-                file: Self.file(move.number), kind: RepairReport.forkKind, wasMissing: move.aside == nil, blocks: [],
-                sources: ["commits/\(move.copy.fileName), by \(move.copy.device)"], setAside: move.aside.map { "\(CloudNames.commits)/\($0)" })
-        }
-        return fork
-    }
-
-    private static func undecided(_ fork: MixedFork, _ refusal: String) -> RepairReport.Lost {
-        RepairReport.Lost(
-            file: file(fork.number), kind: RepairReport.forkKind, isMissing: false, versions: [fork.number], blocks: [],
-            reason: "it does not follow the commit before it, for two devices' commits are mixed, and it is not certain which of them stand: \(refusal)",
-            hint:
-                "if a sync tool is bringing files, wait for it; else bring that commit back from the other device's copy of the directory, or put the commits that follow it aside by hand: docs/writers.md, \"A long fork\""
-        )
-    }
-
-    private static func file(_ number: Int) -> String { "\(CloudNames.commits)/\(CloudNames.digits(number)).json" }
 
     private func replace(_ documents: [DamagedDocument], _ account: inout RepairAccount, pinned: [VersionPin] = []) async throws {
         for document in documents {
@@ -307,8 +274,7 @@ public struct RepairReport: Sendable, Encodable {
     public struct Mended: Sendable, Encodable {
         /// The path relative to the zone's directory.
         public let file: String
-        /// `commit`, `checkpoint`, `index`, `snapshot` or `changes`; `fork` for a commit that got its plain name back from another device's
-        /// commit.
+        /// `commit`, `checkpoint`, `index`, `snapshot` or `changes`.
         public let kind: String
         /// Whether the file was missing rather than damaged.
         public let wasMissing: Bool
@@ -333,9 +299,6 @@ public struct RepairReport: Sendable, Encodable {
         /// What to do next.
         public let hint: String
     }
-
-    /// The ``Mended/kind`` of a commit in a fork whose commits were mixed.
-    public static let forkKind = "fork"
 
     public let dryRun: Bool
     public let zone: String
