@@ -48,7 +48,7 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     package var zoneDeletion: ZoneDeletion?
     /// The successor of the zone, if the zone has moved, and the last version that this device and the zone have in common, if the device has
     /// another one.
-    package var move: (successor: ZoneSuccessor, commonVersion: Int?)?
+    package var move: ZoneSuccessor?
     /// Whether a file in the cloud is incomplete because a sync tool is still writing it.
     package var isArriving = false
     /// Whether no answer came from the cloud, so that the operation may have been done or may still be done.
@@ -114,7 +114,7 @@ extension SyncError {
             identifier = error.cause.code.entry.identifier
             retryAfter = error.retryAfter
             zoneDeletion = error.zoneDeletion
-            move = error.successor.map { ($0, error.commonVersion) }
+            move = error.successor
             isArriving = error.isArriving
             isOutcomeUnknown = error.code == .serverResponseLost
         case let error as LocalStoreError:

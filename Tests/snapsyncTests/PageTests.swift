@@ -14,7 +14,7 @@ import Testing
         for part in [
             "Sync report: phone.db", "Newest version 5", "Devices that have it 1 of 2", "Rows 34 in 2 datasets", "watch (reader) is 3 versions behind",
             "Device phone, a writer", "Changed since notifications: 2 rows", "watch 3 behind 1", "4 versions by 1 publisher", "notifications 30",
-            "From version 3 to version 4", "notifications 0 1 0 29", "phone publishes, and so can whoever may write the cloud", "Forks none",
+            "From version 3 to version 4", "notifications 0 1 0 29", "phone publishes, and so can whoever may write the cloud",
             "too little history for one", "pinned: first",
         ] {
             #expect(words.contains(part), "\(part): \(words)")
@@ -86,7 +86,7 @@ import Testing
         #expect(run.status == 0 && run.text.contains("All is well"), "\(run.errorText)")
     }
 
-    @Test func zoneThatIsDamagedForkedOrOffIsTold() throws {
+    @Test func zoneThatIsDamagedReplacedOrOffIsTold() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.publishMore(1)
         try scene.succeed("disable --db watch.db")
@@ -99,10 +99,10 @@ import Testing
         #expect(words.contains("Syncing fails: 1 file of version 2 has another size than its commit says"), "\(words)")
         #expect(words.contains("The last two versions cannot be compared"), "\(words)")
 
-        let forked = try Scene()
-        try forked.forkOfPeers()
-        let fork = try forked.page("--db laptop.db").words()
-        #expect(fork.contains("fork: two devices published version"), "\(fork)")
+        let replaced = try Scene()
+        try replaced.versionsOfOneNumber()
+        let other = try replaced.page("--db laptop.db").words()
+        #expect(other.contains("the commit there is not the one that this device has read"), "\(other)")
     }
 
     @Test func signedZoneSaysWhoSignsAndWhoAsks() throws {

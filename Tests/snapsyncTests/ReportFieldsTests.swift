@@ -78,14 +78,6 @@ import Testing
         check(accepted, "import --accept-rollback --json")
         check(try scene.json("verify --db phone.db --local"), "verify --json")
         try checkVersions(scene) { check($0, $1) }
-        try scene.forkOfPeers()
-        for _ in 0..<2 {
-            check(try scene.json("status --db laptop.db"), "status --json")
-            check(try scene.json("history --db laptop.db"), "history --json")
-            let verified = try scene.run("verify --db laptop.db --json")
-            check(try #require(try JSONSerialization.jsonObject(with: verified.output) as? [String: Any]), "verify --json")
-            try scene.succeed("sync --db laptop.db")
-        }
         check(try scene.json("schedule --db phone.db --every 15m --cron"), "schedule --json")
         check(try scene.json("schedule --db phone.db --every 15m --systemd"), "schedule --json")
         for line in try await scene.linesOfAWatch() { check(line, "watch --json") }
@@ -235,7 +227,6 @@ import Testing
         try scene.succeed("sign --prune-old --db phone.db")
         try check(scene.json("mirror cloud copy"), "mirror --json")
         try check(scene.json("member freshness on --db phone.db"), "member freshness --json")
-        try check(scene.json("member settle --db phone.db"), "member settle --json")
         try check(scene.json("status --db phone.db"), "status --json")
         try check(scene.json("seal --prune-old --db phone.db"), "sign --json")
         #expect(try scene.run("sync --db watch.db").status == 75)

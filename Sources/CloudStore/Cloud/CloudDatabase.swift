@@ -253,7 +253,6 @@ open class CloudDatabase: @unchecked Sendable {
     }
 
     /// The commits that lost their number to another commit and are kept under another name.
-    public final func conflictCopies(in zone: ZoneID) async throws -> [ConflictCopy] { try await call(.history, in: zone) { try $0.conflictCopies() } }
 
     /// Up to `count` commits that end with the token's, oldest first, each the parent of the next; fewer if earlier ones are pruned.
     public final func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit] {

@@ -98,8 +98,6 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
     public let zoneDeletion: ZoneDeletion?
     /// For `zoneMoved`: the zone that continues this one.
     public package(set) var successor: ZoneSuccessor?
-    /// For `zoneMoved`, on a device whose commit lost its number to the move: the last version that both histories share.
-    package var commonVersion: Int?
     /// For `pending`: whether part of the file is already there.
     package var isArriving = false
 
@@ -137,7 +135,6 @@ extension CloudError {
             conflict: conflict, zoneDeletion: zoneDeletion)
         moved.isArriving = isArriving
         moved.successor = successor
-        moved.commonVersion = commonVersion
         return moved
     }
 }

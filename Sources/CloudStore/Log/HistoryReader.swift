@@ -24,7 +24,7 @@ package struct HistoryReader {
         if !found.isEmpty { try provideMembers(to: &log) }
         let commits = try found.map { try log.append($0) }
         if !commits.isEmpty {
-            if let members = log.members { try zone.authority.accept(members, isNewest: true, after: commits, of: history) }
+            if let members = log.members { try zone.authority.accept(members, isNewest: true, of: history) }
             // The publisher may not have made these commits durable yet, or was killed before. A commit that this device has read must not
             // disappear in a power cut.
             try zone.makeCommitsDurable()
@@ -243,7 +243,7 @@ extension HistoryReader {
     private func rolledBack(_ token: ChangeToken, _ reason: String) -> CloudError {
         CloudError(
             .rolledBack, at: history.place(ofCommit: token.number), reason,
-            hint: "an older copy of the directory was put back, or it is another one; run snapsync doctor")
+            hint: "an older copy of the directory was put back, or another device published this version in a copy; run snapsync doctor")
     }
 }
 

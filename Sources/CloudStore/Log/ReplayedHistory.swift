@@ -131,7 +131,8 @@ package struct ReplayedHistory {
         guard next.commit.parent == token?.hash else {
             throw CloudError(
                 .damaged, at: place, "the commit was made after another parent than the one that is there",
-                hint: "the history is damaged or two devices published the same number; run snapsync doctor")
+                hint:
+                    "bring the right commit back from a copy, or rename this one and those after it, the newest first (docs/writers.md)")
         }
         guard deletion?.successor == nil else {
             throw CloudError(.damaged, at: place, "the commit goes on in a zone that goes on elsewhere", hint: CloudError.damageHint)

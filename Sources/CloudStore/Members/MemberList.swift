@@ -222,10 +222,10 @@ extension MemberList {
         }
     }
 
-    static func untrusted(_ place: String, _ reason: String, hint: String? = nil) -> CloudError {
+    static func untrusted(_ place: String, _ reason: String) -> CloudError {
         CloudError(
             .untrusted, at: place, reason,
-            hint: hint ?? "a device without the right to do so wrote this file, or an older copy was restored; run snapsync doctor")
+            hint: "a device without the right to do so wrote this file, or an older copy was restored; run snapsync doctor")
     }
 }
 

@@ -32,7 +32,6 @@ extension LocalTable {
                 name TEXT PRIMARY KEY NOT NULL, syncTimestamp TEXT NOT NULL, recordCount INTEGER NOT NULL,
                 unknownFields TEXT NOT NULL DEFAULT '[]') WITHOUT ROWID
             """)
-    static let lineage = LocalTable(name: "snapsync_lineage", definition: "(number INTEGER PRIMARY KEY, hash TEXT NOT NULL)")
     static let beginning = LocalTable(name: "snapsync_beginning", definition: "(cloud TEXT NOT NULL, zone TEXT NOT NULL, device TEXT NOT NULL)")
 
     static let tracking = LocalTable(
@@ -68,14 +67,6 @@ extension LocalTable {
         name: "snapsync_held",
         definition: "(dataset INTEGER NOT NULL, key, entity TEXT NOT NULL, reason TEXT NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID")
     static let rowids = LocalTable(name: "snapsync_rowids", definition: "(dataset TEXT)")
-    static let published = LocalTable(
-        name: "snapsync_published",
-        definition: """
-            (
-                dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, state INTEGER NOT NULL, version INTEGER NOT NULL, clock INTEGER NOT NULL,
-                changed TEXT, base INTEGER, born INTEGER, seenAt INTEGER, seenRest INTEGER, seenBorn INTEGER, seenColumns TEXT,
-                PRIMARY KEY(dataset, key, version)) WITHOUT ROWID
-            """)
     static let detached = LocalTable(
         name: "snapsync_detached",
         definition: """
@@ -115,7 +106,7 @@ extension LocalTable {
     /// The tables of the messages.
     static let mailboxTables = [sent, decided]
     /// Every table.
-    static let all = settingsTables + [lineage, beginning] + trackingTables + [rowids, published, detached, waiting, conflicts] + mailboxTables
+    static let all = settingsTables + [beginning] + trackingTables + [rowids, detached, waiting, conflicts] + mailboxTables
 }
 
 extension TableColumns {
@@ -183,7 +174,7 @@ enum ReservedDataset: Int64, TableCode {
     case none = 0
 }
 
-/// What happened to a tracked entity: the column `state` of `snapsync_changes` and `snapsync_published`.
+/// What happened to a tracked entity: the column `state` of `snapsync_changes`.
 package enum TrackedState: Int64, TableCode {
     /// The row exists, and its own timestamp is the change's instant.
     case plain = 0

@@ -56,7 +56,6 @@ extension LocalTransaction {
         try state.setDescriptionNote(nil)
         if let version = try state.undoPoint()?.version { try state.dropUndoPoint(of: version) }
         try state.setBootstrapNote(BootstrapNote(madeZone: earlier.madeNext))
-        for table in [LocalTable.published, .lineage] { try table.drop(in: db) }
         try decidedEdits.carryOver()
     }
 }

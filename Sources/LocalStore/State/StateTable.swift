@@ -13,12 +13,7 @@ package struct StateTable: TransactionPart {
     package func applied() throws -> AppliedVersion? { try value("applied") }
 
     /// Records the version that the database now has. Call it in the transaction that applies it.
-    ///
-    /// - Parameter earlier: versions before it whose commits were read, oldest first.
-    package func setApplied(_ version: AppliedVersion, after earlier: [AppliedVersion] = []) throws {
-        try setValue("applied", version)
-        try transaction.lineage.record(version, after: earlier)
-    }
+    package func setApplied(_ version: AppliedVersion) throws { try setValue("applied", version) }
 
     /// Deletes the applied version and leaves the rows, which will be the first version of another zone.
     func forgetApplied() throws { try setValue("applied", nil as AppliedVersion?) }

@@ -216,14 +216,12 @@ package struct ChangeLog: TransactionPart {
         try transaction.tracking.setIncomplete(of: schema)
     }
 
-    /// Gives the changed columns of tracked and published changes the positions that they have in another description.
+    /// Gives the changed columns of tracked changes the positions that they have in another description.
     func renumberColumns(of before: DatasetSchema, as after: DatasetSchema) throws {
         let positions = before.columns.map { column in after.columns.firstIndex { $0.name.exact == column.name.exact } }
         guard let id = try trackingID(before), positions != before.columns.indices.map({ $0 }) else { return }
         try renumbering(positions) {
-            for table in [LocalTable.changes, .published] where try db.hasTable(table.name) {
-                try db.execute(sql: "UPDATE \(table.name) SET changed = snapsync_renumbered(changed) WHERE dataset = ? AND changed <> ''", arguments: [id])
-            }
+            try db.execute(sql: "UPDATE snapsync_changes SET changed = snapsync_renumbered(changed) WHERE dataset = ? AND changed <> ''", arguments: [id])
         }
     }
 
@@ -359,7 +357,7 @@ package struct ChangeLog: TransactionPart {
             sql: """
                 INSERT OR IGNORE INTO snapsync_changes(dataset, key, at, seq, state, isNew, base, born)
                 SELECT ?1, x.key, ?2, 0, \(TrackedState.stamped), 0, x.at, ?2 FROM (
-                    SELECT \(key.value(of: "t")) AS key, \(PublishedChanges.instant(of: schema)) AS at FROM \(table) t WHERE \(key.isNotNull("t"))) x
+                    SELECT \(key.value(of: "t")) AS key, \(Self.appliedInstant(of: schema)) AS at FROM \(table) t WHERE \(key.isNotNull("t"))) x
                 WHERE ifnull(x.at, \(Int64.min)) < ?2
                 """, arguments: [id, latest])
         count += db.changesCount
@@ -397,8 +395,13 @@ package struct ChangeLog: TransactionPart {
             db,
             sql: """
                 SELECT EXISTS (SELECT 1 FROM snapsync_changes c JOIN \(table) t ON \(key.matches("t", "c.key"))
-                    WHERE c.dataset = ?1 AND c.state < \(TrackedState.deleted) AND c.at IS NOT \(PublishedChanges.instant(of: schema)))
+                    WHERE c.dataset = ?1 AND c.state < \(TrackedState.deleted) AND c.at IS NOT \(Self.appliedInstant(of: schema)))
                 """, arguments: [id]) ?? false
+    }
+
+    /// The instant that the applied version gives the entity of row `t`, in SQL; `?1` is the dataset's number.
+    private static func appliedInstant(of schema: DatasetSchema) -> String {
+        "coalesce((SELECT at FROM snapsync_instants i WHERE i.dataset = ?1 AND i.key = \(schema.keySQL.value(of: "t"))), \(schema.ownInstantSQL))"
     }
 
     /// The instant of an entity on this device: that of its tracked change, else of the applied version, else its own timestamp. Nil if there is

@@ -88,7 +88,7 @@ package struct ChangeTracking: TransactionPart {
     func remove(_ schema: DatasetSchema) throws {
         guard try hasTables(), let id = try trackingID(schema) else { return }
         for trigger in try installedTriggers(schema) { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
-        for table in [LocalTable.log, .changes, .tombstones, .instants, .held, .published, .sent] where try db.hasTable(table.name) {
+        for table in [LocalTable.log, .changes, .tombstones, .instants, .held, .sent] where try db.hasTable(table.name) {
             try db.execute(sql: "DELETE FROM \(table.name) WHERE dataset = ?", arguments: [id])
         }
         try db.execute(sql: "DELETE FROM snapsync_tracking WHERE id = ?", arguments: [id])

@@ -47,9 +47,9 @@ struct RunGuard: Sendable {
     /// Refuses to publish before the database has imported the zone's newest version: the publication would replace data that the database does
     /// not know.
     static let newestVersion = RunGuard { facts in
-        guard let upstream = facts.upstream, upstream.isBehind || upstream.fork != nil, let newest = upstream.changes.token else { return }
+        guard let upstream = facts.upstream, upstream.isBehind, let newest = upstream.changes.token else { return }
         let place = "zone \(facts.device.zone)"
-        if upstream.fork == nil { _ = try await facts.device.checkIdentity(applied: upstream.applied, commits: upstream.changes.commits) }
+        _ = try await facts.device.checkIdentity(applied: upstream.applied, commits: upstream.changes.commits)
         if facts.isOneOfMany, upstream.applied != nil {
             throw SyncError(
                 .tryAgainLater, step: .fetch, at: place, "it has version \(newest.number), which this database has not imported yet",
@@ -73,7 +73,7 @@ struct RunGuard: Sendable {
     /// Refuses versions in which a dataset lost more than half of its entities without approval.
     static let shrink = RunGuard { facts in
         guard let upstream = facts.upstream else { return }
-        try await ShrinkCheck(device: facts.device, allowed: facts.allowed).verify(upstream.changes, after: upstream.common?.token)
+        try await ShrinkCheck(device: facts.device, allowed: facts.allowed).verify(upstream.changes, after: upstream.appliedHere?.token)
     }
 }
 
@@ -127,7 +127,7 @@ extension SyncContext {
 /// Refuses a database's first publication before its first import, unless the database made the zone.
 ///
 /// If a database is created again under its old name, its zone exists already. The zone may look empty because a sync tool is still delivering
-/// the files. A first version published then would fork the zone or replace data that the database does not know.
+/// the files. A first version published then would take the number of another one, or replace data that the database does not know.
 enum FirstPublishGuard {
     /// Refuses to publish from a database that has neither imported a version nor made the zone.
     ///

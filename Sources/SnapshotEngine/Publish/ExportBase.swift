@@ -131,7 +131,7 @@ extension SyncContext {
         try recordPublished(first, intended, after: upstream.applied)
         return UpstreamChanges(
             applied: intended.version,
-            changes: ZoneChanges(base: [], commits: Array(upstream.changes.commits.dropFirst()), token: upstream.changes.token), fork: nil,
+            changes: ZoneChanges(base: [], commits: Array(upstream.changes.commits.dropFirst()), token: upstream.changes.token),
             warnings: ["found version \(first.token.number), which an earlier run had published without noting it"], hasRecovered: true)
     }
 
@@ -153,7 +153,7 @@ extension SyncContext {
                     // The intended version may come from a table that was rewritten and exported from the log (``RewrittenTable``). Consolidate
                     // its entries first.
                     try transaction.changeLog.consolidate(of: schema, upTo: sequence)
-                    try transaction.acknowledgePublished(schema, upTo: sequence, version: intended.version.number, at: now())
+                    try transaction.acknowledgePublished(schema, upTo: sequence)
                 }
                 try TombstoneHorizon.take(from: commit, of: schema, in: transaction)
             }
@@ -183,18 +183,13 @@ extension LocalTransaction {
         }
     }
 
-    /// Removes tracked changes that the version contains, and keeps a copy of them in case of a fork.
+    /// Removes tracked changes that the version contains.
     ///
     /// - Parameter doubt: what was known of the tracking when the version's rows were read; nil if that is not known any more.
     func acknowledgePublished(
-        _ schema: DatasetSchema, upTo sequence: Int64, _ rewritten: RewrittenTable? = nil, settling doubt: TrackingDoubt? = nil, version: Int,
-        at clock: Instant
+        _ schema: DatasetSchema, upTo sequence: Int64, _ rewritten: RewrittenTable? = nil, settling doubt: TrackingDoubt? = nil
     ) throws {
-        guard let rewritten else {
-            try publishedChanges.keep(of: schema, upTo: sequence, version: version, at: clock)
-            return try changeLog.acknowledge(of: schema, upTo: sequence, settling: doubt)
-        }
-        try publishedChanges.keep(rewritten, of: schema, version: version, at: clock)
+        guard let rewritten else { return try changeLog.acknowledge(of: schema, upTo: sequence, settling: doubt) }
         try changeLog.acknowledge(rewritten, of: schema, settling: doubt)
     }
 }

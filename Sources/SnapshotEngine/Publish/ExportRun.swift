@@ -218,8 +218,7 @@ package struct ExportRun: Sendable {
                 of: device.settings.datasets)
             for one in stored.read {
                 if stored.isWritten(one.schema) {
-                    try transaction.acknowledgePublished(
-                        one.schema, upTo: one.sequence, one.rewritten, settling: one.doubt, version: announced.token.number, at: device.now())
+                    try transaction.acknowledgePublished(one.schema, upTo: one.sequence, one.rewritten, settling: one.doubt)
                 } else {
                     // The dataset's rows were written without being changed.
                     try transaction.changeLog.drop(of: one.schema, upTo: one.sequence, settling: one.doubt)

@@ -52,15 +52,11 @@ struct PeerSync: Sendable {
         var known: UpstreamChanges?
         while true {
             let hasPlace: Bool
-            let (report, news) = try await importUpstream(known)
-            var upstream = news
+            let (report, upstream) = try await importUpstream(known)
             known = nil
             if let report {
                 if report.applied, let token = try device.database.read(at: .read, { try $0.state.applied() })?.token { await turn.note(imported: token) }
                 imported = imported.map { $0.followed(by: report) } ?? report
-                try await device.repeatLostStatements()
-                // This may have published a version.
-                if device.signedZone != nil { upstream = nil }
             }
             var publisher = device
             if imported != nil {
@@ -112,7 +108,7 @@ struct PeerSync: Sendable {
         let hasUnseen = try device.database.read(at: .read) { transaction in
             try device.settings.datasets.contains { try !transaction.state.unseenColumns(of: $0).isEmpty }
         }
-        if upstream.isBehind || upstream.fork != nil || hasUnseen {
+        if upstream.isBehind || hasUnseen {
             var run = ImportRun(device: device, progress: progress, allowed: allowed)
             // A report costs two requests, and the publication that follows reports as well.
             run.reportsAtOnce = false
@@ -122,9 +118,7 @@ struct PeerSync: Sendable {
             let here = try device.database.read(at: .read) { try $0.state.view() == nil ? $0.state.applied() : nil }
             let isNewest = report.applied && upstream.follows && !upstream.isExpired && here?.token == upstream.changes.token
             return (
-                report,
-                isNewest
-                    ? UpstreamChanges(applied: here, changes: ZoneChanges(base: [], commits: [], token: here?.token), fork: nil, warnings: []) : nil
+                report, isNewest ? UpstreamChanges(applied: here, changes: ZoneChanges(base: [], commits: [], token: here?.token), warnings: []) : nil
             )
         }
         let warnings = try device.notices + upstream.warnings + device.keepTracking()

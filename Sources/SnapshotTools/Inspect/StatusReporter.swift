@@ -127,8 +127,6 @@ public struct StatusReport: Sendable, Encodable {
     /// The last restore check (``SnapshotInspector/checkRestore(version:progress:)``); nil before the first.
     public let lastRestoreCheck: RestoreCheck?
     public let datasets: [Dataset]
-    /// Commits that lost their number to another device's commit.
-    public let forks: [ForkReport]
     /// The reports of the zone's devices, including this one.
     public let devices: [OtherDevice]
     /// The signature of the zone; nil if it is not signed or the cloud was not read.
@@ -250,7 +248,6 @@ extension StatusReport {
                 assetSize: zone?.assetSize(of: schema.recordName))
         }
         devices = zone.map { zone in zone.reports.map { OtherDevice($0, zone.versions, now: local.now) } } ?? []
-        forks = zone?.forks ?? []
         signature = zone?.signature
         let readers =
             zone != nil && zone?.signature?.isSealed != true

@@ -48,7 +48,7 @@ struct ZoneSection {
                 part("datasets", "Datasets") { DatasetPart(zone: zone, prefix: prefix).html }
                 part("change", "Last change") { ChangePart(zone: zone, prefix: prefix).html }
                 if zone.details.facts?.info.isSigned == true { part("members", "Who may sign") { MemberPart(zone: zone, prefix: prefix).html } }
-                part("guards", "Forks, guards and conflicts") { guards }
+                part("guards", "Guards and conflicts") { guards }
             }
             part("commands", "Commands to copy") { commands }
         }
@@ -93,21 +93,13 @@ struct ZoneSection {
     }
 
     private var guards: HTML {
-        let forks = zone.details.facts.flatMap { try? $0.forks.get() }
-        return .element(.dl, .class("pairs")) {
+        .element(.dl, .class("pairs")) {
             HTML.pair("Zone") {
                 zone.details.facts?.info.publishers == .many ? "every peer publishes" : "\(zone.details.facts?.info.creator ?? "") publishes"
                 zone.details.facts?.info.isSigned == true ? ", and keys say who may" : ", and so can whoever may write the cloud"
             }
             if let gate = zone.status?.gate {
                 HTML.pair("Sync") { gate.isOpen ? "on" : "off: \(gate.reason ?? "it was not turned on")" }
-            }
-            HTML.pair("Forks") {
-                switch forks {
-                case nil: HTML("not known")
-                case let forks? where forks.isEmpty: HTML("none")
-                case let forks?: HTML.element(.ul) { forks.prefix(Self.forkLimit).map { fork in HTML.element(.li) { fork.sentence } } }
-                }
             }
             if let error = zone.status?.lastError {
                 HTML.pair("Last refusal or failure") {
@@ -122,8 +114,6 @@ struct ZoneSection {
             }
         }
     }
-
-    private static let forkLimit = 20
 
     private var commands: HTML {
         .group {

@@ -34,8 +34,9 @@ struct HistoryCommand: AsyncParsableCommand {
 
     private func lines(_ report: HistoryReport) -> [Line] {
         let shown = report.versions.prefix(all ? .max : limit ?? Self.usualLimit), rest = report.versions.count - shown.count
-        let texts = shown.flatMap { lines($0, of: report) } + (rest > 0 ? ["and \(Format.count(rest, "older version")) (--all)"] : []) + pruned(report)
-        return texts.map { Line($0) } + report.forks.map { Line($0.sentence, $0.isHealed ? nil : .bad) }
+        return (shown.flatMap { lines($0, of: report) } + (rest > 0 ? ["and \(Format.count(rest, "older version")) (--all)"] : []) + pruned(report)).map {
+            Line($0)
+        }
     }
 
     private static let usualLimit = 20

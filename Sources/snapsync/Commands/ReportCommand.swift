@@ -9,7 +9,7 @@ struct ReportCommand: AsyncParsableCommand {
         abstract: "Write an HTML status page: devices, versions, sizes, the last change, and what needs attention.",
         discussion: """
             Write a status page: what needs attention and how to fix it, devices and their lag, versions, datasets with sizes and a \
-            forecast, the last change, members, forks, conflicts, and commands to copy. The page is one file without scripts, and it loads \
+            forecast, the last change, members, conflicts, and commands to copy. The page is one file without scripts, and it loads \
             nothing. The forecast is a straight line through the sizes of the last 90 days.
 
             The page contains the results of status, history, doctor, messages, member list and diff. Unlike doctor, report neither reads \

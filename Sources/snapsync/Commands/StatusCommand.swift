@@ -16,7 +16,7 @@ struct StatusCommand: AsyncParsableCommand {
             even if the shared folder cannot be read.
 
             --strict --nagios prints one line with performance data for a plug-in. CRITICAL: the last success is missing or too old, edits \
-            could not be sent, a trial restore found problems, or there is a fork. WARNING: the last run failed, the shared folder cannot \
+            could not be sent, or a trial restore found problems. WARNING: the last run failed, the shared folder cannot \
             be read, sync is off, edits lost, or a message is missing. UNKNOWN: the database cannot be read, or the greatest age is not \
             set.
 
@@ -174,7 +174,6 @@ struct StatusCommand: AsyncParsableCommand {
             say("  it goes on from zone \(left.zone)\(version)\(leftover(left, report))", left.isRemoved ? nil : .attention)
         }
         lines += messageLines(report.messages) + devices(report.devices)
-        for fork in report.forks { say("  \(fork.sentence)", fork.isHealed ? nil : .bad) }
         if let requests = report.requests { say("  this look took \(Format.requests(requests))") }
         return lines
     }
@@ -277,7 +276,6 @@ struct NagiosResult {
         if let check = report.lastRestoreCheck, check.problems > 0 {
             add(.critical, "the trial restore of version \(check.version) found \(Format.count(check.problems, "problem"))")
         }
-        for fork in report.forks where !fork.isHealed { add(.critical, fork.sentence) }
         if let error = report.lastError { add(.warning, "the last run failed: \(error.place): \(error.reason)") }
         if let problem = report.cloudProblem { add(.warning, problem.error.reason) }
         if !report.gate.isOpen { add(.warning, report.gate.reason.map { "not synced: \($0)" } ?? "not synced") }

@@ -103,7 +103,7 @@ extension VerifyReport {
         let own = localChanges.map { $0 == 0 ? "" : ", and \(Format.count($0, "entity", "entities")) changed here since" } ?? ""
         let local = localMatches == true ? ["sound: the local tables are the applied version\(own)"] : []
         let missing = arriving.isEmpty ? "all is well" : "not all is there yet; nothing that is there is damaged"
-        return (found + local + forks.filter(\.isHealed).map(\.sentence)).map { Line($0) } + notices.map { Line($0, .attention) }
+        return (found + local).map { Line($0) } + notices.map { Line($0, .attention) }
             + [problems.isEmpty ? Line(missing, arriving.isEmpty ? .good : .attention) : Line(Format.count(problems.count, "problem"), .bad)]
     }
 }

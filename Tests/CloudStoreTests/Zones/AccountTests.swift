@@ -44,7 +44,6 @@ struct AccountTests {
         let ticket = PublishTicket(number: 3, nonces: .system)
         account.set(.noAccount)
         await expectCloudError(.notAuthenticated) { try await cloud.commits(upTo: token, count: 1, in: .standard) }
-        await expectCloudError(.notAuthenticated) { try await cloud.conflictCopies(in: .standard) }
         await expectCloudError(.notAuthenticated) { try await cloud.deviceReport(of: "writer", in: .standard) }
         await expectCloudError(.notAuthenticated) { try await cloud.publishQueue(in: .standard) }
         await expectCloudError(.notAuthenticated) { try await cloud.enqueue(ticket, in: .standard) }

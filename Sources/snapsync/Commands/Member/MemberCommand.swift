@@ -19,7 +19,6 @@ struct MemberCommand: AsyncParsableCommand {
             """,
         subcommands: [
             MemberListCommand.self, MemberApproveCommand.self, MemberRoleCommand.self, MemberRemoveCommand.self, MemberFreshnessCommand.self,
-            MemberSettleCommand.self,
         ])
 }
 
@@ -206,38 +205,6 @@ struct MemberRoleCommand: AsyncParsableCommand {
         try await output.printer.run {
             let report = try await engine.setMemberRole(role, of: name)
             try output.printer.done(report, ["\(report.device) has the role \(report.role) in zone \(report.zone) from version \(report.version) on"])
-        }
-    }
-}
-
-/// `snapsync member settle`: lets a person resolve a fork in which both sides changed the members.
-struct MemberSettleCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "settle",
-        abstract: "Resolve conflicting changes to the member list.",
-        discussion: """
-            If two peers publish the same version number and both change the members, one version counts, and the other device repeats its \
-            changes with its next sync. If it cannot, devices that had seen the lost version refuse the zone. Ask the members, then run \
-            this on such a device. It imports the version that counts. If it publishes, it also repeats the removals of the lost version, \
-            so two members that have removed each other are both removed. See docs/security.md.
-
-            EXAMPLE
-              snapsync member settle --db desk.db
-            """)
-
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
-
-    func run() async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.run {
-            let report = try await engine.settleMembers()
-            try output.printer.done(
-                report,
-                [
-                    "this device takes the members of zone \(report.zone) as version \(report.version ?? 0) has them; it is \(report.role.map { "a \($0)" } ?? "no member")",
-                    report.repeated.isEmpty ? "  nobody had to be removed again" : "  changed or removed again: \(report.repeated.joined(separator: ", "))",
-                ])
         }
     }
 }
