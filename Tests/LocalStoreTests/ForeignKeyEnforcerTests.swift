@@ -59,6 +59,27 @@ import Testing
         #expect(left == "1|a|b|b\n2||a|\n")
     }
 
+    @Test func aReferenceFollowsAColumnThatIsNoKeyAsOnUpdateSays() throws {
+        let left = try imported(
+            """
+            CREATE UNIQUE INDEX names ON items(name);
+            CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT REFERENCES items(name) ON UPDATE CASCADE ON DELETE CASCADE,
+                other TEXT REFERENCES items(name) ON UPDATE SET NULL ON DELETE CASCADE, third TEXT DEFAULT '1' REFERENCES items(name) ON UPDATE SET DEFAULT);
+            INSERT INTO notes VALUES(1, '1', NULL, '2'), (2, '2', '1', NULL), (3, '3', NULL, NULL), (4, NULL, '2', NULL), (5, '2', '3', NULL), (6, 'none', NULL, NULL);
+            """, then: "SELECT * FROM notes ORDER BY n")
+        #expect(left == "1|1||1\n2|new|1|\n4|||\n6|none||\n")
+    }
+
+    @Test(arguments: ["ON UPDATE RESTRICT", ""])
+    func aColumnThatIsNoKeyAndMayNotChangeRefusesTheImport(action: String) throws {
+        let error = try refused(
+            """
+            CREATE UNIQUE INDEX names ON items(name);
+            CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT REFERENCES items(name) ON DELETE CASCADE \(action)); INSERT INTO notes VALUES(1, '2');
+            """)
+        #expect(error.code == .foreignKeyViolated)
+    }
+
     @Test func aDefaultThatPointsAtNothingIsRefused() throws {
         let error = try refused(
             """
