@@ -103,7 +103,7 @@ let package = Package(
         .target(
             name: "ObjectCloud",
             dependencies: [
-                "CloudStore", "StrictText", "CCurl", "CExpat", .product(name: "Crypto", package: "swift-crypto"),
+                "CloudStore", "Platform", "StrictText", "CCurl", "CExpat", .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: house),
         // A cloud in CloudKit, over a protocol of its operations that an application implements with its CKDatabase.
@@ -128,13 +128,12 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),
-        // What operators use: inspect, doctor, repair, diff, plan, restore, migrate, schedule.
+        // What operators use: inspect, doctor, repair, diff, plan, restore, schedule.
         .target(
             name: "SnapshotTools",
             dependencies: [
                 "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "Sealing", "CloudStore", "DirectoryCloud",
                 "ObjectCloud", "Platform", "StrictText",
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),
@@ -142,7 +141,7 @@ let package = Package(
         .target(
             name: "ProjectSharing",
             dependencies: [
-                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "RecordZones", "CloudStore", "DirectoryCloud", "StrictText",
+                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "RecordZones", "CloudStore", "StrictText",
             ],
             swiftSettings: house),
         // Syncs whenever the database or the zone changes.
@@ -157,8 +156,7 @@ let package = Package(
         .target(
             name: "CloudKitFacade",
             dependencies: [
-                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "RecordZones", "CloudStore", "StrictText",
-                .product(name: "Logging", package: "swift-log"),
+                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "CloudStore", "StrictText",
             ],
             swiftSettings: house),
         // What a user interface shows, as @Observable classes. A module above all products that it shows, and apart from them: the engine and the
@@ -180,6 +178,7 @@ let package = Package(
             dependencies: [
                 "SnapshotSync", "SnapshotModel", "CloudStore", "StrictText", "Platform",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),

@@ -8,7 +8,7 @@ Forms of the triggers:
     present   the triggers of ChangeTriggers.swift: the key and the time, without columns; the row that an insertion may replace is noted
     bits      one AFTER UPDATE trigger that compares all columns and logs a bit set
     groups N  one AFTER UPDATE OF trigger for each N columns, which logs if one of them changed
-The suffix "-flag" is the same without the condition that leaves imports out, "-over" without the BEFORE INSERT trigger.
+The suffix "-over" is the same without the BEFORE INSERT trigger.
 """
 import gc
 import os
@@ -18,7 +18,6 @@ import time
 
 COUNT, ROUNDS = ([int(a) for a in sys.argv[1:]] + [50_000, 3][len(sys.argv) - 1:])[:2]
 CLOCK = "CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)"
-FLAG = "NOT EXISTS (SELECT 1 FROM snapsync_log WHERE seq = 0)"
 LOG = "CREATE TABLE snapsync_log(seq INTEGER PRIMARY KEY, dataset INTEGER NOT NULL, key, clock INTEGER NOT NULL, stamp, changed INTEGER)"
 
 
@@ -33,14 +32,14 @@ def bits(columns, row="OLD"):
 
 
 def triggers(columns, form):
-    name, flag, over = form.split("-")[0], "-flag" not in form, "-over" not in form and "empty" not in form
+    name, over = form.split("-")[0], "-over" not in form and "empty" not in form
     if name == "untracked":
         return []
     if name == "empty":
         return [f"CREATE TRIGGER empty_{e} AFTER {e} ON t BEGIN SELECT 1; END" for e in ("INSERT", "UPDATE")]
 
     def trigger(event, values, *conditions):
-        when = " AND ".join([*conditions] + [FLAG] * flag)
+        when = " AND ".join(conditions)
         return (f"CREATE TRIGGER s{len(result)} {event} ON t {'WHEN ' + when if when else ''} "
                 f"BEGIN INSERT INTO snapsync_log(dataset, key, clock, changed) {values}; END")
     result = [LOG]
@@ -96,11 +95,11 @@ def main():
         create = [f"CREATE TABLE t(id {key} PRIMARY KEY NOT NULL, {', '.join(columns)})"] + ["CREATE INDEX i ON t(c2)"] * index
         rows = [(f"key-{i * 7919 % 1_000_003:012d}" if key == "TEXT" else i, *((f"value {i} {j}", i * j, i / 7)[j % 3] for j in range(width - 1))) for i in range(COUNT)]
         name, marks = f"{width} columns, {key.lower()} key{', an index' * index}", ", ".join("?" * width)
-        insertion = ["empty", "present", "present-over", "present-flag", "present-flag-over", "bits"]
-        update = ["empty", "present", "present-flag", "bits", "bits-flag", "groups 5", "groups 5-flag", "groups 5-flag-scoped", "groups 10-flag"]
+        insertion = ["empty", "present", "present-over", "bits"]
+        update = ["empty", "present", "bits", "groups 5", "groups 5-scoped", "groups 10"]
         every = ", ".join(f"{c} = ?" for c in columns)
         compare(f"INSERT, {name}", insertion, create, columns, [], lambda db: db.executemany(f"INSERT INTO t VALUES({marks})", rows))
-        compare(f"INSERT OR REPLACE of all, one column differs, {name}", ["present", "bits", "present-flag-over"], create, columns, rows,
+        compare(f"INSERT OR REPLACE of all, one column differs, {name}", ["present", "bits", "present-over"], create, columns, rows,
                 lambda db: db.executemany(f"INSERT OR REPLACE INTO t VALUES({marks})", [(*r[:3], 7.5, *r[4:]) for r in rows]))
         compare(f"UPDATE of one column, row by row, {name}", update, create, columns, rows, lambda db: db.executemany("UPDATE t SET c3 = 7.5 WHERE id = ?", [r[:1] for r in rows]))
         compare(f"UPDATE that sets all columns, one differs, {name}", update, create, columns, rows,

@@ -16,16 +16,16 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Name, ceiling, goal.
 CEILINGS = [
-    ("lines of Sources", 74_500, 58_000),
-    ("lines of Sources without comments", 55_300, 44_000),
-    ("files of Sources", 560, 600),
-    ("lines of the largest module", 14_250, 8_000),
-    ("files of the largest module", 85, 80),
-    ("functions with three unlabelled parameters", 183, 0),
+    ("lines of Sources", 71_440, 58_000),
+    ("lines of Sources without comments", 52_850, 44_000),
+    ("files of Sources", 534, 600),
+    ("lines of the largest module", 14_190, 8_000),
+    ("files of the largest module", 80, 80),
+    ("functions with three unlabelled parameters", 170, 0),
     ("functions with more than seven parameters", 30, 0),
     ("lines of Tests", 51_080, 40_000),
     ("lines of Scripts, Benchmarks and Makefile", 1_405, 1_000),
-    ("words of README and docs", 44_950, 45_000),
+    ("words of README and docs", 44_545, 45_000),
     ("semicolons in 1,000 words", 1.5, 1.5),
     ("nobody, nothing in 1,000 words", 0.2, 0.2),
     ("bare exit codes in 1,000 words", 0.1, 0),

@@ -25,7 +25,7 @@ AREAS = {
               "RebaseTests|UniqueClashTests|ShiftedPeerTests|KeptEditTests|KeptReaderEditTests|MessageTests|ExactlyOnceTests|PeerSyncTests|RandomHistoryTests"),
     "log": (["LocalStore/Track"], "LocalStoreTests|SchemaChangeTests|OwnRowsTests|RandomHistoryTests"),
     "publish": (["SnapshotEngine/Publish", "CloudStore/Log"],
-                "CloudStoreTests|ExportRunTests|DatasetExporterTests|SortedBlockSourceTests|ChangedBlocksTests|PeerSyncTests|PublishTurnTests"),
+                "CloudStoreTests|ExportRunTests|DatasetExporterTests|SortedBlockSourceTests|ChangedBlocksTests|PeerSyncTests"),
     "apply": (["SnapshotEngine/Receive", "LocalStore/Apply"],
               "LocalStoreTests|ImportRunTests|FirstImportTests|ApplicationTriggerTests|UniqueValueTests|RequiredColumnTests|OwnRowsTests|RandomHistoryTests"),
     "disk": (["DirectoryCloud/Files", "DirectoryCloud/Repair"], "CloudStoreTests|RepairTests"),

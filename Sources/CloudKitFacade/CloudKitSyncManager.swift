@@ -1,7 +1,6 @@
 public import CloudStore
 import Foundation
 import LocalStore
-public import Logging
 public import SnapshotEngine
 public import SnapshotModel
 public import SnapshotVersions
@@ -24,15 +23,10 @@ public final class CloudKitSyncManager: Sendable {
         public var setup: SetupRequest?
         /// The application's own backend; nil uses the cloud that the database's settings name.
         public var cloud: CloudDatabase?
-        /// Decides whether the user may sync and wants to, if that is not in the database's settings.
-        public var gate: GateOptions
-        public var logger: Logger
+        public var options: EngineOptions
 
-        public init(
-            database: String, setup: SetupRequest? = nil, cloud: CloudDatabase? = nil, gate: GateOptions = GateOptions(),
-            logger: Logger = Logger(label: "snapsync")
-        ) {
-            (self.database, self.setup, self.cloud, self.gate, self.logger) = (database, setup, cloud, gate, logger)
+        public init(database: String, setup: SetupRequest? = nil, cloud: CloudDatabase? = nil, options: EngineOptions = EngineOptions()) {
+            (self.database, self.setup, self.cloud, self.options) = (database, setup, cloud, options)
         }
     }
 
@@ -92,11 +86,9 @@ public final class CloudKitSyncManager: Sendable {
                 hint: "call CloudKitSyncManager.configure, or set SNAPSYNC_DB")
         }
         if let setup = configuration.setup, try !Self.isSetUp(configuration.database) {
-            if let cloud = configuration.cloud { _ = try await SyncEngine.setUp(setup, in: cloud) } else { _ = try await SyncEngine.setUp(setup) }
+            _ = try await SyncEngine.setUp(setup, in: configuration.cloud)
         }
-        let made =
-            try configuration.cloud.map { try SyncEngine(database: configuration.database, cloud: $0, gate: configuration.gate, logger: configuration.logger) }
-            ?? SyncEngine(database: configuration.database, gate: configuration.gate, logger: configuration.logger)
+        let made = try SyncEngine(database: configuration.database, cloud: configuration.cloud, options: configuration.options)
         return state.withLock { state in
             state.engine = state.engine ?? made
             return state.engine ?? made
@@ -309,7 +301,7 @@ extension CloudKitSyncManager {
 }
 
 extension CloudKitSyncManager {
-    /// From now on syncs as soon as the cloud shows that other devices have published or sent messages, until ``stopSubscriptions()``.
+    /// Syncs now and whenever something in the zone changes, until ``stopSubscriptions()``.
     ///
     /// - Parameters:
     ///   - interval: the wait between two checks of a cloud that reports no events (``CloudDatabase/events(in:_:)``).
@@ -328,11 +320,12 @@ extension CloudKitSyncManager {
     }
 
     func subscribe(_ engine: SyncEngine, every interval: Duration = .seconds(2), imported: (@Sendable (ImportReport) -> Void)? = nil) async throws {
-        let hints = try await engine.hints(every: interval)
+        try await engine.gate.enter()
+        let device = try engine.device()
+        // A gate that opens ends the wait, too.
+        let wait = ZoneWait(for: device.zone, of: device.cloud, every: interval, or: engine.gate.changes())
         let task = Task { [weak self] in
-            // Import at once what was published before the first hint was requested.
-            await self?.syncNews(imported)
-            for await _ in hints { await self?.syncNews(imported) }
+            repeat { await self?.syncNews(imported) } while await wait.next()
         }
         state.withLock { state in
             state.subscription?.cancel()
@@ -340,7 +333,7 @@ extension CloudKitSyncManager {
         }
     }
 
-    /// Syncs once after a hint. If the sync fails, ``lastError`` says why, and the next hint tries again.
+    /// Syncs once. An idle sync writes nothing. If the sync fails, ``lastError`` says why, and the next one tries again.
     private func syncNews(_ imported: (@Sendable (ImportReport) -> Void)?) async {
         let report: ImportReport?
         do {

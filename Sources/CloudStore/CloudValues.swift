@@ -126,8 +126,8 @@ public struct CommitDraft: Sendable {
     public var approvals: [String]
     /// For devices whose edits the commit decides: the number of the last one. All others keep the number that the parent states.
     public var answered: [ExactText: Int64] = [:]
-    /// The event of the zone itself: its deletion, its creation after a deletion, or its move. Such a commit saves and deletes no record.
-    public var zoneEvent: ZoneEvent?
+    /// The zone that continues this one from now on. Such a commit saves and deletes no record.
+    public var successor: ZoneSuccessor?
     /// A stored checkpoint that the commit is to name, so that it counts; then no other checkpoint is written, even if one is due.
     public var checkpoint: CheckpointReference?
 
@@ -167,13 +167,13 @@ public struct Commit: Hashable, Sendable {
     /// The publisher's unmodified clock.
     public let clock: Instant
     public let device: String
-    public let saved: [CloudRecord]
+    public package(set) var saved: [CloudRecord]
     public let deleted: [String]
     public let approvals: [String]
     /// For each device that has handed over edits: the number up to which they are decided.
     public package(set) var answered: [ExactText: Int64] = [:]
-    /// Why the commit deletes the zone itself; nil for all other commits.
-    public let zoneDeletion: ZoneDeletion?
+    /// Where the commit moves the zone; nil for all other commits.
+    public let zoneMove: ZoneMove?
     /// The newest checkpoint that the publisher knew. It counts because this commit names it. nil before the first.
     public var checkpoint: CheckpointReference?
     /// In a signed zone: the Ed25519 public key that signed the commit, as 64 hexadecimal digits.
@@ -181,7 +181,7 @@ public struct Commit: Hashable, Sendable {
 
     public init(
         token: ChangeToken, parent: String?, timestamp: Instant, clock: Instant, device: String,
-        saved: [CloudRecord], deleted: [String], approvals: [String], zoneDeletion: ZoneDeletion? = nil
+        saved: [CloudRecord], deleted: [String], approvals: [String], zoneMove: ZoneMove? = nil
     ) {
         self.token = token
         self.parent = parent
@@ -191,16 +191,7 @@ public struct Commit: Hashable, Sendable {
         self.saved = saved
         self.deleted = deleted
         self.approvals = approvals
-        self.zoneDeletion = zoneDeletion
-    }
-
-    /// The same commit with its saved records replaced by these.
-    package func saving(_ saved: [CloudRecord]) -> Commit {
-        var commit = Commit(
-            token: token, parent: parent, timestamp: timestamp, clock: clock, device: device, saved: saved, deleted: deleted, approvals: approvals,
-            zoneDeletion: zoneDeletion)
-        (commit.checkpoint, commit.key) = (checkpoint, key)
-        return commit
+        self.zoneMove = zoneMove
     }
 }
 

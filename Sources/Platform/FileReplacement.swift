@@ -15,21 +15,17 @@ package enum FileReplacement {
     ///   - temporary: an unused path in the folder of `path`.
     ///   - mode: the permissions of the new file, less the process's umask.
     ///   - original: a file whose owner and mode the new file gets, as far as the process may set them.
-    ///   - isWanted: called last, before the rename; if it returns false, the old file stays.
-    /// - Returns: whether the file was replaced.
     /// - Throws: ``SystemFault`` of `open`, `write`, `fsync` or `rename`. Then the old file is unchanged and the temporary file is removed.
     package static func replace(
-        _ path: String, by bytes: UnsafeRawBufferPointer, through temporary: String, mode: UInt16, like original: String? = nil,
-        isWanted: () -> Bool = { true }
-    ) throws(SystemFault) -> Bool {
-        try place(bytes, at: path, through: temporary, mode: mode, like: original) { () throws(SystemFault) -> Bool in
-            guard isWanted() else { return false }
+        _ path: String, by bytes: UnsafeRawBufferPointer, through temporary: String, mode: UInt16, like original: String? = nil
+    ) throws(SystemFault) {
+        _ = try place(bytes, at: path, through: temporary, mode: mode, like: original) { () throws(SystemFault) -> Bool in
             guard rename(temporary, path) == 0 else { throw SystemFault("rename", errno) }
             return true
         }
     }
 
-    /// Writes a new file like ``replace(_:by:through:mode:like:isWanted:)``, unless `path` exists.
+    /// Writes a new file like ``replace(_:by:through:mode:like:)``, unless `path` exists.
     ///
     /// - Returns: whether the file was created; false if the path exists, even if another process has just created it.
     /// - Throws: ``SystemFault`` of `open`, `write`, `fsync` or `link`. Then the temporary file is removed.

@@ -1,51 +1,39 @@
 public import CloudStore
-import DirectoryCloud
 public import RecordZones
 public import SnapshotEngine
-import SnapshotModel
+public import SnapshotModel
 import SnapshotVersions
 public import StrictText
 
 /// Shared projects: their owners share them, and everybody with access to the cloud can list them and comment on them.
 ///
-///     let sharing = try ProjectSharing(directory: "/mnt/share/tracker", device: "anna-phone")
+///     let sharing = try ProjectSharing(location: "/mnt/share/tracker", device: "anna-phone")
 ///     try await sharing.publish(draft, owner: "Anna")
 ///     for project in try await sharing.projects().projects { print(project.title, project.owner) }
 ///     try await sharing.post("Lovely!", by: "Ben", on: "garden")
 ///
-/// Everything is in one zone of the cloud's public scope, in which every device may publish. Throws ``CloudError``; make a
-/// ``PresentableError`` of it to show it. ``SharedProjectList``, ``SharedProjectTracker`` and ``CommentThread`` hold the values for a
-/// screen.
+/// Everything is in one zone of the cloud's public scope, in which every device may publish. A signed or sealed zone is refused: there only
+/// members write. Throws ``CloudError``; make a ``PresentableError`` of it to show it.
 public struct ProjectSharing: Sendable {
     /// The zone that is used if none is named.
     public static let standardZone = "Shared"
 
     let zone: CloudZone
     let cloud: CloudDatabase
-    let nonces: NonceSource
-    /// The members of the zone; nil if it is not signed.
-    let signedMembers: SharedZoneMembers?
 
     /// Shares through any cloud.
     ///
     /// - Parameter device: this device's name, unique in the zone. Only this device may replace or remove what it has shared.
     public init(_ cloud: CloudDatabase, device: String, zone: String = standardZone, now: @escaping @Sendable () -> Instant = { .now }) {
-        self.init(cloud, zone: CloudZone(ZoneID(zone, scope: .public), of: cloud, as: device, now: now), nonces: .system)
+        self.cloud = cloud
+        self.zone = CloudZone(ZoneID(zone, scope: .public), of: cloud, as: device, now: now)
     }
 
-    /// Shares through a directory that devices mount.
+    /// Shares through a directory that devices mount, or `s3://BUCKET/PREFIX`.
     ///
     /// - Throws: ``CloudError`` with `.cloudUnavailable`, `.notACloud`, `.incompatibleVersion` or `.permissionFailure`.
-    public init(directory: String, device: String, zone: String = standardZone) throws {
-        self.init(try DirectoryCloud(path: directory), device: device, zone: zone)
-    }
-
-    /// Makes a value with a given zone handle and source of random names.
-    package init(_ cloud: CloudDatabase, zone: CloudZone, nonces: NonceSource, members: SharedZoneMembers? = nil) {
-        signedMembers = members
-        self.cloud = cloud
-        self.zone = zone
-        self.nonces = nonces
+    public init(location: String, device: String, zone: String = standardZone) throws {
+        self.init(try CloudLocation.open(location), device: device, zone: zone)
     }
 
     /// The device in whose name projects are shared and comments are posted.
@@ -58,51 +46,118 @@ public struct ProjectSharing: Sendable {
         try await record(of: id, desiredKeys: []) == nil ? .absent : .exists
     }
 
-    /// Returns a project with its items. All are from the same publication, even if the project is replaced meanwhile.
+    /// Returns a project with its items.
     ///
-    /// - Throws: ``CloudError`` with `.unknownItem` if it is not shared, `.damaged` if items are missing, `.zoneBusy` if it was replaced
-    ///   several times while it was read.
+    /// - Throws: ``CloudError`` with `.unknownItem` if it is not shared, `.incompatibleVersion` if this version cannot read it.
     public func contents(of id: String) async throws -> SharedProjectContents {
-        for _ in 1...10 {
-            guard let record = try await record(of: id) else { throw absent(id) }
-            guard let project = SharedProject(record) else { throw unreadable(record) }
-            let found = try await zone.records(matching: ShareRecords.items(ofProject: id)).records
-            let items = found.filter { $0.text("generation") == project.generation }.compactMap(SharedItem.init)
-            if items.count == project.itemCount { return SharedProjectContents(project: project, items: items) }
-            // A publication's items are saved before it becomes visible, and deleted only after the next one is. So either the project was
-            // just replaced, or items are missing.
-            guard try await self.record(of: id, desiredKeys: [])?.changeTag != record.changeTag else {
-                throw CloudError(
-                    .damaged, at: place(id), "\(project.itemCount) items belong to the project, \(items.count) of them are there",
-                    hint: "share it again on the device \(project.device ?? "that shared it")")
-            }
+        guard let record = try await record(of: id) else { throw absent(id) }
+        guard let project = SharedProject(record), let items = ShareRecords.items(of: record) else {
+            throw CloudError(
+                .incompatibleVersion, at: place(id), "the record is not a project that this version can read", hint: "update, or share under another id")
         }
-        throw CloudError(
-            .zoneBusy, at: place(id), "the project was replaced again and again while it was read", hint: "try again in a moment", isRetryable: true)
+        return SharedProjectContents(project: project, items: items)
     }
 
     /// Returns the present record of a project; nil if it is not shared, or the zone does not exist yet.
-    func record(of id: String, desiredKeys: [String]? = nil) async throws -> CloudRecord? {
+    private func record(of id: String, desiredKeys: [String]? = nil) async throws -> CloudRecord? {
+        let found = try await inZone { try await zone.record(ShareRecords.name(ofProject: id), desiredKeys: desiredKeys) }
+        return found?.type == ShareRecords.project ? found : nil
+    }
+
+    /// Reads the zone; nil if it or the record does not exist.
+    private func inZone<T>(_ read: () async throws -> T) async throws -> T? {
         do {
-            let record = try await zone.record(ShareRecords.name(ofProject: id), desiredKeys: desiredKeys)
-            return record.type == ShareRecords.project ? record : nil
+            guard try await !cloud.zone(zone.id).isSigned else {
+                throw CloudError(
+                    .invalidArguments, at: "zone \(zone.id)", "the zone is signed or sealed, and projects are shared only in a zone that is not",
+                    hint: "choose another zone: --zone \(Self.standardZone)2")
+            }
+            return try await read()
         } catch let error as CloudError where error.code == .unknownItem || error.code == .zoneNotFound {
             return nil
         }
     }
 
-    func absent(_ id: String) -> CloudError {
+    private func absent(_ id: String) -> CloudError {
         CloudError(.unknownItem, at: place(id), "there is no such project", hint: "snapsync share list shows the projects that are shared")
     }
 
-    func unreadable(_ record: CloudRecord) -> CloudError {
-        CloudError(
-            .incompatibleVersion, at: "\(zone.id)/\(record.name)", "the record is not a project that this version can read",
-            hint: "update, or share under another id")
+    /// The place of a project in error messages. An id outside the grammar of names is replaced by its hash.
+    private func place(_ id: String) -> String { "\(zone.id)/\(ShareRecords.name(ofProject: id))" }
+}
+
+/// The result of sharing a project.
+public enum SharePublication: String, Sendable, Encodable {
+    /// The project was not shared before.
+    case created
+    case replaced
+    /// The same project was already shared; no commit was made.
+    case unchanged
+}
+
+extension ProjectSharing {
+    /// Shares a project with its items under an owner's name, and replaces the project that is shared under the same id. Comments are kept.
+    /// Creates the zone if it is missing.
+    ///
+    /// - Throws: ``CloudError`` with `.invalidArguments` (``ShareLimits``), `.permissionFailure` if another device shared the project, and
+    ///   the errors of ``CloudZone/modify(saving:deleting:savePolicy:atomically:)``.
+    @discardableResult
+    public func publish(_ draft: ProjectDraft, owner: String) async throws -> SharePublication {
+        try ShareLimits.verify(draft, owner: owner)
+        _ = try await cloud.createZone(zone.id, creator: zone.device, publishers: .many)
+        var lastLoss: CloudError?
+        for _ in 1...10 {
+            let existing = try await record(of: draft.id)
+            if let existing { try verifyOwner(existing, draft.id) }
+            let wanted = try ShareRecords.record(of: draft, owner: owner, replacing: existing)
+            if wanted.fields == existing?.fields { return .unchanged }
+            do {
+                try await zone.save(wanted)
+                return existing == nil ? .created : .replaced
+            } catch let error as CloudError where [.serverRecordChanged, .unknownItem].contains(error.cause.code) {
+                // The project was shared, replaced or removed since it was read. The next attempt checks by which device.
+                lastLoss = error.cause
+            }
+        }
+        throw lastLoss ?? absent(draft.id)
     }
 
-    /// The place of a project in error messages. An id outside the grammar of names is replaced by its hash.
-    func place(_ id: String) -> String { "\(zone.id)/\(ShareRecords.name(ofProject: id))" }
+    /// Removes a project with its items and all comments. Returns the number of comments.
+    ///
+    /// One commit removes everything if the cloud accepts one of that size. Otherwise comments are deleted first. After an interruption, call
+    /// it again to complete the removal.
+    ///
+    /// - Throws: ``CloudError`` with `.unknownItem` if the project is not shared, `.permissionFailure` if another device shared it, and the
+    ///   errors of ``CloudZone/modify(saving:deleting:savePolicy:atomically:)``.
+    @discardableResult
+    public func remove(_ id: String) async throws -> Int {
+        guard let record = try await record(of: id) else { throw absent(id) }
+        try verifyOwner(record, id)
+        let comments = try await zone.records(matching: ShareRecords.comments(ofProject: id), desiredKeys: []).records.map(\.name)
+        // Comments that are posted meanwhile are deleted too, because they refer to the project with `deleteSelf`.
+        try await delete((comments + [record.name])[...])
+        return comments.count
+    }
+
+    /// Refuses to change a project that another device shared.
+    private func verifyOwner(_ record: CloudRecord, _ id: String) throws(CloudError) {
+        guard record.creation?.device != zone.device else { return }
+        let owner = record.creation.map { "the device \($0.device) shared it" } ?? "it is not known any more which device shared it"
+        throw CloudError(
+            .permissionFailure, at: place(id), "\(owner), and only that one may replace or remove it",
+            hint: "do it on that device, or share yours under another id")
+    }
+
+    /// Deletes records in one commit. If the cloud refuses so many, deletes one half after the other.
+    private func delete(_ names: ArraySlice<String>) async throws {
+        do {
+            try await zone.modify(saving: [], deleting: Array(names)).get()
+        } catch let error as CloudError where error.cause.code == .limitExceeded && names.count > 1 {
+            let middle = names.startIndex + names.count / 2
+            try await delete(names[..<middle])
+            try await delete(names[middle...])
+        }
+    }
 }
 
 extension ProjectSharing {
@@ -129,11 +184,9 @@ extension ProjectSharing {
     ///
     /// - Parameter limit: the most projects to return, at least 1.
     public func projects(limit: Int = 20) async throws -> SharedProjectPage {
-        do {
-            return SharedProjectPage(try await zone.records(matching: ShareRecords.projects, limit: limit))
-        } catch let error as CloudError where error.code == .zoneNotFound {
-            return .end
-        }
+        try await inZone {
+            SharedProjectPage(try await zone.records(matching: ShareRecords.projects, desiredKeys: ShareRecords.keysWithoutItems, limit: limit))
+        } ?? .end
     }
 
     /// Returns the next projects of a list.
@@ -166,7 +219,6 @@ extension ProjectSharing {
         do {
             try ShareLimits.verify(comment: text, by: name)
             guard try await record(of: id, desiredKeys: []) != nil else { throw absent(id) }
-            try await signedMembers?.prepareToPublish()
             return try await post(text, by: name, to: ShareRecords.name(ofProject: id))
         } catch let error as CloudError where error.code == .referenceViolation {
             // The project was removed while the comment was being sent.
@@ -186,7 +238,7 @@ extension ProjectSharing {
 
     private func post(_ text: String, by name: String, to project: String) async throws -> ProjectComment {
         let record = CloudRecord(
-            type: ShareRecords.comment, name: "c-" + nonces.hex(32),
+            type: ShareRecords.comment, name: "c-" + NonceSource.system.hex(32),
             fields: [
                 ShareRecords.link: .reference(RecordReference(to: project, action: .deleteSelf)), "text": .string(text), "name": .string(name),
             ])
@@ -194,113 +246,5 @@ extension ProjectSharing {
             throw CloudError(.damaged, at: "\(zone.id)", "the comment was saved and came back as something else", hint: "run snapsync doctor")
         }
         return comment
-    }
-}
-
-// A signed zone: not rights on the store, but keys say who shares and comments.
-extension ProjectSharing {
-    /// Shares through a cloud whose zone may be signed, or is to be made so by the first publication.
-    ///
-    /// In a signed zone what no member has signed is refused (`untrusted`). A device that is no member asks to be one when it shares or comments, and is refused
-    /// until a member has approved it (``approveMember(_:fingerprint:)``).
-    ///
-    /// - Parameters:
-    ///   - trust: the words of the zone's creator: a zone of another one, or one that is not signed, is refused. nil takes the creator that it meets.
-    ///   - makesSigned: whether a zone that is made is signed, and one that is there must be.
-    ///   - keys: where this device's keys lie.
-    /// - Throws: ``SyncError`` with `.refused` if the zone is not signed and should be; ``CloudError``.
-    public init(
-        opening cloud: CloudDatabase, device: String, zone: String = standardZone, trust: KeyFingerprint? = nil, makesSigned: Bool = false,
-        keys: any KeyStore = FileKeyStore(), now: @escaping @Sendable () -> Instant = { .now }
-    ) async throws {
-        let id = ZoneID(zone, scope: .public)
-        let members = try await SharedZoneMembers(id, in: cloud, as: device, trusting: trust, makesZone: makesSigned, keys: keys)
-        let database: CloudDatabase = members?.cloud ?? cloud
-        self.init(database, zone: CloudZone(id, of: database, as: device, now: now), nonces: .system, members: members)
-    }
-
-    /// The same through the cloud in a directory, or `s3://BUCKET/PREFIX`.
-    public init(
-        openingAt location: String, device: String, zone: String = standardZone, trust: KeyFingerprint? = nil, makesSigned: Bool = false,
-        keys: any KeyStore = FileKeyStore()
-    ) async throws {
-        try await self.init(opening: CloudLocation.open(location), device: device, zone: zone, trust: trust, makesSigned: makesSigned, keys: keys)
-    }
-
-    /// Who may share and comment in a signed zone, and who asks for it; nil if the zone is not signed.
-    public func members() async throws -> MembersReport? { try await signedMembers?.report() }
-
-    /// Lets a device that asks for it share and comment.
-    ///
-    /// - Parameter fingerprint: the words that a person has compared with those on the device.
-    /// - Throws: ``SyncError`` with `.nothingThere` if no such device asks, `.refused` if the zone is not signed; ``CloudError`` with `.notAuthorized` if this
-    ///   device is no member.
-    public func approveMember(_ device: String, fingerprint: KeyFingerprint) async throws -> MemberChangeReport {
-        try await signed().approve(device, fingerprint: fingerprint)
-    }
-
-    /// Ends a device's membership: nothing that it shares or says from then on counts. What it has shared stays.
-    ///
-    /// - Throws: as ``approveMember(_:fingerprint:)``.
-    public func removeMember(_ device: String) async throws -> MemberChangeReport { try await signed().remove(device) }
-
-    private func signed() throws -> SharedZoneMembers {
-        if let signedMembers { return signedMembers }
-        throw SyncError(.refused, at: "zone \(zone.id)", "it is not signed, so it has no members", hint: "whoever can write the store can share there")
-    }
-}
-
-/// The records that were removed from the cloud.
-public struct ShareRemoval: Sendable {
-    public let itemCount: Int
-    /// The comments of all authors, which are deleted together with the project.
-    public let commentCount: Int
-}
-
-extension ProjectSharing {
-    /// Removes a project with all its items and comments.
-    ///
-    /// Other devices see either the complete project or none. One commit removes everything if the cloud accepts one of that size. Otherwise
-    /// the comments are deleted first, then the project in one commit, then its items, which no device shows any more. After an
-    /// interruption, call it again to complete the removal.
-    ///
-    /// - Throws: ``CloudError`` with `.unknownItem` if the project is not shared, `.permissionFailure` if another device shared it, and the
-    ///   errors of ``CloudZone/modify(saving:deleting:savePolicy:atomically:)``.
-    @discardableResult
-    public func remove(_ id: String) async throws -> ShareRemoval {
-        guard let record = try await record(of: id) else { return try await removeRemains(of: id) }
-        try verifyOwner(record, id)
-        let items = try await names(ShareRecords.items(ofProject: id))
-        let comments = try await names(ShareRecords.comments(ofProject: id))
-        let removal = ShareRemoval(itemCount: items.count, commentCount: comments.count)
-        do {
-            // Comments that are posted meanwhile are deleted too, because they refer to the project with `deleteSelf`.
-            try await zone.modify(saving: [], deleting: [record.name] + items + comments).get()
-        } catch let error as CloudError where error.cause.code == .limitExceeded {
-            try await delete(comments[...])
-            try await zone.delete(record.name)
-            try await delete(items[...])
-        }
-        return removal
-    }
-
-    /// Removes items that an interrupted run of this device left behind: their project was removed or never shown.
-    private func removeRemains(of id: String) async throws -> ShareRemoval {
-        let remains = try await items(ofAbsent: id).filter { $0.creation?.device == zone.device }.map(\.name)
-        guard !remains.isEmpty else { throw absent(id) }
-        try await delete(remains[...])
-        return ShareRemoval(itemCount: remains.count, commentCount: 0)
-    }
-
-    private func items(ofAbsent id: String) async throws -> [CloudRecord] {
-        do {
-            return try await zone.records(matching: ShareRecords.items(ofProject: id), desiredKeys: []).records
-        } catch let error as CloudError where error.code == .zoneNotFound {
-            return []
-        }
-    }
-
-    private func names(_ query: RecordQuery) async throws -> [String] {
-        try await zone.records(matching: query, desiredKeys: []).records.map(\.name)
     }
 }

@@ -1,5 +1,6 @@
 public import CloudStore
 public import SnapshotModel
+import StrictText
 
 /// The limits for the texts of a shared project. They are needed because everybody's list shows what a single device has shared.
 public enum ShareLimits {
@@ -11,10 +12,10 @@ public enum ShareLimits {
     public static let titleByteCount = 1000
     /// The most bytes of a detail or of a comment.
     public static let textByteCount = 20_000
-    /// The most items of a project.
-    public static let itemCount = 10_000
+    /// The most bytes of a project with its items, as JSON. CloudKit has this limit for a record.
+    public static let projectByteCount = 1_000_000
 
-    /// Refuses a project whose texts are missing or too long, or that has too many items or an id twice.
+    /// Refuses a project whose texts are missing or too long, or that is too large or has an id twice.
     ///
     /// - Throws: ``CloudError`` with `.invalidArguments`, without the texts themselves.
     public static func verify(_ draft: ProjectDraft, owner: String) throws(CloudError) {
@@ -22,9 +23,6 @@ public enum ShareLimits {
         try verify(draft.id, "the project's id", at: "project", upTo: idByteCount)
         try verify(draft.title, "the project's title", at: "project", upTo: titleByteCount)
         try verify(draft.detail, "the project's detail", at: "project", upTo: textByteCount, mayBeEmpty: true)
-        guard draft.items.count <= itemCount else {
-            throw refusal("project", "the project has \(draft.items.count) items, at most \(itemCount) are shared", "split it into several projects")
-        }
         var ids: Set<String> = []
         for (index, item) in draft.items.enumerated() {
             let place = "item \(index + 1)"
@@ -35,6 +33,10 @@ public enum ShareLimits {
             guard ids.insert(ContentHash.of(item.id.utf8)).inserted else {
                 throw refusal(place, "another item of the project has the same id", "give each item an id of its own")
             }
+        }
+        let size = (try? StrictJSON.encode(draft))?.count ?? 0
+        guard size <= projectByteCount else {
+            throw refusal("project", "the project has \(size) bytes as JSON, at most \(projectByteCount) are shared", "split it into several projects")
         }
     }
 

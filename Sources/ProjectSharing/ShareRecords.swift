@@ -3,10 +3,10 @@ import RecordZones
 import SnapshotModel
 import StrictText
 
-/// How projects, items and comments are stored as records. Source: docs/from-cloudkit.md, "The records".
+/// How projects and comments are stored as records. Source: docs/from-cloudkit.md, "The records".
 enum ShareRecords {
-    static let project = "Project", item = "Item", comment = "Comment"
-    /// The field of items and comments that refers to their project's record.
+    static let project = "Project", comment = "Comment"
+    /// The field of comments that refers to their project's record.
     static let link = "project"
 
     /// The name of a project's record: `p-` and its id. If that is not a valid name, a hash of the id.
@@ -15,39 +15,23 @@ enum ShareRecords {
         return CloudNames.isName(plain) ? plain : "px-" + ContentHash.of(id.utf8).prefix(48)
     }
 
-    /// The name of an item's record. It does not depend on the item's id. `position` counts from 1.
-    static func name(ofItem position: Int, generation: String) -> String { "i-\(generation)-\(position)" }
+    /// The fields of a project in a list.
+    static let keysWithoutItems = ["id", "title", "detail", "closed", "owner", "itemCount"]
 
     /// The record of a project: the existing record with new field values, or a new one.
-    static func record(of draft: ProjectDraft, owner: String, generation: String, replacing existing: CloudRecord?) -> CloudRecord {
+    static func record(of draft: ProjectDraft, owner: String, replacing existing: CloudRecord?) throws -> CloudRecord {
         var record = existing ?? CloudRecord(type: project, name: name(ofProject: draft.id), fields: [:])
-        record.fields["id"] = .string(draft.id)
-        record.fields["title"] = .string(draft.title)
-        record.fields["detail"] = .string(draft.detail)
-        record.fields["closed"] = .boolean(draft.isClosed)
-        record.fields["owner"] = .string(owner)
-        record.fields["generation"] = .string(generation)
-        record.fields["itemCount"] = .integer(Int64(draft.items.count))
+        record.fields = [
+            "id": .string(draft.id), "title": .string(draft.title), "detail": .string(draft.detail), "closed": .boolean(draft.isClosed),
+            "owner": .string(owner), "itemCount": .integer(Int64(draft.items.count)), "items": .string(try StrictJSON.text(draft.items)),
+        ]
         return record
     }
 
-    /// The records of a project's items. Their references do not require the project to exist, because a publication in several commits
-    /// saves the items first.
-    static func records(ofItemsOf draft: ProjectDraft, generation: String) -> [CloudRecord] {
-        let target = RecordReference(to: name(ofProject: draft.id))
-        return draft.items.enumerated().map { index, one in
-            CloudRecord(
-                type: item, name: name(ofItem: index + 1, generation: generation),
-                fields: [
-                    link: .reference(target), "generation": .string(generation), "position": .integer(Int64(index + 1)), "id": .string(one.id),
-                    "title": .string(one.title), "detail": .string(one.detail), "completed": .boolean(one.isCompleted),
-                ])
-        }
-    }
-
-    /// The query for all items of a project, from all publications.
-    static func items(ofProject id: String) -> RecordQuery {
-        RecordQuery(item, where: .refers(.field(link), to: name(ofProject: id)), sortedBy: [RecordSort("position")])
+    /// The items in a project's record; nil if they cannot be read.
+    static func items(of record: CloudRecord) -> [SharedItem]? {
+        guard let items = record.text("items").flatMap({ try? StrictJSON.decode([SharedItem].self, from: $0) }) else { return nil }
+        return items.count == record.number("itemCount") ? items : nil
     }
 
     /// The query for a project's comments, oldest first.
@@ -70,20 +54,10 @@ extension SharedProject {
     init?(_ record: CloudRecord) {
         guard record.type == ShareRecords.project, let id = record.text("id"), ShareRecords.name(ofProject: id) == record.name,
             let title = record.text("title"), let detail = record.text("detail"), let isClosed = record.flag("closed"),
-            let owner = record.text("owner"), let generation = record.text("generation"), let itemCount = record.number("itemCount"), itemCount >= 0
+            let owner = record.text("owner"), let itemCount = record.number("itemCount"), itemCount >= 0
         else { return nil }
         self.init(
             id: id, title: title, detail: detail, isClosed: isClosed, owner: owner, device: record.creation?.device, sharedAt: record.creation?.at,
-            changedAt: record.modification?.at, itemCount: itemCount, generation: generation)
-    }
-}
-
-extension SharedItem {
-    /// Reads a record; nil if it is not an item.
-    init?(_ record: CloudRecord) {
-        guard record.type == ShareRecords.item, let id = record.text("id"), let title = record.text("title"), let detail = record.text("detail"),
-            let isCompleted = record.flag("completed")
-        else { return nil }
-        self.init(id: id, title: title, detail: detail, isCompleted: isCompleted)
+            changedAt: record.modification?.at, itemCount: itemCount)
     }
 }

@@ -19,11 +19,9 @@ public struct SharedProject: Hashable, Sendable, Identifiable {
     /// When it was last replaced.
     public let changedAt: Instant?
     public let itemCount: Int
-    /// The publication that its present items belong to.
-    let generation: String
 }
 
-/// A project with its items, all from the same publication.
+/// A project with its items.
 public struct SharedProjectContents: Hashable, Sendable {
     public let project: SharedProject
     /// In the owner's order.
@@ -45,4 +43,16 @@ public enum SharedProjectStatus: String, Sendable, Encodable, CaseIterable {
     case checking
     case exists
     case absent
+}
+
+/// The load state of a list, for a screen that shows it.
+public enum LoadState: String, Sendable, Encodable, CaseIterable {
+    /// Not loaded yet, or loading failed and there is nothing to show.
+    case inactive
+    /// Being loaded, for the first time or again.
+    case loading
+    /// Loaded, with content.
+    case success
+    /// Loaded, without content.
+    case noResults
 }

@@ -13,26 +13,8 @@ extension SyncEngine {
     ///   - device: another device name than that of the settings.
     ///   - zone: a zone of the public scope.
     public func sharing(device name: String? = nil, zone: String = ProjectSharing.standardZone) throws -> ProjectSharing {
-        let device = try device()
-        return ProjectSharing(device.cloud, device: name ?? device.settings.device, zone: zone, now: now)
-    }
-
-    /// The same in a zone that may be signed, or is to be made so; see ``ProjectSharing/init(opening:device:zone:trust:makesSigned:keys:now:)``.
-    public func sharing(
-        device name: String? = nil, zone: String = ProjectSharing.standardZone, trust: KeyFingerprint?, makesSigned: Bool = false
-    ) async throws -> ProjectSharing {
         let settings = try device().settings
-        let cloud = try SyncError.at(.open) { try openCloud(settings) }
-        return try await ProjectSharing(
-            opening: cloud, device: name ?? settings.device, zone: zone, trust: trust, makesSigned: makesSigned, keys: keyStore, now: now)
-    }
-
-    /// Reads a project and its items from the database's tables. The database need not be set up for syncing.
-    ///
-    /// - Throws: ``SyncError`` with `.nothingThere` if there is no project of this id, `.refused` for missing tables and columns,
-    ///   `.dataRefused` for a value that cannot be shared.
-    public func project(_ id: String, from tables: ProjectTables = ProjectTables()) throws -> ProjectDraft {
-        try database.read(at: .read) { try $0.rows.project(id, from: tables) }
+        return ProjectSharing(try SyncError.at(.open) { try openCloud(settings) }, device: name ?? settings.device, zone: zone, now: now)
     }
 
     /// Whether ``setUp(_:)`` has set the database up, so that its settings name a cloud.

@@ -1,5 +1,6 @@
 public import CloudStore
 import DirectoryCloud
+public import GRDB
 package import LocalStore
 public import Logging
 package import ObjectCloud
@@ -21,19 +22,8 @@ public final class SyncEngine: Sendable {
     package let database: LocalDatabase
     /// The backend that the caller passed; nil for a cloud directory or a bucket.
     package let backend: CloudDatabase?
-    /// The cloud directory or bucket that the caller passed; overrides the settings.
-    package let cloudPath: String?
-    /// The container that the cloud must have, whatever the database was set up with; nil if any will do.
-    let container: String?
+    package let options: EngineOptions
     package let openCloud: @Sendable (SyncSettings) throws -> CloudDatabase
-    package let now: @Sendable () -> Instant
-    package let logger: Logger
-    let pause: @Sendable (Duration) async throws -> Void
-    let assetRule: AssetRule
-    /// Holds the private keys of this device, if its zone is signed.
-    package let keyStore: any KeyStore
-    let nonces: NonceSource
-    let stopwatch: @Sendable () -> @Sendable () -> Duration
     /// Counts the requests to buckets that this engine opens.
     package let requests: RequestMeter
     /// Notices about zones that this database moved to, until a run reports them.
@@ -41,122 +31,67 @@ public final class SyncEngine: Sendable {
     /// Decides before each run whether this database is synced.
     public let gate: SyncGate
 
-    /// Opens a database.
+    package var now: @Sendable () -> Instant { options.now }
+    package var logger: Logger { options.logger }
+    package var keyStore: any KeyStore { options.keys }
+
+    /// Opens a database that is set up (``setUp(_:in:)``).
     ///
     /// - Parameters:
     ///   - database: the SQLite file.
-    ///   - cloud: the cloud directory, if it now has another path than at `init`; it must be the same cloud.
-    ///   - gate: where the entitlement and the user's preference come from, if not from the database's settings.
-    ///   - keys: holds the device's private keys, if its zone is signed.
-    ///   - connectionSetup: registers the application's functions and collations on each connection.
-    ///   - container: the application's container identifier; a cloud with another one is refused. Nil takes that of the set-up.
-    ///   - now: returns the current time; tests replace it.
-    public convenience init(
-        database path: String, cloud: String? = nil, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(),
-        connectionSetup: ConnectionSetup? = nil, container: String? = nil, logger: Logger = Logger(label: "snapsync"),
-        now: @escaping @Sendable () -> Instant = { Instant.now }
-    ) throws {
-        try self.init(local: Self.open(path, connectionSetup, logger), cloud: cloud, container: container, gate: gate, keys: keys, logger: logger, now: now)
+    ///   - cloud: the application's own backend, on any store that satisfies the contract that the module StoreConformance checks. Nil opens the
+    ///     directory or bucket that the settings name. A run that may change something refuses another cloud than that of the set-up.
+    /// - Throws: ``SyncError`` if the database cannot be opened.
+    public convenience init(database path: String, cloud: CloudDatabase? = nil, options: EngineOptions = EngineOptions()) throws {
+        let waiting = LocalDatabase.waiting(for: path, options.logger)
+        self.init(try SyncError.at(.open) { try LocalDatabase(path: path, setup: options.connectionSetup, waiting: waiting) }, cloud, options)
     }
 
-    /// An engine on an open database, whose cloud is a directory or a bucket.
-    convenience init(
-        local: LocalDatabase, cloud: String?, container: String?, gate: GateOptions, keys: any KeyStore, logger: Logger,
-        now: @escaping @Sendable () -> Instant
-    ) {
-        let requests = RequestMeter()
-        self.init(local: local, gate: gate, keys: keys, logger: logger, now: now, cloudPath: cloud, container: container, requests: requests) {
-            try CloudLocation.open(cloud ?? $0.cloud, expecting: $0.cloudUUID, container: $0.container, meter: requests)
+    /// Works on an application's own database pool or queue. The database must be a file, which is set up by its path (``setUp(_:in:)``).
+    ///
+    ///     let pool = try DatabasePool(path: path)
+    ///     let engine = try SyncEngine(database: pool)
+    ///     let observation = ValueObservation.tracking { try Product.fetchAll($0) }       // sees what a sync brings
+    ///
+    /// The engine writes through `database`, so GRDB's observations on it see every change. An observer of single rows is told that the table
+    /// changed (`databaseDidChange()`). During each of its transactions, the engine turns `foreign_keys` and `recursive_triggers` off, sets
+    /// `synchronous = EXTRA`, and waits for other connections' locks for up to ten seconds unless the configuration has a busy callback.
+    /// Afterwards it restores everything. It adds SQL functions whose names begin with `snapsync_`. It reads on its own connections.
+    ///
+    /// Do not call the engine's methods inside an access to `database`.
+    ///
+    /// - Throws: ``SyncError`` if the database is not a file.
+    public convenience init(database: any DatabaseWriter, cloud: CloudDatabase? = nil, options: EngineOptions = EngineOptions()) throws {
+        let waiting = LocalDatabase.waiting(for: database.path, options.logger)
+        self.init(try SyncError.at(.open) { try LocalDatabase(lent: database, setup: options.connectionSetup, waiting: waiting) }, cloud, options)
+    }
+
+    private init(_ database: LocalDatabase, _ cloud: CloudDatabase?, _ options: EngineOptions) {
+        let requests = RequestMeter(), kept = Mutex<(settings: SyncSettings, cloud: CloudDatabase)?>(nil)
+        (self.database, backend, self.options, self.requests) = (database, cloud, options, requests)
+        gate = SyncGate(database: database, options: options.gate, now: options.now, logger: options.logger)
+        openCloud = { settings in
+            if let cloud { return cloud }
+            if let open = options.openCloud { return try open(settings) }
+            if let kept = kept.withLock(\.self), kept.settings.cloud.exact == settings.cloud.exact, kept.settings.cloudUUID == settings.cloudUUID {
+                return kept.cloud
+            }
+            let opened = try CloudLocation.open(
+                options.cloudPath ?? settings.cloud, expecting: settings.cloudUUID, container: settings.container, meter: requests)
+            if options.keepsCloud { kept.withLock { $0 = (settings, opened) } }
+            return opened
         }
     }
 
-    /// Opens a database that was set up with a backend of the application's own (``setUp(_:in:)``).
+    /// Sets a database up for syncing: stores the settings in the database, and creates or joins the zone in the cloud.
     ///
     ///     let cloud = MemoryCloudDatabase()
     ///     _ = try await SyncEngine.setUp(SetupRequest(database: "app.db", cloud: "memory", role: .writer, enables: true), in: cloud)
     ///     let engine = try SyncEngine(database: "app.db", cloud: cloud)
     ///
-    /// A run that may change something compares the backend's identity with the identity at set-up, and refuses another cloud.
-    ///
-    /// - Parameters:
-    ///   - database: the SQLite file.
-    ///   - cloud: the backend, on any store that satisfies the contract that the module StoreConformance checks.
-    ///   - gate: where the entitlement and the user's preference come from, if not from the database's settings.
-    ///   - keys: holds the device's private keys, if its zone is signed.
-    ///   - connectionSetup: registers the application's functions and collations on each connection.
-    ///   - container: the application's container identifier; a cloud with another one is refused. Nil takes any.
-    ///   - now: returns the current time; tests replace it.
-    /// - Throws: ``SyncError`` if the database cannot be opened.
-    public convenience init(
-        database path: String, cloud: CloudDatabase, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(),
-        connectionSetup: ConnectionSetup? = nil, container: String? = nil, logger: Logger = Logger(label: "snapsync"),
-        now: @escaping @Sendable () -> Instant = { Instant.now }
-    ) throws {
-        self.init(
-            local: try Self.open(path, connectionSetup, logger), gate: gate, keys: keys, logger: logger, now: now, backend: cloud, container: container
-        ) { _ in cloud }
-    }
-
-    /// Opens a database. `openCloud` opens its cloud again for each run.
-    ///
-    /// - Parameters:
-    ///   - pause: waits after a lost race.
-    ///   - nonces: the source of the ids of messages and reports.
-    ///   - backend: the cloud that `openCloud` returns, if a run has to check its identity; a cloud directory checks its own.
-    ///   - stopwatch: starts measuring how long a run takes.
-    ///   - requests: counts the requests of the clouds that `openCloud` returns.
-    package convenience init(
-        database path: String, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(), connectionSetup: ConnectionSetup? = nil,
-        logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now },
-        pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
-        assetRule: AssetRule = .standard, nonces: NonceSource = .system, backend: CloudDatabase? = nil,
-        stopwatch: @escaping @Sendable () -> @Sendable () -> Duration = SyncContext.stopwatch, requests: RequestMeter = RequestMeter(),
-        openCloud: @escaping @Sendable (SyncSettings) throws -> CloudDatabase
-    ) throws {
-        self.init(
-            local: try Self.open(path, connectionSetup, logger), gate: gate, keys: keys, logger: logger, now: now, pause: pause, assetRule: assetRule,
-            nonces: nonces,
-            backend: backend, stopwatch: stopwatch, requests: requests, openCloud: openCloud)
-    }
-
-    private static func open(_ path: String, _ setup: ConnectionSetup?, _ logger: Logger) throws -> LocalDatabase {
-        try SyncError.at(.open) { try LocalDatabase(path: path, setup: setup, waiting: LocalDatabase.waiting(for: path, logger)) }
-    }
-
-    /// An engine on an open database.
-    init(
-        local database: LocalDatabase, gate: GateOptions, keys: any KeyStore = FileKeyStore(), logger: Logger, now: @escaping @Sendable () -> Instant,
-        pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
-        assetRule: AssetRule = .standard, nonces: NonceSource = .system, backend: CloudDatabase? = nil, cloudPath: String? = nil,
-        container: String? = nil,
-        stopwatch: @escaping @Sendable () -> @Sendable () -> Duration = SyncContext.stopwatch, requests: RequestMeter = RequestMeter(),
-        openCloud: @escaping @Sendable (SyncSettings) throws -> CloudDatabase
-    ) {
-        self.database = database
-        self.gate = SyncGate(database: database, options: gate, now: now, logger: logger)
-        keyStore = keys
-        self.backend = backend
-        self.cloudPath = cloudPath
-        self.container = container
-        self.openCloud = openCloud
-        self.now = now
-        self.logger = logger
-        self.pause = pause
-        self.assetRule = assetRule
-        self.nonces = nonces
-        self.stopwatch = stopwatch
-        self.requests = requests
-    }
-
-    /// Sets a database up for syncing: stores the settings in the database, and creates or joins the zone in the cloud.
-    public static func setUp(_ request: SetupRequest) async throws -> SetupReport {
-        try await WorkerThreads.host { try await SyncSetup.run(request) }
-    }
-
-    /// Sets a database up for syncing with the application's own backend. ``SetupRequest/cloud`` is the backend's name in reports.
-    ///
+    /// - Parameter cloud: the application's own backend, whose name in reports is ``SetupRequest/cloud``; nil for a directory or a bucket.
     /// - Throws: ``SyncError``; with `.refused` for a request that only a directory can fulfil (``SetupRequest/sharing``).
-    public static func setUp(_ request: SetupRequest, in cloud: CloudDatabase) async throws -> SetupReport {
+    public static func setUp(_ request: SetupRequest, in cloud: CloudDatabase? = nil) async throws -> SetupReport {
         try await WorkerThreads.host { try await SyncSetup.run(request, in: cloud) }
     }
 
@@ -201,24 +136,23 @@ public final class SyncEngine: Sendable {
     public func setAssetLimit(_ byteCount: Int) throws {
         try database.write(at: .open) { transaction in
             _ = try transaction.settings.read()
-            try transaction.settings.setAssetLimit(byteCount)
+            try transaction.settings.assetLimit.set("\(byteCount)")
         }
     }
 
-    /// Publishes a version, if anything is new. For writers and peers only; a peer that is behind must call ``sync(level:progress:)``.
+    /// Publishes a version, if anything is new. For writers and peers only; a peer that is behind must call ``sync(allowing:progress:)``.
     ///
     /// - Parameters:
-    ///   - level: zlib's level, 1 (fastest) to 9 (smallest).
     ///   - isFull: writes every dataset whole, changed or not. Use it if an asset in the cloud is damaged or missing.
     ///   - allowed: the datasets that may lose more than half of their entities, for example after an application's own "clear all".
     public func export(
-        level: Int = 1, isFull: Bool = false, allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil
+        isFull: Bool = false, allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil
     ) async throws -> ExportReport {
         try await countingRequests {
             try await run {
                 let device = try await updatedDevice()
                 let export = ExportRun(
-                    device: device, level: level, isFull: isFull, isOneOfMany: try await device.isOneOfMany(), progress: progress, allowed: allowed)
+                    device: device, isFull: isFull, isOneOfMany: try await device.isOneOfMany(), progress: progress, allowed: allowed)
                 return try await retaining(export.run())
             }
         }
@@ -249,21 +183,26 @@ public final class SyncEngine: Sendable {
     /// Imports a container file, gzip or plain JSON, from this program or another, without a cloud.
     ///
     /// If the database was not set up, the datasets come from `datasets`, a dataset file, or are the built-in ones.
-    public func importFile(_ path: String, datasets: String? = nil, acceptsOlder: Bool = false, progress: ProgressHandler? = nil) async throws -> ImportReport {
+    ///
+    /// - Parameter adds: whether the file's rows are only added: those that the table lacks or has in an earlier form, as edits of this device. So it is
+    ///   with every file that was kept beside the database.
+    public func importFile(
+        _ path: String, datasets: String? = nil, acceptsOlder: Bool = false, adds: Bool = false, progress: ProgressHandler? = nil
+    ) async throws -> ImportReport {
         try await locked {
-            let settings = try database.read(at: .open) { try $0.settings.exists() ? $0.settings.read() : nil }
+            let settings = try database.read(at: .open) { try adds || $0.settings.exists() ? $0.settings.read() : nil }
             let schemas = try settings?.datasets ?? DatasetChoice.schemas(datasets)
             let importer = FileImporter(database: database, schemas: schemas, role: settings?.role, acceptsOlder: acceptsOlder, progress: progress)
-            return try SyncError.at(.apply) { try importer.run(path) }
+            return try SyncError.at(.apply) { try importer.run(path, adds: adds) }
         }
     }
 
     /// Does what the device's role requires: a writer publishes, a reader imports, a peer does both. A reader that shows an old version keeps it.
-    public func sync(level: Int = 1, allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil) async throws -> SyncReport {
-        try await WorkerThreads.host { try await countingRequests { try await syncOnce(level, allowed, progress) } }
+    public func sync(allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil) async throws -> SyncReport {
+        try await WorkerThreads.host { try await countingRequests { try await syncOnce(allowed, progress) } }
     }
 
-    private func syncOnce(_ level: Int, _ allowed: ShrinkApproval, _ progress: ProgressHandler?) async throws -> SyncReport {
+    private func syncOnce(_ allowed: ShrinkApproval, _ progress: ProgressHandler?) async throws -> SyncReport {
         do {
             try await gate.enter()
         } catch {
@@ -277,12 +216,12 @@ public final class SyncEngine: Sendable {
             return try await run {
                 let device = try await updatedDevice()
                 if try await device.isOneOfMany() {
-                    let report = try await PeerSync(device: device, level: level, allowed: allowed, progress: progress, pause: pause).run()
+                    let report = try await PeerSync(device: device, allowed: allowed, progress: progress, pause: options.pause).run()
                     try await device.admitEarlierMembers()
                     guard let exported = report.exported else { return report }
                     return SyncReport(role: report.role, exported: try await retaining(fresh(device, exported)), imported: report.imported)
                 }
-                let exported = try await ExportRun(device: device, level: level, isFull: false, progress: progress, allowed: allowed).run()
+                let exported = try await ExportRun(device: device, isFull: false, progress: progress, allowed: allowed).run()
                 try await device.admitEarlierMembers()
                 return SyncReport(role: settings.role.rawValue, exported: try await retaining(fresh(device, exported)), imported: nil)
             }
@@ -358,9 +297,9 @@ public final class SyncEngine: Sendable {
 
     /// Runs one transfer under the database's lock and records its outcome for `status`.
     ///
-    /// If the zone continues elsewhere, the device follows it. If the zone was deleted, the device applies its ``zoneDeletionPolicy()``.
+    /// If the zone continues elsewhere, the device follows it.
     package func run<T>(_ body: () async throws -> T) async throws -> T {
-        try await locked { try await recorded { try await followingZone { try await meetingZoneDeletion(body) } } }
+        try await locked { try await recorded { try await followingZone(body) } }
     }
 
     /// Runs `body` while no other run works on this database.
@@ -378,8 +317,10 @@ public final class SyncEngine: Sendable {
     ///
     /// An unreachable backend is not an error here: the run reports it where it needs the backend.
     private func verifyBackend() async throws {
-        guard backend != nil || container != nil, try gate.standing() == .open else { return }
-        if let container, let cloud = try? backend ?? openCloud(database.read { try $0.settings.read() }), let found = try? await cloud.identity() {
+        guard backend != nil || options.container != nil, try gate.standing() == .open else { return }
+        if let container = options.container, let cloud = try? backend ?? openCloud(database.read { try $0.settings.read() }),
+            let found = try? await cloud.identity()
+        {
             try SyncError.at(.open) { try ContainerIdentifier.verify(container, isThatOf: found) }
         }
         guard let backend else { return }

@@ -19,6 +19,8 @@ package enum FormatLimits {
     package static let tailRawBytes = 64 << 20
     /// The largest raw size of a change asset, which a reader holds in memory.
     package static let changeRawBytes = 16 << 20
+    /// The largest container of another program, compressed or not. It is read as a whole.
+    package static let foreignBytes = Int(UInt32.max)
     /// The most entities that the cut rule can aim at in a block.
     package static let blockEntities = 65_536
     /// The largest number of bytes that deflate can make of one byte.

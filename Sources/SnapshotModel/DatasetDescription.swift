@@ -22,14 +22,15 @@ package struct DatasetDescription: Hashable, Sendable {
 
     private struct Document: Codable {
         let formatVersion: Int
-        let dataset: DatasetFile.Dataset
+        let dataset: ClosedObject<DatasetFile.Dataset>
         let structure: TableStructure
     }
 
     /// The description's document: canonical JSON, so equal descriptions give equal texts.
     package func text() throws -> String {
         String(
-            decoding: try StrictJSON.encode(Document(formatVersion: Self.formatVersion, dataset: DatasetFile.Dataset(schema), structure: structure)),
+            decoding: try StrictJSON.encode(
+                Document(formatVersion: Self.formatVersion, dataset: ClosedObject(DatasetFile.Dataset(schema)), structure: structure)),
             as: UTF8.self)
     }
 
@@ -45,7 +46,7 @@ package struct DatasetDescription: Hashable, Sendable {
                 throw DescriptionError("it has formatVersion \(version), this program knows \(Self.formatVersion)", needsUpdate: version > Self.formatVersion)
             }
             let document = try StrictJSON.decode(Document.self, from: data)
-            self.init(schema: try document.dataset.schema(), structure: document.structure)
+            self.init(schema: try DatasetSchema(document.dataset.value), structure: document.structure)
         } catch let error as DescriptionError {
             throw error
         } catch let error as SchemaError {

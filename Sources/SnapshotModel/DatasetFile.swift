@@ -21,17 +21,17 @@ package enum DatasetFile {
     /// Reads a dataset file.
     ///
     /// - Throws: `JSONFault`, `DecodingError` or ``SchemaError``.
-    package static func decode(_ data: Data) throws -> [DatasetSchema] { try schemas(of: StrictJSON.decode(Document.self, from: data)) }
+    package static func decode(_ data: Data) throws -> [DatasetSchema] { try schemas(of: StrictJSON.decode(ClosedObject.self, from: data).value) }
 
     /// Reads the text of a dataset file that a database stores.
-    package static func decode(_ text: String) throws -> [DatasetSchema] { try schemas(of: StrictJSON.decode(Document.self, from: text)) }
+    package static func decode(_ text: String) throws -> [DatasetSchema] { try schemas(of: StrictJSON.decode(ClosedObject.self, from: text).value) }
 
     private static func schemas(of document: Document) throws -> [DatasetSchema] {
         guard document.formatVersion == formatVersion else {
             throw SchemaError(dataset: "", reason: "the dataset file has formatVersion \(document.formatVersion), this program knows \(formatVersion)")
         }
         guard !document.datasets.isEmpty else { throw SchemaError(dataset: "", reason: "the dataset file describes no dataset") }
-        let schemas = try document.datasets.map { try $0.schema() }
+        let schemas = try document.datasets.map { try DatasetSchema($0.value) }
         for (what, names) in [
             ("name", schemas.map(\.name.exact)), ("table", schemas.map(\.table.folded)), ("record name", schemas.map(\.recordName.exact)),
         ] where Set(names).count != names.count {
@@ -42,91 +42,45 @@ package enum DatasetFile {
 
     /// Writes schemas as a dataset file that ``decode(_:)`` reads back.
     package static func encode(_ schemas: [DatasetSchema]) throws -> Data {
-        try StrictJSON.encode(Document(formatVersion: formatVersion, datasets: schemas.map(Dataset.init)))
+        try StrictJSON.encode(Document(schemas))
     }
 
     /// Encodes schemas as part of a larger document.
     package static func encode(_ schemas: [DatasetSchema], to encoder: any Encoder) throws {
-        try Document(formatVersion: formatVersion, datasets: schemas.map(Dataset.init)).encode(to: encoder)
+        try Document(schemas).encode(to: encoder)
     }
 
-    struct Document: Codable {
+    private struct Document: Codable {
         let formatVersion: Int
-        let datasets: [Dataset]
+        let datasets: [ClosedObject<Dataset>]
 
-        init(formatVersion: Int, datasets: [Dataset]) { (self.formatVersion, self.datasets) = (formatVersion, datasets) }
-
-        init(from decoder: any Decoder) throws {
-            try AnyKey.refuseUnknown(in: decoder, known: ["formatVersion", "datasets"])
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            formatVersion = try container.decode(Int.self, forKey: .formatVersion)
-            datasets = try container.decode([Dataset].self, forKey: .datasets)
-        }
+        init(_ schemas: [DatasetSchema]) { (formatVersion, datasets) = (DatasetFile.formatVersion, schemas.map { ClosedObject(Dataset($0)) }) }
     }
 
-    struct Dataset: Codable {
-        let name: String
-        let table: String
+    /// What a file says of a dataset, not checked yet. The properties are in the order in which ``text(_:)`` writes them.
+    package struct Dataset: Codable {
+        package var name: String
+        package var table: String?
         let key: KeyNames
-        let timestamp: String?
-        let timestampUnit: TimestampUnit?
-        let recordType: String?
-        let recordName: String?
-        let merge: MergePolicy?
-        let triggers: TriggerPolicy?
-        let messages: MessagePolicy?
-        let together: ColumnMerging.Together?
-        let quiet: [String]?
-        let columns: [Column]
+        package var timestamp: String?
+        package var timestampUnit: TimestampUnit?
+        package var recordType: String?
+        package var recordName: String?
+        package var merge: MergePolicy?
+        package var triggers: TriggerPolicy?
+        package var messages: MessagePolicy?
+        var together: ColumnMerging.Together?
+        var quiet: [String]?
+        var columns: [ClosedObject<Column>]
 
-        init(_ schema: DatasetSchema) {
-            name = schema.name
-            table = schema.table
-            key = KeyNames(schema.keyColumns.map(\.name))
-            timestamp = schema.timestampIndex.map { schema.columns[$0].name }
-            timestampUnit = schema.timestampUnit
-            recordType = schema.recordType
-            recordName = schema.recordName
-            merge = schema.merge == .replace ? nil : schema.merge
-            triggers = schema.triggers == .fire ? nil : schema.triggers
-            messages = schema.statedMessages
-            together = schema.merging.together == .groups([]) ? nil : schema.merging.together
-            quiet = schema.merging.quiet
-            columns = schema.columns.map(Column.init)
+        var described: [DatasetColumn] {
+            get { columns.map(\.value.described) }
+            set { columns = newValue.map { ClosedObject(Column($0)) } }
         }
 
-        init(from decoder: any Decoder) throws {
-            try AnyKey.refuseUnknown(
-                in: decoder,
-                known: [
-                    "name", "table", "key", "timestamp", "timestampUnit", "recordType", "recordName", "merge", "triggers", "messages", "together", "quiet",
-                    "columns",
-                ])
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            name = try container.decode(String.self, forKey: .name)
-            table = try container.decodeIfPresent(String.self, forKey: .table) ?? name
-            key = try container.decode(KeyNames.self, forKey: .key)
-            timestamp = try container.decodeIfPresent(String.self, forKey: .timestamp)
-            timestampUnit = try container.decodeIfPresent(String.self, forKey: .timestampUnit) == nil ? nil : container.decodeName(forKey: .timestampUnit)
-            recordType = try container.decodeIfPresent(String.self, forKey: .recordType)
-            recordName = try container.decodeIfPresent(String.self, forKey: .recordName)
-            merge = try container.decodeIfPresent(String.self, forKey: .merge) == nil ? nil : container.decodeName(forKey: .merge)
-            triggers = try container.decodeIfPresent(String.self, forKey: .triggers) == nil ? nil : container.decodeName(forKey: .triggers)
-            messages = try container.decodeIfPresent(MessagePolicy.self, forKey: .messages)
-            together = try container.decodeIfPresent(ColumnMerging.Together.self, forKey: .together)
-            quiet = try container.decodeIfPresent([String].self, forKey: .quiet)
-            columns = try container.decode([Column].self, forKey: .columns)
-        }
-
-        func schema() throws -> DatasetSchema {
-            try DatasetSchema(
-                name: name, table: table, keys: key.names, timestamp: timestamp,
-                columns: columns.map {
-                    DatasetColumn($0.name, $0.type, column: $0.column, isOptional: $0.optional ?? false, collation: $0.collation ?? .binary)
-                },
-                recordType: recordType, recordName: recordName, merge: merge ?? .replace, triggers: triggers ?? .fire,
-                timestampUnit: timestampUnit, messages: messages,
-                merging: ColumnMerging(together: together ?? .groups([]), quiet: quiet))
+        package mutating func setMerging(_ merging: ColumnMerging) {
+            together = merging.together == .groups([]) ? nil : merging.together
+            quiet = merging.quiet
         }
     }
 
@@ -157,26 +111,58 @@ package enum DatasetFile {
         let name: String
         let type: ColumnShape?
         let column: String?
-        let optional: Bool?
         let collation: KeyCollation?
+        let optional: Bool?
 
         init(_ column: DatasetColumn) {
             name = column.name
             type = column.shape
             self.column = column.column.exact == column.name.exact ? nil : column.column
-            optional = column.shape != nil && column.isOptional ? true : nil
             collation = column.collation == .binary ? nil : column.collation
+            optional = column.shape != nil && column.isOptional ? true : nil
         }
 
-        init(from decoder: any Decoder) throws {
-            try AnyKey.refuseUnknown(in: decoder, known: ["name", "type", "column", "optional", "collation"])
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            name = try container.decode(String.self, forKey: .name)
-            type = try container.decodeIfPresent(String.self, forKey: .type) == nil ? nil : container.decodeName(forKey: .type)
-            column = try container.decodeIfPresent(String.self, forKey: .column)
-            optional = try container.decodeIfPresent(Bool.self, forKey: .optional)
-            collation = try container.decodeIfPresent(String.self, forKey: .collation) == nil ? nil : container.decodeName(forKey: .collation)
+        var described: DatasetColumn { DatasetColumn(name, type, column: column, isOptional: optional ?? false, collation: collation ?? .binary) }
+    }
+}
+
+extension DatasetFile.Dataset {
+    init(_ schema: DatasetSchema) {
+        self.init(
+            name: schema.name, table: schema.table, key: DatasetFile.KeyNames(schema.keyColumns.map(\.name)), timestamp: schema.timestamp,
+            timestampUnit: schema.timestampUnit, recordType: schema.recordType, recordName: schema.recordName,
+            merge: schema.merge == .replace ? nil : schema.merge, triggers: schema.triggers == .fire ? nil : schema.triggers,
+            messages: schema.statedMessages, columns: [])
+        setMerging(schema.merging)
+        described = schema.columns
+    }
+}
+
+/// An object in which a key is refused that its type does not have, because a misspelt key must not be ignored.
+struct ClosedObject<Value: Codable>: Codable {
+    let value: Value
+
+    init(_ value: Value) { self.value = value }
+
+    init(from decoder: any Decoder) throws {
+        value = try Value(from: decoder)
+        try AnyKey.refuseUnknown(in: decoder, known: Set(Mirror(reflecting: value).children.compactMap { $0.label?.exact }))
+    }
+
+    func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
+}
+
+/// A type of names. The error for any other text lists all of them.
+public protocol NameInFile: Codable, CaseIterable, RawRepresentable where RawValue == String {}
+
+extension NameInFile {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer(), text = try container.decode(String.self)
+        guard let value = Self(rawValue: text) else {
+            let known = Self.allCases.map(\.rawValue).joined(separator: ", ")
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "\(text.prefix(64).debugDescription) is not known; known are \(known)")
         }
+        self = value
     }
 }
 
@@ -219,52 +205,27 @@ extension DatasetFile {
     }
 }
 
-extension KeyedDecodingContainer {
-    /// Decodes one of a type's names. The error for any other text lists all of them.
-    fileprivate func decodeName<T: RawRepresentable<String> & CaseIterable>(_ type: T.Type = T.self, forKey key: Key) throws -> T {
-        let text = try decode(String.self, forKey: key)
-        if let value = T(rawValue: text) { return value }
-        let known = T.allCases.map(\.rawValue).joined(separator: ", ")
-        throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "\(text.prefix(64).debugDescription) is not known; known are \(known)")
-    }
-}
-
 extension DatasetFile {
     /// A dataset file for people: the fields in the order of docs/datasets.md, one line for each column, without default values.
     package static func text(_ schemas: [DatasetSchema]) -> String {
         let datasets = schemas.map { schema -> String in
-            let standard = try? DatasetSchema(
-                name: schema.name, table: schema.table, keys: schema.keyColumns.map(\.name), timestamp: nil, columns: schema.columns)
-            var fields = [("name", quoted(schema.name))]
-            if schema.table.exact != schema.name.exact { fields.append(("table", quoted(schema.table))) }
-            let keys = schema.keyColumns.map { quoted($0.name) }
-            fields.append(("key", keys.count == 1 ? keys[0] : "[" + keys.joined(separator: ", ") + "]"))
-            if let index = schema.timestampIndex { fields.append(("timestamp", quoted(schema.columns[index].name))) }
-            if let unit = schema.timestampUnit { fields.append(("timestampUnit", quoted(unit.rawValue))) }
-            if schema.recordType != standard?.recordType { fields.append(("recordType", quoted(schema.recordType))) }
-            if schema.recordName != standard?.recordName { fields.append(("recordName", quoted(schema.recordName))) }
-            if schema.merge != .replace { fields.append(("merge", quoted(schema.merge.rawValue))) }
-            if schema.triggers != .fire { fields.append(("triggers", quoted(schema.triggers.rawValue))) }
-            if let messages = schema.statedMessages.flatMap({ try? StrictJSON.encode($0) }) {
-                fields.append(("messages", String(decoding: messages, as: UTF8.self)))
+            var draft = Dataset(schema), standard = draft
+            (standard.recordType, standard.recordName) = (nil, nil)
+            if schema.table.exact == schema.name.exact { draft.table = nil }
+            if let standard = try? DatasetSchema(standard) {
+                if standard.recordType == schema.recordType { draft.recordType = nil }
+                if standard.recordName == schema.recordName { draft.recordName = nil }
             }
-            let together = schema.merging.together == .groups([]) ? nil : try? StrictJSON.encode(schema.merging.together)
-            if let together { fields.append(("together", String(decoding: together, as: UTF8.self))) }
-            if let quiet = schema.merging.quiet.flatMap({ try? StrictJSON.encode($0) }) { fields.append(("quiet", String(decoding: quiet, as: UTF8.self))) }
-            let columns = schema.columns.map { column in
-                var fields = [("name", quoted(column.name))]
-                if let shape = column.shape { fields.append(("type", quoted(shape.rawValue))) }
-                if column.column.exact != column.name.exact { fields.append(("column", quoted(column.column))) }
-                if column.collation != .binary { fields.append(("collation", quoted(column.collation.rawValue))) }
-                if column.shape != nil, column.isOptional { fields.append(("optional", "true")) }
-                return "    {" + members(fields) + "}"
-            }
-            return "  {" + members(fields) + ", \"columns\": [\n" + columns.joined(separator: ",\n") + "]}"
+            return "  {" + members(draft) + ", \"columns\": [\n" + draft.columns.map { "    {" + members($0.value) + "}" }.joined(separator: ",\n") + "]}"
         }
         return "{\"formatVersion\": \(formatVersion), \"datasets\": [\n" + datasets.joined(separator: ",\n") + "]}\n"
     }
 
-    private static func members(_ fields: [(String, String)]) -> String { fields.map { "\"\($0.0)\": \($0.1)" }.joined(separator: ", ") }
-
-    private static func quoted(_ text: String) -> String { (try? StrictJSON.encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? "\"\"" }
+    /// The members that have a value, except the columns.
+    private static func members(_ value: Any) -> String {
+        Mirror(reflecting: value).children.compactMap { label, value in
+            guard let label, label != "columns", let value = value as? any Encodable, let text = try? StrictJSON.text(value), text != "null" else { return nil }
+            return "\"\(label)\": \(text)"
+        }.joined(separator: ", ")
+    }
 }

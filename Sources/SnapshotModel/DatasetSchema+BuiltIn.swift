@@ -36,7 +36,7 @@ extension DatasetSchema {
 
     private static func describe(_ name: String, _ columns: [DatasetColumn]) -> DatasetSchema {
         do {
-            return try DatasetSchema(name: name, table: name, key: "id", timestamp: "updatedAt", columns: columns)
+            return try DatasetSchema(name: name, table: name, keys: ["id"], timestamp: "updatedAt", columns: columns)
         } catch {
             preconditionFailure("the built-in dataset \(name) breaks a rule: \(error)")
         }

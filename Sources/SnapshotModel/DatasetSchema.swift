@@ -3,7 +3,7 @@ public import StrictText
 /// How the values of a column look in a container's JSON, where its dataset declares it: the presentation that a type of an application reads.
 ///
 /// A value that does not fit is refused when the dataset is published. A column without a shape carries every value as it is.
-public enum ColumnShape: String, Codable, Sendable, CaseIterable {
+public enum ColumnShape: String, NameInFile, Sendable {
     /// UTF-8 text; a JSON string.
     case text
     /// A 64-bit integer; a JSON number without fraction or exponent.
@@ -54,7 +54,7 @@ public struct DatasetSchema: Hashable, Sendable {
     /// The table's name.
     @ExactText public var table: String
     /// All columns that are synced, including the key, in canonical order.
-    public let columns: [DatasetColumn]
+    public private(set) var columns: [DatasetColumn]
     /// The positions in `columns` of the primary key's columns, in the key's order; never NULL.
     public let keyIndices: [Int]
     /// The position in `columns` of the instant of the last change, if the table has one.
@@ -71,33 +71,28 @@ public struct DatasetSchema: Hashable, Sendable {
     public let merging: ColumnMerging
 
     /// The columns of the key and how they are compared.
-    package let keyShape: KeyShape
+    package private(set) var keyShape: KeyShape
 
-    /// Describes a dataset whose key is one column.
+    /// Describes a dataset. What `change` does not set is as in a dataset file that does not state it.
     ///
-    /// - Throws: ``SchemaError`` as ``init(name:table:keys:timestamp:columns:recordType:recordName:merge:triggers:timestampUnit:messages:merging:)`` does.
-    public init(
-        name: String, table: String, key: String, timestamp: String?, columns: [DatasetColumn],
-        recordType: String? = nil, recordName: String? = nil, merge: MergePolicy = .replace, triggers: TriggerPolicy = .fire,
-        timestampUnit: TimestampUnit? = nil, messages: MessagePolicy? = nil, merging: ColumnMerging = ColumnMerging()
+    /// - Parameter keys: the JSON names of the key's columns, in the key's order.
+    ///
+    /// - Throws: ``SchemaError`` as ``init(_:)`` does.
+    package init(
+        name: String, table: String, keys: [String], timestamp: String?, columns: [DatasetColumn], _ change: (inout DatasetFile.Dataset) -> Void = { _ in }
     ) throws {
-        try self.init(
-            name: name, table: table, keys: [key], timestamp: timestamp, columns: columns, recordType: recordType, recordName: recordName, merge: merge,
-            triggers: triggers, timestampUnit: timestampUnit, messages: messages, merging: merging)
+        var draft = DatasetFile.Dataset(name: name, table: table, key: DatasetFile.KeyNames(keys), timestamp: timestamp, columns: [])
+        draft.described = columns
+        change(&draft)
+        try self.init(draft)
     }
 
-    /// Describes a dataset. By default, the record's type and name are derived from the dataset's name.
-    ///
-    /// - Parameters:
-    ///   - keys: the JSON names of the key's columns, in the key's order.
-    ///   - messages: which edits a reader may send. Nil: none, or for the built-in datasets those of ``builtIn``.
+    /// Checks a description. By default, the table has the dataset's name, and the record's type and name are derived from it.
     ///
     /// - Throws: ``SchemaError`` if a name is not allowed or is repeated, or if the key is not usable.
-    public init(
-        name: String, table: String, keys: [String], timestamp: String?, columns: [DatasetColumn],
-        recordType: String? = nil, recordName: String? = nil, merge: MergePolicy = .replace, triggers: TriggerPolicy = .fire,
-        timestampUnit: TimestampUnit? = nil, messages: MessagePolicy? = nil, merging: ColumnMerging = ColumnMerging()
-    ) throws {
+    package init(_ draft: DatasetFile.Dataset) throws {
+        let name = draft.name, table = draft.table ?? name, columns = draft.described, keys = draft.key.names, timestamp = draft.timestamp
+        let merging = ColumnMerging(together: draft.together ?? .groups([]), quiet: draft.quiet)
         try SchemaError.require(Self.isName(name), "the dataset name must be 1 to 64 of A-Z a-z 0-9 _ and begin with a letter", name)
         try SchemaError.require(!Self.reservedNames.contains(name.exact), "that dataset name is taken by the format", name)
         try SchemaError.require(!columns.isEmpty && columns.count <= Self.columnLimit, "a dataset has 1 to \(Self.columnLimit) columns", name)
@@ -122,8 +117,8 @@ public struct DatasetSchema: Hashable, Sendable {
         }
         let timestampIndex = timestamp.flatMap { wanted in columns.firstIndex { $0.name.exact == wanted.exact } }
         try SchemaError.require(timestamp == nil || timestampIndex != nil, "the timestamp is not among the columns", name)
-        try SchemaError.require(timestamp != nil || timestampUnit == nil, "a timestampUnit is given, and no timestamp", name)
-        try messages?.verify(columns, keys: keys, timestamp: timestamp, name)
+        try SchemaError.require(timestamp != nil || draft.timestampUnit == nil, "a timestampUnit is given, and no timestamp", name)
+        try draft.messages?.verify(columns, keys: keys, timestamp: timestamp, name)
         try merging.verify(columns, keys: keys, name)
 
         self.name = name
@@ -132,58 +127,44 @@ public struct DatasetSchema: Hashable, Sendable {
         self.keyIndices = keyIndices
         keyShape = KeyShape(columns, keyIndices)
         self.timestampIndex = timestampIndex
-        self.timestampUnit = timestampUnit
-        self.merge = merge
-        self.triggers = triggers
+        timestampUnit = draft.timestampUnit
+        merge = draft.merge ?? .replace
+        triggers = draft.triggers ?? .fire
         self.merging = merging
-        self.messages = messages ?? .standard(of: name, columns, keyShape, timestampUnit)
-        self.recordType = recordType ?? name.prefix(1).uppercased() + String(name.dropFirst()) + "Data"
-        self.recordName = recordName ?? name + "_data"
+        messages = draft.messages ?? .standard(of: name, columns, keyShape, timestampUnit)
+        recordType = draft.recordType ?? name.prefix(1).uppercased() + String(name.dropFirst()) + "Data"
+        recordName = draft.recordName ?? name + "_data"
         // The zone's own records are its members, keys, pins and settings: snapshot_keys, pin_7, of the type SnapshotKeys.
-        let isRecord = self.recordName.exact.hasPrefix("snapshot_") || self.recordName.exact.hasPrefix("pin_")
+        let isRecord = recordName.exact.hasPrefix("snapshot_") || recordName.exact.hasPrefix("pin_")
         let isReserved =
-            isRecord && !self.recordName.exact.hasSuffix("_data") || self.recordType.exact.hasPrefix("Snapshot") && !self.recordType.exact.hasSuffix("Data")
+            isRecord && !recordName.exact.hasSuffix("_data") || recordType.exact.hasPrefix("Snapshot") && !recordType.exact.hasSuffix("Data")
         try SchemaError.require(
-            Self.isName(self.recordType) && Self.isName(self.recordName) && !isReserved, "a record's type or name is not allowed, or reserved", name)
+            Self.isName(recordType) && Self.isName(recordName) && !isReserved, "a record's type or name is not allowed, or reserved", name)
     }
 
     /// What a dataset file says about messages; nil if the default applies.
     package var statedMessages: MessagePolicy? { messages == .standard(of: name, columns, keyShape, timestampUnit) ? nil : messages }
 
-    /// The same dataset in another table with the same columns.
-    package func inTable(_ table: String) throws -> DatasetSchema {
-        try DatasetSchema(
-            name: name, table: table, keys: keyColumns.map(\.name), timestamp: timestampIndex.map { columns[$0].name }, columns: columns,
-            recordType: recordType, recordName: recordName, merge: merge, triggers: triggers, timestampUnit: timestampUnit, messages: messages, merging: merging
-        )
-    }
-
-    /// The same dataset with another message policy, and optionally another merging of the columns.
+    /// The same dataset with a changed description.
     ///
-    /// - Throws: ``SchemaError`` if one of them names a column that cannot be changed by itself.
-    package func with(messages: MessagePolicy, merging: ColumnMerging? = nil) throws -> DatasetSchema {
-        try DatasetSchema(
-            name: name, table: table, keys: keyColumns.map(\.name), timestamp: timestampIndex.map { columns[$0].name }, columns: columns,
-            recordType: recordType, recordName: recordName, merge: merge, triggers: triggers, timestampUnit: timestampUnit, messages: messages,
-            merging: merging ?? self.merging)
+    /// - Throws: ``SchemaError`` if the change breaks a rule.
+    package func with(_ change: (inout DatasetFile.Dataset) -> Void) throws -> DatasetSchema {
+        var draft = DatasetFile.Dataset(self)
+        change(&draft)
+        return try DatasetSchema(draft)
     }
 
-    /// The same dataset with other columns, and optionally another table. If the timestamp is not among the columns, the result has none.
+    /// The same dataset with other columns. What the description says of columns that are not among them goes.
     ///
     /// - Throws: ``SchemaError`` if a column of the key is not among the columns.
-    package func with(columns: [DatasetColumn], table: String? = nil) throws -> DatasetSchema {
-        let timestamp = timestampIndex.map { self.columns[$0].name }.flatMap { name in columns.contains { $0.name.exact == name.exact } ? name : nil }
-        return try DatasetSchema(
-            name: name, table: table ?? self.table, keys: keyColumns.map(\.name), timestamp: timestamp, columns: columns, recordType: recordType,
-            recordName: recordName, merge: merge, triggers: triggers, timestampUnit: timestamp == nil ? nil : timestampUnit,
-            messages: statedMessages?.limited(to: columns), merging: merging.limited(to: columns))
-    }
-
-    /// The same dataset with another choice of the timestamp.
-    package func with(timestamp: String?, unit: TimestampUnit?) throws -> DatasetSchema {
-        try DatasetSchema(
-            name: name, table: table, keys: keyColumns.map(\.name), timestamp: timestamp, columns: columns, recordType: recordType,
-            recordName: recordName, merge: merge, triggers: triggers, timestampUnit: unit, messages: statedMessages, merging: merging)
+    package func with(columns: [DatasetColumn]) throws -> DatasetSchema {
+        let merging = merging.limited(to: columns)
+        return try with { draft in
+            draft.described = columns
+            draft.messages = statedMessages?.limited(to: columns)
+            draft.setMerging(merging)
+            if let timestamp, !columns.contains(where: { $0.name.exact == timestamp.exact }) { (draft.timestamp, draft.timestampUnit) = (nil, nil) }
+        }
     }
 
     /// The JSON name of the timestamp column, if there is one.
@@ -192,34 +173,23 @@ public struct DatasetSchema: Hashable, Sendable {
     /// The same dataset without shapes: its entities carry every value as it is. The database keeps entities in this form.
     package var withoutShapes: DatasetSchema {
         guard columns.contains(where: { $0.shape != nil }) else { return self }
-        return DatasetSchema(self, columns: columns.map { DatasetColumn($0.name, column: $0.column, collation: $0.collation) })
+        return reshaped(columns.map { DatasetColumn($0.name, column: $0.column, collation: $0.collation) })
     }
 
     /// The same dataset for entities that have their key and any of the other columns.
     package var partial: DatasetSchema {
-        DatasetSchema(
-            self,
-            columns: columns.enumerated().map { index, column in
+        reshaped(
+            columns.enumerated().map { index, column in
                 let isOptional = column.isOptional || !keyIndices.contains(index)
                 return DatasetColumn(column.name, column.shape, column: column.column, isOptional: isOptional, collation: column.collation)
             })
     }
 
     /// A schema that differs only in what the columns say beside their names, which needs no check.
-    private init(_ other: DatasetSchema, columns: [DatasetColumn]) {
-        name = other.name
-        recordType = other.recordType
-        recordName = other.recordName
-        _table = ExactText(other.table)
-        self.columns = columns
-        keyIndices = other.keyIndices
-        timestampIndex = other.timestampIndex
-        timestampUnit = other.timestampUnit
-        merge = other.merge
-        triggers = other.triggers
-        messages = other.messages
-        merging = other.merging
-        keyShape = KeyShape(columns, keyIndices)
+    private func reshaped(_ columns: [DatasetColumn]) -> DatasetSchema {
+        var copy = self
+        (copy.columns, copy.keyShape) = (columns, KeyShape(columns, keyIndices))
+        return copy
     }
 
     /// The names that a container's other members have.

@@ -1,7 +1,7 @@
 /// How a dataset's table compares the texts of a key column.
 ///
 /// Source: "Collating Sequences" in SQLite's documentation of datatypes.
-public enum KeyCollation: String, Codable, Sendable, CaseIterable {
+public enum KeyCollation: String, NameInFile, Sendable {
     /// By their bytes.
     case binary
     /// A to Z equal a to z. A NUL ends the comparison; of texts that are equal up to it, the longer is greater.

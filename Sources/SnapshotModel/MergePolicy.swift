@@ -1,6 +1,6 @@
 /// What happens to a device's own entities if it has no version in common with the zone: at the first import, and when syncing is enabled. After
 /// that, edits are always merged (docs/internals/merge.md).
-public enum MergePolicy: String, Codable, Sendable, CaseIterable {
+public enum MergePolicy: String, NameInFile, Sendable {
     /// The zone's entities and tombstones win. Entities that the zone does not have are added to it or replaced, as the options of `init` say.
     case replace
     /// The entities of both sides are kept; of two with one key, the later wins.
@@ -11,19 +11,10 @@ public enum MergePolicy: String, Codable, Sendable, CaseIterable {
 }
 
 /// Whether an application's own triggers run when an import changes their table.
-public enum TriggerPolicy: String, Codable, Sendable, CaseIterable {
+public enum TriggerPolicy: String, NameInFile, Sendable {
     /// They run for the rows that the import changes. What they write into tables that are not synced is kept; what they write into synced tables
     /// is ignored.
     case fire
     /// They do not run.
     case off
-}
-
-/// What a device does with its own data after the zone that it syncs with was deleted.
-public enum ZoneDeletionPolicy: String, Sendable, CaseIterable {
-    /// All local data stays.
-    case keep
-    /// The device deletes the data that came from the zone, and keeps data that was changed locally and is not in the zone's last version. If the
-    /// zone was deleted because the account's encrypted data was reset, all data stays, so that it can be uploaded again.
-    case erase
 }

@@ -31,16 +31,6 @@ public enum SyncChoice: String, Hashable, Sendable, Codable, CaseIterable {
     }
 }
 
-/// Who besides the owner may use the files of a cloud directory. Source: docs/cloud-directory.md, "Who may read the files".
-public enum CloudSharing: String, Sendable, CaseIterable {
-    /// Nobody.
-    case owner
-    /// The directory's group reads and writes.
-    case group
-    /// The group reads and writes, everybody else reads.
-    case all
-}
-
 /// Registers an application's SQL functions and collations on a connection that the toolkit opens.
 ///
 ///     let setup: ConnectionSetup = { connection in

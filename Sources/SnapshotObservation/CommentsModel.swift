@@ -1,6 +1,7 @@
 public import CloudStore
 public import Observation
 public import ProjectSharing
+import StrictText
 
 /// The comments on one shared project for a user interface, with the text that the user is writing.
 ///
@@ -18,22 +19,36 @@ public import ProjectSharing
     /// Why the last load or post failed; nil if it succeeded.
     public private(set) var failure: PresentableError?
 
-    @ObservationIgnored private let thread: CommentThread
+    @ObservationIgnored private let project: String
+    @ObservationIgnored private let sharing: ProjectSharing
     @ObservationIgnored private let language: ErrorLanguage
 
     /// Creates a model of the comments on a project. ``load()`` loads them.
     ///
     /// - Parameter language: the language of ``failure``.
     public init(on project: String, in sharing: ProjectSharing, language: ErrorLanguage = .preferred) {
-        thread = CommentThread(on: project, in: sharing)
-        self.language = language
+        (self.project, self.sharing, self.language) = (project, sharing, language)
     }
 
     /// Loads the comments, unless they are loaded already.
-    public func load() async { await show { await $0.load() } }
+    public func load() async { if state == .inactive { await reload() } }
 
     /// Loads the comments again.
-    public func reload() async { await show { await $0.reload() } }
+    public func reload() async {
+        let before = state
+        guard before != .loading else { return }
+        state = .loading
+        do {
+            let loaded = try await sharing.comments(on: project)
+            // A comment that this device posted after the read is not among the loaded ones. Keep it.
+            let last = loaded.last?.postedAt ?? .distantPast
+            let shown = loaded + comments.filter { ($0.postedAt ?? .distantPast) > last }
+            if comments != shown { comments = shown }
+            (state, failure) = (shown.isEmpty ? .noResults : .success, nil)
+        } catch {
+            (state, failure) = (before, PresentableError(error, in: language))
+        }
+    }
 
     /// Posts ``draft``, and shows it at once. Does nothing while another comment is being posted.
     public func post(by name: String) async {
@@ -42,27 +57,14 @@ public import ProjectSharing
         defer { isPosting = false }
         let text = draft
         do {
-            try await thread.post(text, by: name)
+            let comment = try await sharing.post(text, by: name, on: project)
+            if !comments.contains(where: { $0.id == comment.id }) { comments.append(comment) }
+            if state == .noResults { state = .success }
             // If the user has typed meanwhile, keep that text: it is another comment.
             if draft == text { draft = "" }
-            mirror()
             failure = nil
         } catch {
             failure = PresentableError(error, in: language)
         }
-    }
-
-    private func show(_ body: @Sendable (CommentThread) async -> Void) async {
-        let watching = Task { for await _ in thread.values { mirror() } }
-        await body(thread)
-        watching.cancel()
-        mirror()
-    }
-
-    private func mirror() {
-        let shown = thread.shown
-        state = shown.state
-        if comments != shown.comments { comments = shown.comments }
-        failure = shown.failure?.translated(to: language)
     }
 }

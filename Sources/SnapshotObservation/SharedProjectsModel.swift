@@ -1,6 +1,7 @@
 public import CloudStore
 public import Observation
 public import ProjectSharing
+import StrictText
 
 /// The list of shared projects for a user interface, page by page.
 ///
@@ -20,8 +21,9 @@ public import ProjectSharing
     public private(set) var failure: PresentableError?
 
     @ObservationIgnored private let sharing: ProjectSharing
-    @ObservationIgnored private let list: SharedProjectList
+    @ObservationIgnored private let pageSize: Int
     @ObservationIgnored private let language: ErrorLanguage
+    @ObservationIgnored private var lastPage: SharedProjectPage?
 
     /// Creates a model of the list. ``load()`` or ``run(every:)`` loads it.
     ///
@@ -30,18 +32,18 @@ public import ProjectSharing
     ///   - language: the language of ``failure``.
     public init(of sharing: ProjectSharing, pageSize: Int = 20, language: ErrorLanguage = .preferred) {
         self.sharing = sharing
+        self.pageSize = max(1, pageSize)
         self.language = language
-        list = SharedProjectList(of: sharing, pageSize: pageSize)
     }
 
     /// Loads the first page, unless it is loaded already.
-    public func load() async { await show { await $0.load() } }
+    public func load() async { if state == .inactive { await reload() } }
 
     /// Loads the first page again.
-    public func reload() async { await show { await $0.reload() } }
+    public func reload() async { await fetch(after: nil) }
 
     /// Loads the next page, if there is one.
-    public func loadMore() async { await show { await $0.loadMore() } }
+    public func loadMore() async { if hasMore { await fetch(after: lastPage) } }
 
     /// Loads the list, and loads it again whenever another device changes something, until the task is cancelled.
     ///
@@ -50,20 +52,26 @@ public import ProjectSharing
         await SharedChanges.follow(sharing, every: interval, failed: { failure = PresentableError($0, in: language) }) { await reload() }
     }
 
-    private func show(_ body: @Sendable (SharedProjectList) async -> Void) async {
-        let watching = Task { for await _ in list.values { mirror() } }
-        await body(list)
-        watching.cancel()
-        mirror()
-    }
-
-    private func mirror() {
-        // Show the list's current state, not the state when this call was scheduled.
-        let shown = list.shown
-        state = shown.state
-        if projects != shown.projects { projects = shown.projects }
-        hasMore = shown.hasMore
-        failure = shown.failure?.translated(to: language)
+    private func fetch(after last: SharedProjectPage?) async {
+        let before = state
+        guard before != .loading else { return }
+        state = .loading
+        do {
+            let page: SharedProjectPage
+            if let cursor = last?.cursor {
+                page = try await sharing.projects(continuing: cursor, limit: pageSize)
+            } else {
+                page = try await sharing.projects(limit: pageSize)
+            }
+            // A project that was removed and shared again between two pages must not appear twice.
+            let earlier = last == nil ? [] : projects, known = Set(earlier.map(\.id.exact))
+            let shown = earlier + page.projects.filter { !known.contains($0.id.exact) }
+            if projects != shown { projects = shown }
+            (lastPage, hasMore, failure) = (page, page.cursor != nil, nil)
+            state = shown.isEmpty ? .noResults : .success
+        } catch {
+            (state, failure) = (before, PresentableError(error, in: language))
+        }
     }
 }
 

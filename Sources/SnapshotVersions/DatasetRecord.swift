@@ -107,7 +107,7 @@ extension LocalTransaction {
             let known = try state.knownRecord(of: schema)
             let document: String? =
                 if let fields = fields[schema.name] { try StrictJSON.text(fields) } else if let known, known.version == before { known.document } else { nil }
-            try state.setKnownRecord(document.map { KnownRecord(version: version, document: $0) }, of: schema)
+            try state.knownRecord.set(document.map { KnownRecord(version: version, document: $0) }, of: schema)
         }
     }
 }

@@ -148,20 +148,6 @@ package struct SnapshotAsset: Sendable {
     /// The keys that belong to a block (``SnapshotIndex/range(ofBlock:)``).
     package func range(ofBlock number: Int) -> KeyRange { index.range(ofBlock: number) }
 
-    /// The numbers of the blocks that can contain these keys, ascending. For each key that is the last block whose first key is not greater.
-    func blocks(holding keys: Set<EntityKey>) -> [Int] {
-        var found: Set<Int> = []
-        for key in keys {
-            var low = 0, high = index.blocks.count
-            while low < high {
-                let middle = (low + high) / 2
-                if key < index.blocks[middle].firstKey { high = middle } else { low = middle + 1 }
-            }
-            if low > 0 { found.insert(low - 1) }
-        }
-        return found.sorted()
-    }
-
     /// Runs `body` and adds the dataset and the version to an error of the format.
     package func step<T>(_ step: SyncStep, _ body: () throws -> T) throws -> T { try Self.step(step, of: place, body) }
 

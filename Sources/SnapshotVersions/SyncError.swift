@@ -26,6 +26,22 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
 
         public init(name: String) { self.name = name }
         public var description: String { name }
+
+        /// The codes that a command can end with.
+        package static let all: [Code] = [.dataRefused, .nothingThere, .cloudUnavailable, .inputOutput, .tryAgainLater, .permissionDenied, .refused]
+
+        /// The exit status of a command that ends with the code, following sysexits.h.
+        package var exitStatus: Int32 {
+            switch self {
+            case .dataRefused: 65
+            case .nothingThere: 66
+            case .cloudUnavailable: 69
+            case .tryAgainLater: 75
+            case .permissionDenied: 77
+            case .refused: 78
+            default: name == "usage" ? 64 : 74
+            }
+        }
     }
 
     public let code: Code
@@ -39,16 +55,14 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     /// What happened and why.
     public let reason: String
     /// What to do next; nil if there is no advice.
-    public let hint: String?
+    public package(set) var hint: String?
     /// How long to wait before trying again; nil if the cloud did not say.
     public private(set) var retryAfter: Duration?
     /// The individual problems that the error lists, as sentences; empty if `reason` is complete.
     public private(set) var details: [String] = []
-    /// Why the zone was deleted, if its deletion caused the error.
-    package var zoneDeletion: ZoneDeletion?
     /// The successor of the zone, if the zone has moved, and the last version that this device and the zone have in common, if the device has
     /// another one.
-    package var move: (successor: ZoneSuccessor, commonVersion: Int?)?
+    package var move: ZoneSuccessor?
     /// Whether a file in the cloud is incomplete because a sync tool is still writing it.
     package var isArriving = false
     /// Whether no answer came from the cloud, so that the operation may have been done or may still be done.
@@ -89,6 +103,23 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     }
 }
 
+extension SyncError: Encodable {
+    private enum CodingKeys: String, CodingKey { case code, identifier, step, place, reason, details, hint, isRetryable, exitCode }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(code.name, forKey: .code)
+        try container.encode(identifier, forKey: .identifier)
+        try container.encodeIfPresent(step?.rawValue, forKey: .step)
+        try container.encode(place, forKey: .place)
+        try container.encode(reason, forKey: .reason)
+        try container.encode(details, forKey: .details)
+        try container.encodeIfPresent(hint, forKey: .hint)
+        try container.encode(isRetryable, forKey: .isRetryable)
+        try container.encode(code.exitStatus, forKey: .exitCode)
+    }
+}
+
 /// The verbs of an export (read, encode, compress, store, announce) and of an import (fetch, verify, decompress, decode, apply).
 public enum SyncStep: String, Sendable {
     case open, read, encode, compress, store, announce, fetch, verify, decompress, decode, apply
@@ -113,8 +144,7 @@ extension SyncError {
             self.init(Self.code(of: error.cause), step: step, at: error.place, error.reason, hint: error.hint)
             identifier = error.cause.code.entry.identifier
             retryAfter = error.retryAfter
-            zoneDeletion = error.zoneDeletion
-            move = error.successor.map { ($0, error.commonVersion) }
+            move = error.successor
             isArriving = error.isArriving
             isOutcomeUnknown = error.code == .serverResponseLost
         case let error as LocalStoreError:
@@ -248,10 +278,6 @@ package struct MailboxStep: Sendable {
 
     package func mailbox(of sender: String? = nil, in zone: ZoneID) async throws -> CloudMailbox {
         try await cloud.at(step) { try await $0.mailbox(of: sender, in: zone) }
-    }
-
-    package func isMailboxUnchanged(since mark: MailboxMark, in zone: ZoneID) async throws -> Bool {
-        try await cloud.at(step) { try await $0.isMailboxUnchanged(since: mark, in: zone) }
     }
 
     package func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws {

@@ -1,84 +1,33 @@
-public import CloudStore
-import DirectoryCloud
-import Foundation
-import LocalStore
-public import Logging
+import CloudStore
 public import SnapshotEngine
 package import SnapshotVersions
-public import StrictText
+import StrictText
 
 /// Syncs a database whenever it or the cloud changes, and also at a regular poll.
 ///
-///     let watcher = SyncWatcher(database: "app.db")
+///     let watcher = SyncWatcher(engine: engine)
 ///     try await watcher.run { event in print(event) }      // until the task is cancelled
 ///
-/// File system events only wake the watch; each ``SyncEngine/sync(level:progress:)`` reads again what there is to do. Between runs nothing is
+/// File system events only wake the watch; each ``SyncEngine/sync(allowing:progress:)`` reads again what there is to do. Between runs nothing is
 /// locked, and other runs on the same database do no harm. An error does not end a watch: it is reported once, and the sync is tried again.
 public final class SyncWatcher: Sendable {
-    private let database: String
-    private let cloud: String?
-    private let backend: CloudDatabase?
-    /// The engine that the caller passed; if nil, the watch opens one.
-    private let engine: SyncEngine?
     private let options: WatchOptions
     private let clock: any Clock<Duration>
-    private let logger: Logger
-    private let now: @Sendable () -> Instant
+    private let open: @Sendable () throws -> SyncEngine
 
-    /// Watches a database that is set up.
-    ///
-    /// - Parameters:
-    ///   - database: the SQLite file.
-    ///   - cloud: the cloud directory, if it now has another path than at `init`.
-    ///   - now: returns the current time; tests replace it.
-    public init(
-        database: String, cloud: String? = nil, options: WatchOptions = WatchOptions(), clock: any Clock<Duration> = ContinuousClock(),
-        logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
-    ) {
-        self.database = database
-        self.cloud = cloud
-        backend = nil
-        engine = nil
-        self.options = options
-        self.clock = clock
-        self.logger = logger
-        self.now = now
-    }
-
-    /// Watches a database that is set up with the application's own backend. If the backend reports no events (``CloudDatabase/events(in:_:)``),
-    /// the watch polls it.
-    ///
-    /// - Parameters:
-    ///   - database: the SQLite file.
-    ///   - cloud: the backend.
-    ///   - now: returns the current time; tests replace it.
-    public init(
-        database: String, cloud: CloudDatabase, options: WatchOptions = WatchOptions(), clock: any Clock<Duration> = ContinuousClock(),
-        logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
-    ) {
-        self.database = database
-        self.cloud = nil
-        backend = cloud
-        engine = nil
-        self.options = options
-        self.clock = clock
-        self.logger = logger
-        self.now = now
-    }
-
-    /// Watches with an application's own engine. The engine's change notices and its connection then see what the watch imports, and changes of
-    /// the gate's sources wake the watch (``SyncGate/decisions()``).
+    /// Watches with an engine. Its change notices and its connection see what the watch imports, and changes of the gate's sources wake the watch
+    /// (``SyncGate/decisions()``). A backend of the application's own that reports no events (``CloudDatabase/events(in:_:)``) is polled.
     ///
     /// - Parameter engine: an engine on a database that is set up. The file must not be replaced.
-    public init(engine: SyncEngine, options: WatchOptions = WatchOptions(), clock: any Clock<Duration> = ContinuousClock()) {
-        database = engine.database.path
-        cloud = engine.cloudPath
-        backend = engine.backend
-        self.engine = engine
-        self.options = options
-        self.clock = clock
-        logger = engine.logger
-        now = engine.now
+    public convenience init(engine: SyncEngine, options: WatchOptions = WatchOptions(), clock: any Clock<Duration> = ContinuousClock()) {
+        self.init(options: options, clock: clock) { engine }
+    }
+
+    /// Watches a database that another file may replace.
+    ///
+    /// - Parameter open: opens an engine, at the beginning, after a failure, and if another file is in the database's place.
+    package init(options: WatchOptions = WatchOptions(), clock: any Clock<Duration> = ContinuousClock(), open: @escaping @Sendable () throws -> SyncEngine) {
+        (self.options, self.clock, self.open) = (options, clock, open)
     }
 
     /// Watches until the task is cancelled. The call returns after the current run has finished.
@@ -97,14 +46,14 @@ public final class SyncWatcher: Sendable {
         let signal = WakeSignal()
         var schedule = WatchSchedule(options)
         var news = WatchNews()
-        var device = try WatchedDevice.open(database, cloud: cloud, backend: backend, engine: engine, logger: logger, now: now)
-        let databaseEvents = DatabaseEvents(database: database) { signal.raise($0 ? .transaction : .database) }
+        let engine = try open()
+        var device = try WatchedDevice(engine, reopening: open)
+        let databaseEvents = DatabaseEvents(database: device.database) { signal.raise($0 ? .transaction : .database) }
         var zone = device.zone, zoneEvents = device.zoneEvents { signal.raise(.init($0)) }
-        let gateChanges = engine?.gate.changes()
-        let gateEvents = gateChanges.map { changes in Task { for await _ in changes { signal.raise(.gate) } } }
-        defer { gateEvents?.cancel() }
+        let gateChanges = engine.gate.changes(), gateEvents = Task { for await _ in gateChanges { signal.raise(.gate) } }
+        defer { gateEvents.cancel() }
         var reported: Set<String> = []
-        tell(.started(database: database, poll: options.poll))
+        tell(.started(database: device.database, poll: options.poll))
 
         while !Task.isCancelled {
             note(signal.take(), device, in: &schedule, at: time())

@@ -2,28 +2,22 @@ import CloudStore
 import DirectoryCloud
 import Foundation
 import LocalStore
-import Logging
 import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions
 import StrictText
-import Synchronization
 
 /// The database that a watch syncs. It is opened once, and again if another file has replaced it.
 struct WatchedDevice: Sendable {
-    private let database: String
-    private let cloudOverride: String?
+    let database: String
     private let backend: CloudDatabase?
     private let cloudPath: String
     /// The database's zone. It changes when a run follows the zone to another one.
     private(set) var zone: ZoneID
     private let name: String
     private var publishes: Bool
-    private let logger: Logger
-    private let now: @Sendable () -> Instant
-    private let kept = KeptCloud()
-    /// The caller's engine; if nil, the watch opens one.
-    private let given: SyncEngine?
+    private let open: @Sendable () throws -> SyncEngine
+    /// The engine; nil after a failure.
     private var engine: SyncEngine?
     private var identity: FileIdentity?
     /// The database's state that the last run has seen; nil before the first run and after a failure.
@@ -31,31 +25,12 @@ struct WatchedDevice: Sendable {
     /// The number of the applied version.
     private(set) var knownVersion = 0
 
-    /// Opens a database that is set up.
-    static func open(
-        _ database: String, cloud: String?, backend: CloudDatabase?, engine: SyncEngine?, logger: Logger, now: @escaping @Sendable () -> Instant
-    ) throws -> WatchedDevice {
-        let settings = try SyncError.at(.open) { try (engine?.database ?? LocalDatabase(path: database)).read { try $0.settings.read() } }
-        return WatchedDevice(
-            database: database, cloudOverride: cloud, backend: backend, cloudPath: cloud ?? settings.cloud,
-            zone: settings.zoneID, name: settings.device,
-            publishes: settings.role.publishes, given: engine, logger: logger, now: now)
-    }
-
-    private init(
-        database: String, cloudOverride: String?, backend: CloudDatabase?, cloudPath: String, zone: ZoneID, name: String, publishes: Bool,
-        given: SyncEngine?, logger: Logger, now: @escaping @Sendable () -> Instant
-    ) {
-        self.database = database
-        self.cloudOverride = cloudOverride
-        self.backend = backend
-        self.cloudPath = cloudPath
-        self.zone = zone
-        self.name = name
-        self.publishes = publishes
-        self.given = given
-        self.logger = logger
-        self.now = now
+    /// Begins with an engine on a database that is set up.
+    init(_ engine: SyncEngine, reopening open: @escaping @Sendable () throws -> SyncEngine) throws {
+        let settings = try SyncError.at(.open) { try engine.database.read { try $0.settings.read() } }
+        (self.engine, self.open, database, backend) = (engine, open, engine.database.path, engine.backend)
+        (cloudPath, zone) = (engine.options.cloudPath ?? settings.cloud, settings.zoneID)
+        (name, publishes, identity) = (settings.device, settings.role.publishes, FileIdentity(of: engine.database.path))
     }
 
     /// Returns the zone's event source; nil for a backend that reports no events.
@@ -92,9 +67,7 @@ struct WatchedDevice: Sendable {
             return .success(report)
         } catch {
             // Start afresh next time: the database or the cloud may have been replaced.
-            kept.forget()
-            seen = nil
-            if FileIdentity(of: database) != identity { engine = nil }
+            (engine, seen) = (nil, nil)
             return .failure(SyncError(error, step: .open))
         }
     }
@@ -103,17 +76,7 @@ struct WatchedDevice: Sendable {
         let found = FileIdentity(of: database)
         if let engine, found == identity { return engine }
         engine = nil
-        let opened: SyncEngine
-        if let given {
-            opened = given
-        } else if let backend {
-            opened = try SyncEngine(database: database, cloud: backend, logger: logger, now: now)
-        } else {
-            let (cloud, kept) = (cloudOverride, kept)
-            opened = try SyncEngine(database: database, logger: logger, now: now) {
-                try kept.cloud(at: cloud ?? $0.cloud, expecting: $0.cloudUUID, container: $0.container)
-            }
-        }
+        let opened = try open()
         (engine, identity, seen) = (opened, found, nil)
         return opened
     }
@@ -130,18 +93,4 @@ private struct FileIdentity: Hashable, Sendable {
         device = UInt64(facts.st_dev)
         number = UInt64(facts.st_ino)
     }
-}
-
-/// The cloud of the last run, kept because it has already tested what its file system can do.
-private final class KeptCloud: Sendable {
-    private let cloud = Mutex<(path: String, uuid: String, cloud: CloudDatabase)?>(nil)
-
-    func cloud(at path: String, expecting uuid: String, container: String?) throws -> CloudDatabase {
-        if let kept = cloud.withLock({ $0 }), kept.path.exact == path.exact, kept.uuid == uuid { return kept.cloud }
-        let opened = try CloudLocation.open(path, expecting: uuid, container: container)
-        cloud.withLock { $0 = (path, uuid, opened) }
-        return opened
-    }
-
-    func forget() { cloud.withLock { $0 = nil } }
 }

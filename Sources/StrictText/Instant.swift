@@ -173,6 +173,7 @@ extension Instant: Codable {
 
 // The proleptic Gregorian calendar in whole days, computed with years that begin in March.
 extension Instant {
+    /// The years 1 to 9999, which RFC 3339 can write, in microseconds.
     package static let representable: ClosedRange<Int64> = -62_135_596_800_000_000...253_402_300_799_999_999
 
     static func days(in month: Int, of year: Int) -> Int {

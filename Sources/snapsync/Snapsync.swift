@@ -56,10 +56,9 @@ struct Snapsync: AsyncParsableCommand {
                 subcommands: [ExportCommand.self, ImportCommand.self, ApplyCommand.self, EnableCommand.self, DisableCommand.self]),
             CommandGroup(
                 name: "Maintenance",
-                subcommands: [DeviceCommand.self, RelocateCommand.self, MirrorCommand.self, MigrateCommand.self, DetachCommand.self]),
+                subcommands: [DeviceCommand.self, RelocateCommand.self, MirrorCommand.self, DetachCommand.self]),
             CommandGroup(name: "Key", subcommands: [SignCommand.self, SealCommand.self, MemberCommand.self, KeyCommand.self]),
-            CommandGroup(
-                name: "Application", subcommands: [ShareCommand.self, LicenceCommand.self, OpenCommand.self, GenerateCommand.self]),
+            CommandGroup(name: "Application", subcommands: [ShareCommand.self, GenerateCommand.self]),
         ])
 
     /// If the root command has a version, the parser adds `--version` to the help of every command, where it conflicts with the `--version N` of

@@ -13,7 +13,7 @@ package struct CloudContract: Sendable {
     package static let checks: [ContractCheck] =
         ContractCheck.zones + ContractCheck.commits + ContractCheck.changes + ContractCheck.assets + ContractCheck.values
         + ContractCheck.saving + ContractCheck.batches + ContractCheck.fetching + ContractCheck.queries
-        + ContractCheck.subscriptions + ContractCheck.deletion + ContractCheck.mailbox + ContractCheck.reports
+        + ContractCheck.subscriptions + ContractCheck.mailbox + ContractCheck.reports
         + ContractCheck.retention + ContractCheck.history + ContractCheck.storedFiles
 
     /// Runs one check on a new cloud.

@@ -37,11 +37,7 @@ def remove_commit(scene):
 
 
 def lose_row(scene):
-    scene.sql("watch.db", "INSERT INTO snapsync_importing VALUES(1); DELETE FROM notifications WHERE id = (SELECT min(id) FROM notifications); DELETE FROM snapsync_importing")
-
-
-def stop_in_import(scene):
-    scene.sql("watch.db", "INSERT INTO snapsync_importing VALUES(1)")
+    scene.untracked("watch.db", "DELETE FROM notifications WHERE id = (SELECT min(id) FROM notifications)")
 
 
 def damage_database(scene):
@@ -72,7 +68,7 @@ def change_checkpoint(scene):
 
 HARM = {
     "lost": [remove_asset, cut_index, change_commit, remove_commit],
-    "half": [lose_row, stop_in_import, damage_database],
+    "half": [lose_row, damage_database],
     "converged": [lose_edit],
     "orphans": [leave_file],
 }

@@ -16,11 +16,12 @@ struct FuzzAsset {
     let file: [UInt8]
     let parts: [Part]
 
-    private static let compressors = (1...9).map { try? MemberCompressor(level: $0) }
+    private static let compressors = [MemberCompressor(), MemberCompressor(engine: .zlib)]
 
     /// nil if the text is not to be cut so; throws where the index breaks a rule. The bytes outlive the asset.
-    init?(_ bytes: UnsafeRawBufferPointer, level: Int = 1) throws {
-        guard let compressor = Self.compressors[level - 1], let bracket = bytes.firstIndex(of: UInt8(ascii: "[")) else { return nil }
+    init?(_ bytes: UnsafeRawBufferPointer, engine: Int = 0) throws {
+        let compressor = Self.compressors[engine]
+        guard let bracket = bytes.firstIndex(of: UInt8(ascii: "[")) else { return nil }
         let headEnd = bracket + 1
         let tailStart = bytes.indices.dropFirst(headEnd).last { bytes[$0] == UInt8(ascii: "\n") && $0 + 1 < bytes.count && bytes[$0 + 1] == UInt8(ascii: "]") }
         guard let tailStart else { return nil }

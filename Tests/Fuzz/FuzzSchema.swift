@@ -19,7 +19,7 @@ enum FuzzSchema {
     private static func make(key: ColumnShape, name: String) -> DatasetSchema {
         do {
             return try DatasetSchema(
-                name: name, table: name, key: "id", timestamp: "updatedAt",
+                name: name, table: name, keys: ["id"], timestamp: "updatedAt",
                 columns: [
                     DatasetColumn("flag", .boolean, isOptional: true), DatasetColumn("id", key), DatasetColumn("updatedAt", .text),
                     DatasetColumn("n", .integer), DatasetColumn("x", .real, isOptional: true), DatasetColumn("tree", .json),

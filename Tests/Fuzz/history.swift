@@ -13,9 +13,7 @@ func fuzz(_ bytes: UnsafeRawBufferPointer) {
     let disk = SimulatedFileSystem(damage.image)
     guard let zone = try? cloud.open(disk) else { return expect(false, "the zone's folder is there") }
     let before = try? HistoryReader(zone.zone).state(at: nil, notBefore: nil)
-    // Thousands of hashes for each document that a flipped bit is looked for in: only now and then.
-    let flipLimit = first & 0xF0 == 0 ? OneBitFlip.byteLimit : 0
-    guard let found = try? HistoryExamination(zone: zone, token: first & 8 == 0 ? cloud.token : nil, pinned: [], flipLimit: flipLimit).run() else { return }
+    guard let found = try? HistoryExamination(zone: zone, token: first & 8 == 0 ? cloud.token : nil, pinned: []).run() else { return }
     if !damage.isForged {
         for one in found where one.mended != nil {
             expect(cloud.documents.contains { $0.path == one.path && $0.bytes == one.mended }, "what is mended is what was there")

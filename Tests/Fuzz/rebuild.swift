@@ -8,7 +8,7 @@ private let rebuilder = MemberRebuilder()
 func fuzz(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count > 4 else { return }
     let text = UnsafeRawBufferPointer(rebasing: bytes[4...])
-    guard let asset = try? FuzzAsset(text, level: 1 + Int(bytes[0] % 9)) else { return }
+    guard let asset = try? FuzzAsset(text, engine: Int(bytes[0] % 2)) else { return }
     let index = asset.index.encode()
     let hash = index.withUnsafeBytes { ContentHash(of: $0) }
 

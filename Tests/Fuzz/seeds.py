@@ -83,13 +83,11 @@ commit = json.loads(body(find('cloud-1/**/commits/*.json')[-1], 'commit'))
 commit['saved'].append({'name': 'a', 'type': 'Item', 'fields': {'f%d' % n: {'type': t, 'value': v} for n, (t, v) in enumerate(values)}})
 seed('commit', 'values', json.dumps(dict(commit, answered={'phone': 7, 'watch': 1}), separators=(',', ':'), sort_keys=True))
 seed('commit', 'event', json.dumps(dict(
-    commit, saved=[], requires=['zoneEvents'], zoneEvent={'kind': 'deleted', 'reason': 'purged'}), separators=(',', ':'), sort_keys=True))
+    commit, saved=[], requires=['zoneEvents'], zoneEvent={
+        'kind': 'moved', 'to': {'zone': 'Next', 'creator': 'a', 'features': ['signed']}}), separators=(',', ':'), sort_keys=True))
 
 for path in find('cloud-1/**/checkpoints/*.json'):
-    document = json.loads(body(path, 'checkpoint'))
     seed('checkpoint', os.path.basename(path), body(path, 'checkpoint'))
-    seed('checkpoint', 'deleted', json.dumps(dict(document, records=[], zoneDeletion={
-        'at': '2026-01-02T03:04:05Z', 'by': 'phone', 'reason': 'purged'}), separators=(',', ':'), sort_keys=True))
 
 AT = '2026-01-02T03:04:05.000Z'
 for number, edits in enumerate([

@@ -59,6 +59,27 @@ import Testing
         #expect(left == "1|a|b|b\n2||a|\n")
     }
 
+    @Test func aReferenceFollowsAColumnThatIsNoKeyAsOnUpdateSays() throws {
+        let left = try imported(
+            """
+            CREATE UNIQUE INDEX names ON items(name);
+            CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT REFERENCES items(name) ON UPDATE CASCADE ON DELETE CASCADE,
+                other TEXT REFERENCES items(name) ON UPDATE SET NULL ON DELETE CASCADE, third TEXT DEFAULT '1' REFERENCES items(name) ON UPDATE SET DEFAULT);
+            INSERT INTO notes VALUES(1, '1', NULL, '2'), (2, '2', '1', NULL), (3, '3', NULL, NULL), (4, NULL, '2', NULL), (5, '2', '3', NULL), (6, 'none', NULL, NULL);
+            """, then: "SELECT * FROM notes ORDER BY n")
+        #expect(left == "1|1||1\n2|new|1|\n4|||\n6|none||\n")
+    }
+
+    @Test(arguments: ["ON UPDATE RESTRICT", ""])
+    func aColumnThatIsNoKeyAndMayNotChangeRefusesTheImport(action: String) throws {
+        let error = try refused(
+            """
+            CREATE UNIQUE INDEX names ON items(name);
+            CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT REFERENCES items(name) ON DELETE CASCADE \(action)); INSERT INTO notes VALUES(1, '2');
+            """)
+        #expect(error.code == .foreignKeyViolated)
+    }
+
     @Test func aDefaultThatPointsAtNothingIsRefused() throws {
         let error = try refused(
             """
@@ -129,12 +150,12 @@ import Testing
             CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT REFERENCES "É" ON DELETE CASCADE); INSERT INTO NOTES VALUES(1, 'a'), (2, 'c');
             """)
         let columns = [DatasetColumn("id", .text), DatasetColumn("name", .text)]
-        try scene.replace(DatasetSchema(name: "items", table: "É", key: "id", timestamp: nil, columns: columns), by: [[.text("a"), .text("1")]])
+        try scene.replace(DatasetSchema(name: "items", table: "É", keys: ["id"], timestamp: nil, columns: columns), by: [[.text("a"), .text("1")]])
         #expect(try scene.app.run("SELECT n FROM \"é\"; SELECT n FROM notes") == "1\n1\n")
 
         let others = try LocalScene("CREATE TABLE items(k TEXT PRIMARY KEY, \"\u{212A}\" TEXT UNIQUE, name TEXT)")
         let keyed = try DatasetSchema(
-            name: "items", table: "items", key: "k", timestamp: nil, columns: [DatasetColumn("k", .text), DatasetColumn("name", .text)])
+            name: "items", table: "items", keys: ["k"], timestamp: nil, columns: [DatasetColumn("k", .text), DatasetColumn("name", .text)])
         _ = try others.database.write { try $0.tracking.install([keyed]) }
         try others.app.run("INSERT INTO items VALUES('a', 'one', ''); DELETE FROM snapsync_log; INSERT OR REPLACE INTO items VALUES('b', 'one', '')")
         // The row that REPLACE removed is tracked, for its other column is UNIQUE, too.
@@ -170,7 +191,7 @@ import Testing
                 INSERT INTO parts VALUES('p', 'c');
                 """)
         let parts = try DatasetSchema(
-            name: "parts", table: "parts", key: "id", timestamp: nil, columns: [DatasetColumn("id", .text), DatasetColumn("name", .text, isOptional: true)])
+            name: "parts", table: "parts", keys: ["id"], timestamp: nil, columns: [DatasetColumn("id", .text), DatasetColumn("name", .text, isOptional: true)])
         try scene.replace(namedItems(), by: version, datasets: [namedItems(), parts])
         #expect(try scene.app.run("SELECT * FROM parts") == "p|c\n")
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct NameFoldingTests {
     private func dataset(_ name: String, _ table: String, key: String = "id", _ columns: String...) throws -> DatasetSchema {
         let described = ([key] + columns).map { DatasetColumn($0, .text, isOptional: $0 != key) }
-        return try DatasetSchema(name: name, table: table, key: key, timestamp: nil, columns: described)
+        return try DatasetSchema(name: name, table: table, keys: [key], timestamp: nil, columns: described)
     }
 
     @Test func twoColumnsOfASchemaMayDifferInTheCaseOfALetterBeyondASCII() throws {
@@ -40,18 +40,5 @@ import Testing
         let scene = try LocalScene("CREATE TABLE words(\"É\" TEXT PRIMARY KEY, \"é\" TEXT UNIQUE);")
         let others = try scene.database.read { try UniqueKey.others($0.db, dataset("words", "words", key: "É", "é")) }
         #expect(others?.map(\.columns) == [["é"]])
-    }
-
-    @Test func aProjectsColumnIsNotFoundByAnotherLetter() throws {
-        let scene = try LocalScene(
-            """
-            CREATE TABLE projects(id TEXT PRIMARY KEY, "É" TEXT); CREATE TABLE items(id TEXT PRIMARY KEY, projectId TEXT REFERENCES projects(id), title TEXT);
-            INSERT INTO projects VALUES('a', 'Title');
-            """)
-        func title(_ column: String) throws -> String {
-            try scene.database.read { try $0.rows.project("a", from: ProjectTables(columns: [.projectTitle: column])).title }
-        }
-        #expect(try title("É") == "Title")
-        #expect(throws: LocalStoreError.self) { try title("é") }
     }
 }

@@ -18,9 +18,9 @@ import Testing
         settings.replacesOwnRows = replaces
         settings.datasets = [
             try DatasetSchema(
-                name: "things", table: "odd \"table\"", key: "k", timestamp: "t",
-                columns: [DatasetColumn("k", .integer, column: "key; DROP"), DatasetColumn("t", .text), DatasetColumn("b", .blob, isOptional: true)],
-                recordType: "Thing", recordName: "thing_record")
+                name: "things", table: "odd \"table\"", keys: ["k"], timestamp: "t",
+                columns: [DatasetColumn("k", .integer, column: "key; DROP"), DatasetColumn("t", .text), DatasetColumn("b", .blob, isOptional: true)]
+            ) { ($0.recordType, $0.recordName) = ("Thing", "thing_record") }
         ]
         try scene.database.write { try $0.initialize(settings) }
         #expect(try scene.database.read { try $0.settings.read() } == settings)
@@ -63,7 +63,7 @@ import Testing
         try scene.database.write { transaction in
             try transaction.state.setApplied(version)
             try transaction.state.setIntended(IntendedVersion(version: AppliedVersion(number: 43, hash: "ff"), sequences: ["notifications": 7]))
-            try transaction.state.setView("file it's \"mine\".gz")
+            try transaction.state.view.set("file it's \"mine\".gz")
             try transaction.state.setLastSuccess(instant)
             try transaction.datasetStates.set(state)
         }
@@ -77,7 +77,7 @@ import Testing
         #expect(found.4 == [state])
         try scene.database.write { transaction in
             try transaction.state.setIntended(nil)
-            try transaction.state.setView(nil)
+            try transaction.state.view.set(nil)
         }
         #expect(try scene.database.read { try $0.state.intended() } == nil)
         #expect(try scene.database.read { try $0.state.view() } == nil)

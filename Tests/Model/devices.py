@@ -243,28 +243,14 @@ class Device:
             self.take_in(log, len(log))
         return True
 
-    def leave_fork(self, log, common):
-        """The log went on without commits of this device: what they changed since the common version becomes edits of this device."""
-        old = log[common - 1] if common else EMPTY
-        lost = consolidated(difference(old, self.head.rows))
-        self.entries = [[None, edit] for edit in lost] + self.entries
-        self.head, self.version, self.intent = old, common, None
-
-
-def difference(old, rows):
-    """What leads from a version to other rows, as edits."""
-    for key, entry in rows.items():
-        there = old.rows.get(key)
-        if entry == there:
-            continue
-        if isinstance(entry, Tombstone):
-            yield Edit(key, seen(there), {None: entry.at}, None, there.born if isinstance(there, Row) else 0)
-        elif isinstance(there, Row) and there.born == entry.born:
-            changed = {c: at for c, at in entry.instants.items() if at != there.instants[c]}
-            if changed:
-                yield Edit(key, there.instants, changed, entry.values, entry.born)
-        else:
-            yield Edit(key, None if isinstance(there, Row) else seen(there), entry.instants, entry.values, entry.born)
+    def accept_rollback(self, log):
+        """The log went on without the version of this device, and a person takes the newest one. What the device showed is kept in a copy, which
+        stands in the journal here; what no version had stays an edit."""
+        self.journal |= {(key, c, v) for key, entry in self.state.items()
+                         for c, v in (entry.values if isinstance(entry, Row) else {None: None}).items()}
+        self.entries = [[None, edit] for _, edit in self.entries]
+        self.head, self.version, self.intent = EMPTY, 0, None
+        self.take_in(log, len(log))
 
 
 def may_insert(schema, edit):

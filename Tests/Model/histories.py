@@ -75,7 +75,7 @@ class World:
         self.skew = {d.name: r.choice([0, 0, 0, r.randint(-5000, 5000), r.randint(-50, 50)]) for d in self.devices}
         self.coarse, self.accidents, self.horizons = r.choice([1, 1, 1, 100, 1000]), r.random() < 0.3, r.random() < 0.1
         self.log, self.mail, self.now, self.token = [], {}, 10_000, 0
-        self.backups, self.forks = {}, {}
+        self.backups, self.gone = {}, {}
         self.written, self.over, self.lost, self.at = set(), {}, set(), {}
         self.inserted, self.again, self.repeated, self.ties, self.instants, self.lineage, self.updated = {}, set(), set(), set(), {}, {}, set()
         self.steps = []
@@ -272,7 +272,7 @@ class World:
 
     def sync(self, device, reliable=False):
         r, clock = self.r, self.now + self.skew[device.name]
-        if device.name in self.forks and not self.heal(device):
+        if device.name in self.gone and not self.accept(device):
             return
         if device.version < len(self.log):
             self.take_in(device, len(self.log) if reliable or r.random() < 0.7 else r.randint(device.version + 1, len(self.log)))
@@ -288,10 +288,10 @@ class World:
         horizon = self.now - r.randint(0, 2000) if self.horizons and r.random() < 0.3 and not reliable else None
         crash = r.choice(["before", "after"]) if not reliable and r.random() < 0.15 else None
         if not reliable and len(self.publishers) > 1 and self.accidents and device.version == len(self.log) and r.random() < 0.1:
-            private = list(self.log)        # two commits of one number: the other devices do not see this one
+            private = list(self.log)        # a version that is gone: the other devices do not see it
             if device.publish(private, self.messages(False), clock) and len(private) > len(self.log):
-                self.steps.append(("fork", device.name, len(private)))
-                self.forks[device.name] = (len(self.log), private)
+                self.steps.append(("gone", device.name, len(private)))
+                self.gone[device.name] = (len(self.log), private)
             return
         count = len(self.log)
         if device.publish(self.log, self.messages(reliable), clock, horizon, crash) and len(self.log) > count:
@@ -307,19 +307,19 @@ class World:
                 self.check_rows(device.state, device)
                 expect(device.state == commit.rows or device.entries, "a publisher does not show what it published")
 
-    def heal(self, device):
-        common, private = self.forks[device.name]
+    def accept(self, device):
+        common, private = self.gone[device.name]
         if len(self.log) == common:
             return False
-        del self.forks[device.name]
-        device.leave_fork(self.log, common)
-        self.steps.append(("heal", device.name))
+        del self.gone[device.name]
+        device.accept_rollback(self.log)
+        self.steps.append(("accept", device.name))
         return True
 
     def accident(self):
         """A device gets another name, or its database is put back from a backup; that one gets another name, too."""
         r, device = self.r, self.r.choice(self.devices)
-        if device.name in self.forks or not device.version:
+        if device.name in self.gone or not device.version:
             return
         if device.name not in self.backups:
             self.backups[device.name] = {k: copy.copy(v) for k, v in vars(device).items()}, len(self.steps), set(self.written), {k: list(v) for k, v in self.over.items()}
@@ -375,13 +375,11 @@ class World:
         self.finish()
 
     def finish(self):
-        if self.forks and len(self.log) == min(c for c, _ in self.forks.values()):     # somebody else has to publish
-            for common, private in self.forks.values():
-                self.log += private[len(self.log):]
-            for name in list(self.forks):
-                common, private = self.forks[name]
-                if self.log[common] is private[common]:
-                    del self.forks[name]
+        for name, (common, private) in list(self.gone.items()):
+            if len(self.log) == common:         # somebody has to publish
+                self.log += private[common:]
+            if self.log[common] is private[common]:
+                del self.gone[name]
         for _ in range(20):
             count = len(self.log)
             for device in self.devices:

@@ -182,22 +182,6 @@ struct ObjectAssetTests {
         #expect(store.requests.count - before == 2 + 31)
     }
 
-    /// The newest of many commits is found with few listings, whatever was pruned or is missing, and also where a listing cannot begin in the middle.
-    @Test(arguments: [[1...1], [1...1000], [1...1001], [1...3000], [500_000...520_000], [1...10, 900...4000, 15_000...15_020]], [false, true])
-    func theNewestCommitIsFoundWithFewListings(kept: [ClosedRange<Int>], isOld: Bool) async throws {
-        let store = FakeStore(isOld: isOld)
-        let cloud = try await zone(store)
-        let folder = "app/private/\(ZoneID.standard.description.split(separator: "/").last!)/commits"
-        store.state.withLock { state in
-            for number in kept.joined() { state.objects["\(folder)/\(CloudNames.digits(number)).json"] = [1] }
-        }
-        let before = store.requests.count
-        let error = await #expect(throws: CloudError.self) { _ = try await cloud.records(in: .standard, at: 99_999_999, notBefore: nil) }
-        #expect(error.map { "\($0)" }?.contains("the newest is \(kept.last!.last!)") == true, "\(String(describing: error))")
-        let listings = store.requests.dropFirst(before).count { $0.url.contains("list-type") }
-        #expect(listings <= (isOld ? 3 + kept.joined().count / 1000 : 24), "\(listings)")
-    }
-
     /// Many objects are removed with one request, and one by one where a server does not know it.
     @Test(arguments: [false, true]) func manyObjectsAreRemovedWithOneRequest(isOld: Bool) async throws {
         let store = FakeStore(isOld: isOld)

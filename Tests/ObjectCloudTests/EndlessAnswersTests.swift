@@ -17,7 +17,6 @@ import Testing
         ("recent commits", { _ = try await $0.commits(upTo: $1, count: 100, in: .standard) }),
         ("reports", { cloud, _ in _ = try await cloud.deviceReports(in: .standard) }),
         ("mailbox", { cloud, _ in _ = try await cloud.mailbox(in: .standard) }),
-        ("queue", { cloud, _ in _ = try await cloud.publishQueue(in: .standard) }),
         ("files", { cloud, _ in _ = try await cloud.storedFiles(in: .standard) }),
         ("zones", { cloud, _ in _ = try await cloud.zones() }),
     ]

@@ -38,7 +38,7 @@ final class FakeStore: ObjectTransport {
     /// How many objects a page of a listing has.
     let pageLimit: Int
     private let ignoresCondition: Bool
-    /// Whether the server knows neither `start-after` nor removals of several objects.
+    /// Whether the server does not know removals of several objects.
     private let isOld: Bool
     private let date: @Sendable () -> String
     private let fault: @Sendable (ObjectRequest) -> Fault?
@@ -184,7 +184,7 @@ final class FakeStore: ObjectTransport {
             return String(key[...slash])
         }
         let all = Set(state.objects.keys.filter { $0.hasPrefix(prefix) }.map { folder($0) ?? $0 })
-        let keys = all.filter { $0 > (query["continuation-token"] ?? (isOld ? nil : query["start-after"]) ?? "") }.sorted()
+        let keys = all.filter { $0 > (query["continuation-token"] ?? "") }.sorted()
         let page = keys.prefix(limit)
         let contents = page.map { key in
             state.objects[key].map {

@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test func theFullMarkIsReachedToTheByteAndDoesNotDependOnTheBlocksPlace() throws {
-        let schema = try DatasetSchema(name: "d", table: "d", key: "k", timestamp: nil, columns: [DatasetColumn("k", .integer), DatasetColumn("v", .text)])
+        let schema = try DatasetSchema(name: "d", table: "d", keys: ["k"], timestamp: nil, columns: [DatasetColumn("k", .integer), DatasetColumn("v", .text)])
         // {"k":1,"v":"…"} is 14 bytes and the text.
         for (length, counts) in [(1_048_576 - 14, [1, 1]), (1_048_575 - 14, [2])] {
             let rows: [[Value]] = [[.integer(1), .text(String(repeating: "x", count: length))], [.integer(2), .text("")]]

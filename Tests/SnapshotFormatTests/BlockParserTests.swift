@@ -7,7 +7,7 @@ import Testing
 @Suite struct BlockParserTests {
     private func schema(key: ColumnShape = .text) throws -> DatasetSchema {
         try DatasetSchema(
-            name: "d", table: "d", key: "k", timestamp: nil,
+            name: "d", table: "d", keys: ["k"], timestamp: nil,
             columns: [
                 DatasetColumn("k", key), DatasetColumn("t", .text, isOptional: true), DatasetColumn("i", .integer, isOptional: true),
                 DatasetColumn("r", .real, isOptional: true), DatasetColumn("o", .boolean, isOptional: true), DatasetColumn("j", .json, isOptional: true),

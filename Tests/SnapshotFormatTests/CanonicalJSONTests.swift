@@ -16,7 +16,7 @@ import Testing
 
     private func column(_ kind: ColumnShape, optional: Bool = false) throws -> DatasetSchema {
         try DatasetSchema(
-            name: "d", table: "d", key: "k", timestamp: nil,
+            name: "d", table: "d", keys: ["k"], timestamp: nil,
             columns: [DatasetColumn("k", .integer), DatasetColumn("v", kind, isOptional: optional)])
     }
 
@@ -107,7 +107,7 @@ import Testing
     func textThatIsNotUTF8IsRefused(bytes: [UInt8]) throws {
         #expect(throws: FormatError.self) { try json(column(.text), [.integer(1), .text(bytes)]) }
         #expect(throws: FormatError.self) { try json(column(.json), [.integer(1), .json([0x22] + bytes + [0x22])]) }
-        let text = try DatasetSchema(name: "d", table: "d", key: "k", timestamp: nil, columns: [DatasetColumn("k", .text)])
+        let text = try DatasetSchema(name: "d", table: "d", keys: ["k"], timestamp: nil, columns: [DatasetColumn("k", .text)])
         #expect(throws: FormatError.self) { try json(text, [.text(bytes)]) }
     }
 
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test func unusableKeysAreRefused() throws {
-        let schema = try DatasetSchema(name: "d", table: "d", key: "k", timestamp: nil, columns: [DatasetColumn("k", .text)])
+        let schema = try DatasetSchema(name: "d", table: "d", keys: ["k"], timestamp: nil, columns: [DatasetColumn("k", .text)])
         let longest = String(repeating: "k", count: 1024)
         #expect(try json(schema, [.text(longest)]) == "{\"k\":\"\(longest)\"}")
         let error = try #require(throws: FormatError.self) { try json(schema, [.text(longest + "k")]) }
@@ -143,7 +143,7 @@ import Testing
 
     @Test(arguments: [ColumnShape.text, .integer])
     func aKeyThatDoesNotComeAfterTheOneBeforeIsRefused(kind: ColumnShape) throws {
-        let schema = try DatasetSchema(name: "d", table: "d", key: "k", timestamp: nil, columns: [DatasetColumn("k", kind)])
+        let schema = try DatasetSchema(name: "d", table: "d", keys: ["k"], timestamp: nil, columns: [DatasetColumn("k", kind)])
         let pairs: [(Value, Value)] =
             kind == .text
             ? [("a", "a"), ("b", "a"), ("ab", "a"), ("é", "z"), ("a", ""), ("", "")].map { (.text($0.0), .text($0.1)) }

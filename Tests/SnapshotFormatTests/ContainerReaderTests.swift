@@ -6,18 +6,19 @@ import TestSupport
 import Testing
 
 @Suite struct ContainerReaderTests {
-    /// Reads a whole file that comes in pieces of the given sizes, over and over.
-    private func read(
-        _ file: Data, pieces: [Int] = [1 << 20], schemas: [DatasetSchema]? = nil
-    ) throws -> (rows: [[Value]], reader: ContainerReader, unknown: Set<String>) {
-        var offset = 0, turn = 0
-        let reader = ContainerReader(schemas: try schemas ?? [Samples.notes(), other()]) { target in
-            let count = min(target.count, file.count - offset, pieces[turn % pieces.count])
+    /// A reader of a file that comes in pieces.
+    private func reader(_ file: Data, limit: Int = FormatLimits.foreignBytes, schemas: [DatasetSchema]? = nil) throws -> ContainerReader {
+        var offset = 0
+        return ContainerReader(schemas: try schemas ?? [Samples.notes(), other()], limit: limit) { target in
+            let count = min(target.count, file.count - offset, 60_000)
             target.copyBytes(from: file[(file.startIndex + offset)..<(file.startIndex + offset + count)])
             offset += count
-            turn += 1
             return count
         }
+    }
+
+    private func read(_ file: Data, schemas: [DatasetSchema]? = nil) throws -> (rows: [[Value]], reader: ContainerReader, unknown: Set<String>) {
+        let reader = try reader(file, schemas: schemas)
         let sink = CollectingSink()
         var unknown: Set<String> = []
         var spare: EntityBlock?
@@ -34,7 +35,8 @@ import Testing
 
     private func other() throws -> DatasetSchema {
         try DatasetSchema(
-            name: "others", table: "others", key: "id", timestamp: nil, columns: [DatasetColumn("id", .integer), DatasetColumn("j", .json, isOptional: true)])
+            name: "others", table: "others", keys: ["id"], timestamp: nil,
+            columns: [DatasetColumn("id", .integer), DatasetColumn("j", .json, isOptional: true)])
     }
 
     private func code(_ text: String) throws -> FormatError.Code {
@@ -78,7 +80,7 @@ import Testing
     @Test(arguments: [false, true], [1, 2])
     func whatFoundationEncodesIsRead(pretty: Bool, seed: UInt64) throws {
         let rows = Samples.noteRows(200, seed: seed).shuffled()
-        let (read, reader, unknown) = try read(foundation(rows, pretty: pretty), pieces: [777])
+        let (read, reader, unknown) = try read(foundation(rows, pretty: pretty))
         #expect(read.map { $0[..<4] } == rows.map { $0[..<4] })
         for (read, row) in zip(read, rows) {
             let json = try #require(text(read[4]))
@@ -96,7 +98,7 @@ import Testing
         let rows = Samples.noteRows(300, seed: 5)
         let packed = try Tool.run("gzip", ["-c"], input: foundation(rows, pretty: true))
         #expect(packed.prefix(2) == Data([0x1F, 0x8B]))
-        for pieces in [[1], [3, 1], [65_536]] { #expect(try read(packed, pieces: pieces).rows.count == 300) }
+        #expect(try read(packed).rows.count == 300)
         for length in stride(from: 0, to: packed.count, by: 97) {
             #expect(throws: FormatError.self) { try read(packed.prefix(length)) }
         }
@@ -115,7 +117,7 @@ import Testing
         let rows = Samples.noteRows(500, seed: 9)
         let asset = try Asset.make(try Samples.notes(), rows, blockEntities: 20)
         #expect(try read(asset.bytes).rows == rows)
-        #expect(try read(Tool.run("zcat", [], input: asset.bytes), pieces: [100]).rows == rows)
+        #expect(try read(Tool.run("zcat", [], input: asset.bytes)).rows == rows)
         let tail = asset.index.tail
         #expect(throws: FormatError.self) { try read(asset.bytes.prefix(tail.offset)) }
         #expect(throws: FormatError.self) { try read(asset.bytes.prefix(asset.index.blocks[3].member.offset)) }
@@ -134,10 +136,8 @@ import Testing
         ]
         for (entities, rows) in [("", []), (entity, [expected[0]]), ("\(entity) ,\n\(second)", expected)] {
             let file = Data(shape.replacing("@", with: entities).utf8)
-            // Split at every place, and into single bytes.
-            for split in 1..<file.count { #expect(try read(file, pieces: [split, file.count]).rows == rows) }
-            #expect(try read(file, pieces: [1]).rows == rows)
-            #expect(try read(file, pieces: [1]).unknown == (rows.isEmpty ? [] : ["extra"]))
+            #expect(try read(file).rows == rows)
+            #expect(try read(file).unknown == (rows.isEmpty ? [] : ["extra"]))
             for length in 0..<file.count where !file[length...].allSatisfy({ $0 <= 0x20 }) {
                 #expect(throws: FormatError.self) { try read(file.prefix(length)) }
             }
@@ -183,7 +183,7 @@ import Testing
     ])
     func whatIsNotStrictIsRefused(shape: String) throws {
         let file = Data(shape.replacing("@", with: Self.time).utf8)
-        for pieces in [[1], [4096]] { #expect(throws: FormatError.self, "\(shape)") { try read(file, pieces: pieces) } }
+        #expect(throws: FormatError.self, "\(shape)") { try read(file) }
     }
 
     @Test func errorsNameTheEntityInTheFile() throws {
@@ -210,32 +210,28 @@ import Testing
 
     @Test func aLargeEntityIsReadAndALargerOneRefused() throws {
         let long = String(repeating: "é\\n", count: 1 << 20)
-        let rows = try read(Data("{\(Self.time),\"others\":[{\"id\":1},{\"j\":\"\(long)\",\"id\":2},{\"id\":3}]}".utf8), pieces: [60_000]).rows
+        let rows = try read(Data("{\(Self.time),\"others\":[{\"id\":1},{\"j\":\"\(long)\",\"id\":2},{\"id\":3}]}".utf8)).rows
         #expect(rows == [[.integer(1), .null], [.integer(2), .json("\"\(long)\"")], [.integer(3), .null]])
 
-        // More than the limit, made while it is read: the reader gives up instead of holding it.
-        var given = 0
-        let head = Array("{\(Self.time),\"others\":[{\"id\":1,\"j\":\"".utf8)
-        let reader = ContainerReader(schemas: [try other()]) { target in
-            for index in 0..<target.count { target[index] = given + index < head.count ? head[given + index] : UInt8(ascii: "x") }
-            given += target.count
-            return target.count
-        }
-        let error = try #require(throws: FormatError.self) { try reader.next() }
+        let head = Data("{\(Self.time),\"others\":[{\"id\":1,\"j\":\"".utf8)
+        let file = head + Data(repeating: UInt8(ascii: "x"), count: FormatLimits.entityBytes) + Data("\"}]}".utf8)
+        let error = try #require(throws: FormatError.self) { try read(file) }
         #expect(error.code == .tooLarge)
-        #expect(given < FormatLimits.entityBytes + (1 << 20))
+    }
+
+    @Test func aFileAboveTheLimitIsRefusedPlainAndCompressed() throws {
+        let file = Data("{\(Self.time),\"others\":[\(String(repeating: " ", count: 100_000))]}".utf8)
+        for file in [file, try Tool.run("gzip", ["-c"], input: file)] {
+            #expect(try reader(file, limit: 110_000).next() == nil)
+            let error = try #require(throws: FormatError.self) { try reader(file, limit: 90_000).next() }
+            #expect(error.code == .tooLarge)
+        }
     }
 
     @Test func blocksAreBoundedAndComeInTheFilesOrder() throws {
         let rows = Samples.noteRows(6000, seed: 2).reversed()
         let file = try foundation(Array(rows), pretty: false)
-        var offset = 0
-        let reader = ContainerReader(schemas: [try Samples.notes()]) { target in
-            let count = min(target.count, file.count - offset)
-            target.copyBytes(from: file[offset..<offset + count])
-            offset += count
-            return count
-        }
+        let reader = try reader(file)
         var blocks = 0
         while let block = try reader.next() {
             blocks += 1

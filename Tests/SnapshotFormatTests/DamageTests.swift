@@ -94,7 +94,7 @@ import Testing
 
     @Test func aMemberIsInflatedToItsDeclaredSizeAndNotAByteFurther() throws {
         let bomb = Data(repeating: UInt8(ascii: " "), count: 8 << 20)
-        let member = try bomb.withUnsafeBytes { try MemberCompressor(level: 9).compress($0) }
+        let member = try bomb.withUnsafeBytes { try MemberCompressor().compress($0) }
         let reader = MemberReader(), buffer = ByteBuffer()
         func inflate(rawLength: Int) throws {
             let entry = MemberEntry(
@@ -153,7 +153,7 @@ import Testing
         ] { #expect(throws: FormatError.self) { try header(bad) } }
 
         func tail(_ text: String, _ kind: ColumnShape = .text, runs: Bool = true) throws -> SnapshotTail {
-            let schema = try DatasetSchema(name: "d", table: "d", key: "k", timestamp: nil, columns: [DatasetColumn("k", kind)])
+            let schema = try DatasetSchema(name: "d", table: "d", keys: ["k"], timestamp: nil, columns: [DatasetColumn("k", kind)])
             return try Array(text.utf8).withUnsafeBytes {
                 try SnapshotTail.read($0, .init(schema, columns: runs ? schema.columns : nil, at: Asset.timestamp))
             }
@@ -216,7 +216,7 @@ import Testing
         // A block whose first key lies within the last one's range of keys.
         let encoder = BlockEncoder(schema: schema, blockEntities: 65_536)
         let rows = Samples.noteRows(24, seed: 21)
-        let compressor = try MemberCompressor()
+        let compressor = MemberCompressor()
         func block(_ rows: some Sequence<[Value]>, isFirst: Bool) throws -> CompressedBlock {
             encoder.beginRange()
             try give(rows, to: encoder)

@@ -24,7 +24,7 @@ import Testing
         var random = SeededGenerator(seed: UInt64(seed))
         let schema = try Samples.everyKind(key: key)
         let rows = Samples.everyKindRows(50 + random.below(200), key: key, random: &random)
-        let asset = try Asset.make(schema, rows, blockEntities: 1 + random.below(40), level: 1 + random.below(9))
+        let asset = try Asset.make(schema, rows, blockEntities: 1 + random.below(40), engine: random.below(2) == 0 ? .isal : .zlib)
         let (container, status, errors) = try readIndependently(asset.bytes, asset.index.encode())
         #expect(status == 0, "seed \(seed): \(errors)")
         #expect(try Tool.run("zcat", [], input: asset.bytes) == container)

@@ -65,7 +65,7 @@ import Testing
 
     /// One table whose key holds integers, reals, texts and blobs side by side: SQLite's order, and one form for each key.
     @Test func keysOfEveryStorageClassAreInOrder() throws {
-        let schema = try DatasetSchema(name: "t", table: "t", key: "k", timestamp: nil, columns: [DatasetColumn("k")])
+        let schema = try DatasetSchema(name: "t", table: "t", keys: ["k"], timestamp: nil, columns: [DatasetColumn("k")])
         let values: [Value] = [
             .real(-1e300), .integer(.min), .real(-1.5), .integer(-1), .integer(0), .real(0.5), .integer(1), .real(1.5), .integer(.max), .real(1e300), .text(""),
             .text("12"), .text("a"), .text("a\u{0}"), .blob([]), .blob([0]), .blob([0, 0]), .blob([0x61]),
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test func valuesThatNoKeyCanHaveAreRefused() throws {
-        let schema = try DatasetSchema(name: "t", table: "t", key: "k", timestamp: nil, columns: [DatasetColumn("k")])
+        let schema = try DatasetSchema(name: "t", table: "t", keys: ["k"], timestamp: nil, columns: [DatasetColumn("k")])
         for value in [Value.null, .real(.infinity), .text([0x61, 0xFF])] {
             let error = try #require(throws: FormatError.self) { try give([value], to: BlockEncoder(schema: schema, blockEntities: 1)) }
             #expect(error.code == .badRow && error.place.hasSuffix("column k"))
@@ -105,7 +105,7 @@ import Testing
     /// Entities are kept in the database without shapes, so that a value that does not fit is not lost.
     @Test func everyRowHasAFormWithoutShapes() throws {
         let schema = try DatasetSchema(
-            name: "t", table: "t", key: "k", timestamp: nil, columns: [DatasetColumn("k", .text), DatasetColumn("b", .boolean), DatasetColumn("j", .json)])
+            name: "t", table: "t", keys: ["k"], timestamp: nil, columns: [DatasetColumn("k", .text), DatasetColumn("b", .boolean), DatasetColumn("j", .json)])
         let row: [Value] = [.text("a"), .integer(2), .json("{")]
         #expect(throws: FormatError.self) { _ = try EntityDocument.make(schema) { try give(row, to: $0) } }
         let text = try #require(try EntityDocument.make(schema.withoutShapes) { try give(row, to: $0) })

@@ -161,7 +161,7 @@ import Testing
     @Test func aLostMemberIsMadeAgainInItsEpoch() throws {
         let plain = try asset(300, boxes: nil)
         for epoch in UInt32(1)...3 {
-            let sealed = try Asset.make(Samples.notes(), plain.rows(), blockEntities: 50, level: 6, boxes: Self.boxes(epochs: epoch))
+            let sealed = try Asset.make(Samples.notes(), plain.rows(), blockEntities: 50, engine: .zlib, boxes: Self.boxes(epochs: epoch))
             let rebuilder = MemberRebuilder(boxes: try Self.boxes(epochs: 3))
             let reader = try sealed.reader()
             let block = try #require(try reader.next())

@@ -111,7 +111,7 @@ import Testing
 
     @Test func whatIsNotOfTheFormIsRefused() throws {
         let schema = try DatasetSchema(
-            name: "d", table: "d", key: "k", timestamp: "t", columns: [DatasetColumn("k"), DatasetColumn("b"), DatasetColumn("a"), DatasetColumn("t")])
+            name: "d", table: "d", keys: ["k"], timestamp: "t", columns: [DatasetColumn("k"), DatasetColumn("b"), DatasetColumn("a"), DatasetColumn("t")])
         let at = "\"at\":\"2026-11-21T07:32:00.250Z\""
         let full = """
             \n],"held":[{"k":7,"a":"x"},{"k":8}],"deletions":[{"id":1,"deletedAt":"2026-11-21T07:32:00.250Z"}],"instants":[{"from":2,"to":4,\(at)},{"id":7,\(at)}],\

@@ -38,7 +38,10 @@ import Testing
         let text = try DatasetDescription(schema: schema, structure: structure).text()
         #expect(text.contains("together") == fields.contains("together") && text.contains("quiet") == fields.contains("quiet"))
         #expect(try DatasetDescription(text).schema == schema)
-        for other in [try schema.inTable("other"), try schema.with(messages: .wholeRows), try schema.with(timestamp: nil, unit: nil), schema.withoutShapes] {
+        let others = [
+            try schema.with { $0.table = "other" }, try schema.with { $0.messages = .wholeRows }, try schema.with { $0.timestamp = nil }, schema.withoutShapes,
+        ]
+        for other in others {
             #expect(other.merging == schema.merging)
         }
         // Columns that go leave their groups, and a group of one is none.

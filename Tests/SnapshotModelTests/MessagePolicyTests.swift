@@ -54,7 +54,7 @@ import Testing
         // Columns that go take their part of the policy with them.
         let fewer = try schema.with(columns: schema.columns.filter { $0.name != "number" })
         #expect(fewer.messages.patch == schema.messages.patch.filter { $0 != "number" })
-        #expect(try schema.inTable("other").messages == schema.messages)
+        #expect(try schema.with { $0.table = "other" }.messages == schema.messages)
     }
 
     @Test(arguments: [

@@ -4,6 +4,7 @@ import Foundation
 import SnapshotModel
 import SnapshotObservation
 import SnapshotSync
+import Synchronization
 import TestSupport
 import Testing
 
@@ -100,18 +101,55 @@ import Testing
         #expect(comments.draft.isEmpty && comments.failure == nil && comments.comments.map(\.text) == ["Well done"] && comments.state == .success)
     }
 
-    @Test func aListKeepsWhatItHasWhenALoadFails() async throws {
-        let account = CloudAccount(), memory = MemoryCloudDatabase()
+    @Test func aListIsLoadedOnceAndKeepsWhatItHasWhenALoadFails() async throws {
+        let fault = Fault(), memory = MemoryCloudDatabase()
         for number in 1...3 { try await ProjectSharing(memory, device: "anna").publish(ProjectDraft(id: "p\(number)", title: "P\(number)"), owner: "Anna") }
-        let cloud = memory.requiring(account)
-        let list = SharedProjectsModel(of: ProjectSharing(cloud, device: "ben"), pageSize: 2, language: .italian)
+        let list = SharedProjectsModel(of: ProjectSharing(memory.adding(fault), device: "ben"), pageSize: 2, language: .italian)
+        fault.error.withLock { $0 = CloudError(.cloudUnavailable, at: "cloud", "it is not mounted") }
         await list.load()
-        #expect(list.projects.map(\.id) == ["p3", "p2"] && list.hasMore)
+        #expect(list.state == .inactive && list.failure?.code == .cloudUnavailable && list.failure?.isRetryable == true)
+        #expect(list.failure?.title == ErrorEntry(code: .cloudUnavailable).text(in: .italian).title)
+        fault.error.withLock { $0 = nil }
+        // It was never loaded, so the next appearance of the screen tries again.
+        await list.load()
+        #expect(list.state == .success && list.failure == nil && list.projects.map(\.id) == ["p3", "p2"] && list.hasMore)
+        let reads = fault.reads.withLock(\.self)
+        await list.load()
+        #expect(fault.reads.withLock(\.self) == reads)
         await list.loadMore()
-        #expect(list.projects.map(\.id) == ["p3", "p2", "p1"] && !list.hasMore)
-        account.set(.temporarilyUnavailable)
+        await list.loadMore()
+        #expect(list.projects.map(\.id) == ["p3", "p2", "p1"] && !list.hasMore && list.state == .success)
+        fault.error.withLock { $0 = CloudError(.cloudUnavailable, at: "cloud", "it is not mounted") }
         await list.reload()
-        // A public zone can be read without an account.
-        #expect(list.failure == nil && list.projects.count == 2)
+        #expect(list.state == .success && list.projects.count == 3 && list.failure != nil)
+        fault.error.withLock { $0 = nil }
+        await list.reload()
+        #expect(list.projects.map(\.id) == ["p3", "p2"] && list.failure == nil)
+    }
+
+    /// A cloud that cannot be read when the test says so.
+    private final class Fault: CloudLayer {
+        let error = Mutex<CloudError?>(nil), reads = Mutex(0)
+
+        func willCall(_ call: CloudCall, in zone: ZoneID?) async throws {
+            guard case .records = call else { return }
+            reads.withLock { $0 += 1 }
+            if let error = error.withLock(\.self) { throw error }
+        }
+    }
+
+    @Test func aCommentIsShownAtOnceAndOthersWhenReloaded() async throws {
+        let cloud = MemoryCloudDatabase(), anna = ProjectSharing(cloud, device: "anna")
+        try await anna.publish(garden, owner: "Anna")
+        let comments = CommentsModel(on: "garden", in: ProjectSharing(cloud, device: "ben"), language: .english)
+        await comments.load()
+        comments.draft = "mine"
+        await comments.post(by: "Ben")
+        #expect(comments.state == .success && comments.comments.map(\.text) == ["mine"])
+        try await anna.post("yours", by: "Anna", on: "garden")
+        await comments.load()
+        #expect(comments.comments.count == 1)
+        await comments.reload()
+        #expect(comments.comments.map(\.text) == ["mine", "yours"])
     }
 }

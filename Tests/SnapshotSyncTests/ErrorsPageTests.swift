@@ -44,7 +44,7 @@ import Testing
         }
         lines += [
             "",
-            "`partialFailure` wraps the errors of records: use `CloudError.cause`. A bad licence ends a command with 65, or with 78 if it is for another product.",
+            "`partialFailure` wraps the errors of records: use `CloudError.cause`.",
             "",
             "snapsync never raises these codes of CloudKit. They have texts for programs that handle them: \(foreign).",
         ]

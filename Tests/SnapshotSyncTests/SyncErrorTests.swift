@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func aDescriptionThatCannotBeUsedIsTheConfigurationsFault() throws {
-        let error = try #require(throws: SchemaError.self) { try DatasetSchema(name: "", table: "t", key: "k", timestamp: nil, columns: []) }
+        let error = try #require(throws: SchemaError.self) { try DatasetSchema(name: "", table: "t", keys: ["k"], timestamp: nil, columns: []) }
         #expect(SyncError(error, step: .open).code == .refused)
         struct Stranger: Error {}
         #expect(SyncError(Stranger(), step: .open).code == .inputOutput)
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test func errorsOfDescriptionsAndCommentsAreShownAsWhatTheyAre() throws {
-        let schema = try #require(throws: SchemaError.self) { try DatasetSchema(name: "", table: "t", key: "k", timestamp: nil, columns: []) }
+        let schema = try #require(throws: SchemaError.self) { try DatasetSchema(name: "", table: "t", keys: ["k"], timestamp: nil, columns: []) }
         #expect(PresentableError(schema, in: .italian).title == "Descrizione non valida")
         #expect(SyncError(schema, step: .open).identifier == PresentableError(schema).identifier)
         let comment = CommentNotSent(text: "hello", name: "Anna", cause: CloudError(.notAuthenticated, at: "zone", "nobody"))

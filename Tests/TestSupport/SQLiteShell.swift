@@ -61,15 +61,21 @@ package struct SQLiteShell {
         return printed
     }
 
+    /// SQL that changes rows so that the change tracking knows nothing of it.
+    package static func untracked(_ sql: String) -> String {
+        "CREATE TEMP TABLE untracked AS SELECT coalesce(max(seq), 0) AS last FROM snapsync_log; \(sql); "
+            + "DELETE FROM snapsync_log WHERE seq > (SELECT last FROM untracked); DROP TABLE untracked;"
+    }
+
     /// The whole database as SQL: tables, rows, indexes, triggers, the toolkit's own among them.
     ///
     /// What tracks the touched rows is left out: every run may tidy or mend it, whether it succeeds or not. So is the note of what
-    /// went wrong last, which a run that fails leaves for `status`, and of when the mailbox and the tables' schema were looked at last.
+    /// went wrong last, which a run that fails leaves for `status`, and of when the tables' schema was looked at last.
     package func dump() throws -> String {
         let tracking = [
             "INSERT INTO snapsync_log ", "INSERT INTO snapsync_changes ", "INSERT INTO snapsync_tracking ", "CREATE TRIGGER snapsync_",
-            "INSERT INTO snapsync_state VALUES('lastFailure',", "INSERT INTO snapsync_state VALUES('mailboxLook',",
-            "INSERT INTO snapsync_state VALUES('tablesSeen',", "INSERT INTO snapsync_state VALUES('descriptions',",
+            "INSERT INTO snapsync_state VALUES('lastFailure',", "INSERT INTO snapsync_state VALUES('tablesSeen',",
+            "INSERT INTO snapsync_state VALUES('descriptions',",
         ]
         return try run(".dump").split(separator: "\n", omittingEmptySubsequences: false)
             .filter { line in !tracking.contains { line.hasPrefix($0) } }.joined(separator: "\n")

@@ -72,12 +72,11 @@ import Testing
         let scene = try scene()
         try change(
             scene,
-            """
-            INSERT INTO snapsync_importing VALUES(1);
-            INSERT INTO notifications(id, title, createdAt, updatedAt, bucketId, attachments, actions)
-                SELECT 'forged', 'hidden', createdAt, updatedAt, bucketId, attachments, actions FROM notifications LIMIT 1;
-            DELETE FROM snapsync_importing; UPDATE notifications SET title = 'forged' WHERE id = 'forged'
-            """)
+            SQLiteShell.untracked(
+                """
+                INSERT INTO notifications(id, title, createdAt, updatedAt, bucketId, attachments, actions)
+                SELECT 'forged', 'hidden', createdAt, updatedAt, bucketId, attachments, actions FROM notifications LIMIT 1
+                """) + "UPDATE notifications SET title = 'forged' WHERE id = 'forged'")
         let name = try #require(try files(scene).first { $0.contains("changes") })
         let text = String(decoding: try Gzip.decompress(scene.scratch.path("\(Self.assets)/\(name)")), as: UTF8.self)
         #expect(text.contains("\n[{\"id\":\"forged\",\"title\":\"forged\"}]\n"), "\(text)")
@@ -161,10 +160,7 @@ import Testing
         // A row that the next version deletes is gone already, and nobody noted it.
         let gone = try scene.database("phone.db").run("SELECT id FROM notifications WHERE rowid = 2005").trimmingCharacters(in: .newlines)
         try scene.database("watch.db").run(
-            """
-            INSERT INTO snapsync_importing VALUES(1); DELETE FROM notifications WHERE id = '\(gone)';
-            UPDATE notifications SET title = 'altered' WHERE rowid = 77; DELETE FROM snapsync_importing;
-            """)
+            SQLiteShell.untracked("DELETE FROM notifications WHERE id = '\(gone)'; UPDATE notifications SET title = 'altered' WHERE rowid = 77"))
         try change(scene, Self.edits)
         let run = try scene.run("import --db watch.db")
         #expect(run.status == 0)
@@ -191,8 +187,7 @@ import Testing
 
     @Test func whatVerifyFindsTheNextSyncHeals() throws {
         let scene = try scene()
-        try scene.database("watch.db").run(
-            "INSERT INTO snapsync_importing VALUES(1); UPDATE notifications SET title = 'altered' WHERE rowid = 77; DELETE FROM snapsync_importing;")
+        try scene.database("watch.db").run(SQLiteShell.untracked("UPDATE notifications SET title = 'altered' WHERE rowid = 77"))
         try change(scene, Self.edits)
         try scene.succeed("import --db watch.db")
         #expect(try !same(scene))

@@ -123,9 +123,9 @@ import Testing
             INSERT INTO log VALUES('one', 'r'), ('two', NULL);
             """)
         let run = try scene.run("describe --db app.db")
-        #expect(run.text.contains(#"{"name": "lines", "key": ["list", "line"], "columns""#), "\(run.text)")
+        #expect(run.text.contains(#"{"name": "lines", "key": ["list","line"], "columns""#), "\(run.text)")
         #expect(run.text.contains(#"{"name": "login", "collation": "nocase"}"#))
-        #expect(run.text.contains(#"{"name": "pairs", "key": ["a", "b"]"#))
+        #expect(run.text.contains(#"{"name": "pairs", "key": ["a","b"]"#))
         #expect(run.text.contains(#"{"name": "log", "key": "_rowid_", "columns""#))
         #expect(run.errorText.contains("note: log has no key and is carried by its rowid"))
         try scene.succeed("init --db app.db --cloud cloud --role writer --device w --tables all")

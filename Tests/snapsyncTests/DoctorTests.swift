@@ -37,9 +37,8 @@ import Testing
         #expect(
             Set(try scene.doctor("--db phone.db", exit: 0).findings.map(\.id)).isSuperset(of: [
                 "cloud", "fileSystem", "space", "permission", "placement", "durability", "letterCase", "clock", "events", "foreignFiles", "zone", "commits",
-                "gaps", "forks", "assets",
-                "orphans", "temporaries", "devices", "database", "journal", "table", "triggers", "gate", "version", "changes", "messages", "schedule",
-                "lastRun", "copies",
+                "gaps", "assets", "orphans", "temporaries", "devices", "database", "journal", "table", "triggers", "gate", "version", "changes", "messages",
+                "schedule", "lastRun", "copies",
             ]))
         // A reader tries nothing out.
         #expect(try scene.doctor("--db watch.db", exit: 0).about("placement").isEmpty)
@@ -124,16 +123,6 @@ import Testing
             remedy: "run: snapsync repair --db watch.db; what that cannot mend, snapsync export --full")
         try scene.succeed("export --full --db phone.db")
         #expect(try scene.doctor("--cloud cloud", exit: 0).notable == ["notice devices"])
-    }
-
-    @Test func forkIsAnErrorUntilItIsHealed() throws {
-        let scene = try Scene()
-        try scene.forkOfPeers()
-        try scene.expectFinding(
-            "error", "forks", "--cloud one", exit: 65, saying: ["fork: two devices published version 2", "laptop"], remedy: "run snapsync sync on laptop")
-        #expect(try scene.doctor("--cloud one", exit: 65).about("conflictCopies").isEmpty)
-        try scene.succeed("init --db late.db --cloud one --role reader --device late --create")
-        try scene.expectFinding("error", "forks", "--db late.db", exit: 65, saying: ["laptop"])
     }
 
     @Test func devicesThatAreBehindAreToldAndSilentOnesAreWarnings() throws {

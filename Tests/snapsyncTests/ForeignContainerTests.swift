@@ -118,6 +118,41 @@ import Testing
         #expect(try scene.database("watch.db").run("SELECT count(*) FROM notifications") == "0\n")
     }
 
+    /// Records of an older layout, a file each, which `jq` puts into one container: docs/from-cloudkit.md.
+    @Test func recordsOfAnOlderLayoutAreAddedAsEdits() throws {
+        let scene = try Scene.phoneAndWatch(notifications: 5, buckets: 2)
+        func bucket(_ id: String, _ name: String, updated: String, more: String = "") -> String {
+            #"{"id":"\#(id)","name":"\#(name)","createdAt":"2025-01-01T00:00:00Z","updatedAt":"\#(updated)"\#(more)}"#
+        }
+        try scene.scratch.write(bucket("b1", "one hour earlier, though it reads later", updated: "2025-05-05T12:30:00+02:00"), to: "old/a.json")
+        try scene.scratch.write(bucket("b1", "the latest", updated: "2025-05-05T11:30:00.5Z", more: #","recordType":"Bucket""#), to: "old/b.json")
+        try scene.scratch.write(bucket("here", "later than the row", updated: "2025-05-05T00:00:00Z"), to: "old/c.json")
+        try scene.scratch.write(bucket("new", "earlier than the row", updated: "2025-05-05T00:00:00Z"), to: "old/d.json")
+        for (id, updated) in [("here", "2025-05-04T23:59:59Z"), ("new", "2025-05-05T00:00:00.000001Z")] {
+            try scene.database("phone.db").run(
+                "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('\(id)', 'row', '2025-01-01T00:00:00Z', '\(updated)')")
+        }
+        let jq = try ProgramRun("/bin/sh", ["-c", "jq -s '{syncTimestamp: (now | todate), buckets: .}' old/*.json > all.json"], in: scene.scratch.path)
+        try #require(jq.status == 0, "\(jq.errorText)")
+        let text = try scene.succeed("import --file all.json --add --db phone.db")
+        #expect(text.contains("the fields recordType are not known and were left out"), "\(text)")
+        #expect(
+            try scene.database("phone.db").run("SELECT id, name FROM buckets WHERE id IN ('b1', 'here', 'new') ORDER BY id")
+                == "b1|the latest\nhere|later than the row\nnew|row\n")
+        #expect(try scene.database("phone.db").run("SELECT count(*) FROM buckets") == "5\n")
+        // The same again changes nothing; the rows travel as edits.
+        try scene.succeed("sync --db phone.db")
+        try scene.succeed("import --file all.json --add --db phone.db")
+        #expect(try scene.succeed("sync --db phone.db").hasPrefix("nothing new since version 2"))
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
+        // A row that is not valid stops all; a database that is not set up has no edits.
+        try scene.scratch.write(#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[{"id":"x","name":"X"}]}"#, to: "bad.json")
+        try scene.refuse("import --file bad.json --add --db phone.db", exit: 65, saying: ["entity 0", "missing"], watching: ["phone.db"])
+        try scene.succeed("generate --db plain.db --notifications 1 --buckets 1")
+        try scene.refuse("import --file all.json --add --db plain.db", exit: 78, saying: ["not set up for syncing"], watching: ["plain.db"])
+    }
+
     /// Files that are wrong, each with what the refusal says.
     private static let damaged: [(String, [String])] = [
         ("", ["it ends at byte 0"]),

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Turning sync on and off, the entitlement, and the settings file that the choice is bound to, as an operator sees them.
+/// Turning sync on and off, and the entitlement, as an operator sees them.
 @Suite(.runsPrograms) struct GateTests {
     private static let off = ["sync is turned off", "turn it on with: snapsync enable --db "]
 
@@ -31,16 +31,6 @@ import Testing
         #expect(try scene.succeed("enable --yes --db watch.db") == "watch.db: sync is on\n")
         #expect(try scene.succeed("enable --yes --db watch.db") == "watch.db: sync is on, as it was\n")
         try scene.succeed("sync --db watch.db")
-    }
-
-    /// The zone is made before the choice is bound: a database whose `init` ended in between has made it all the same.
-    @Test func initThatCouldNotBindTheChoiceIsGoneOnWith() throws {
-        let scene = try Scene()
-        try scene.scratch.write("[]", to: "settings.json")
-        let line = "init --db phone.db --cloud cloud --role writer --device phone --create"
-        try scene.refuse(line + " --preference-file settings.json --preference-key cloud", exit: 65, saying: ["it is not a JSON object"], asJSONToo: false)
-        try scene.succeed(line)
-        #expect(try scene.succeed("sync --db phone.db").contains("published version 1"))
     }
 
     @Test func cronIsNotToldWhatTheUserDecided() throws {
@@ -100,19 +90,17 @@ import Testing
         try scene.refuse("enable --yes --db watch.db", exit: 78, saying: ["not set up for syncing", "snapsync init"])
     }
 
-    @Test func choiceThatIsLeftToTheUserIsMadeInTheSettingsOrHere() throws {
+    @Test func choiceCanBeLeftToTheUser() throws {
         let scene = try Scene.phone()
-        let line = "init --db watch.db --cloud cloud --role reader --device watch --create --undecided --preference-file settings.json --preference-key cloud"
+        let line = "init --db watch.db --cloud cloud --role reader --device watch --create --undecided"
         #expect(try scene.succeed(line).contains("  sync is neither on nor off yet; turn it on with: snapsync enable --db watch.db\n"))
-        // Nothing is written into the settings of an application whose user was not asked yet.
-        #expect(!scene.scratch.exists("settings.json"))
         try scene.refuse(
             "sync --db watch.db", exit: 78,
             saying: ["sync is neither on nor off yet", "decide with: snapsync enable --db ", "watch.db, or: snapsync disable --db "])
         #expect(try scene.succeed("sync --quiet --db watch.db") == "")
         let gate = try #require(try scene.json("status --db watch.db")["gate"] as? [String: Any])
         #expect(gate["preference"] as? String == "undecided" && gate["code"] as? String == "preferenceUndecided" && gate["isEnabled"] as? Bool == false)
-        try scene.scratch.write("{\"cloud\":true}", to: "settings.json")
+        try scene.succeed("enable --yes --db watch.db")
         try scene.succeed("sync --db watch.db")
         #expect((try scene.json("status --db watch.db")["gate"] as? [String: Any])?["preference"] as? String == "on")
     }
@@ -218,82 +206,5 @@ import Testing
         try scene.refuse(
             "sync --db watch.db", exit: 78, saying: ["whether this user may sync is not known", "licence.json: the entitlement file cannot be read"])
         #expect(try scene.database("watch.db").run("SELECT count(*) FROM buckets") == "0\n")
-    }
-
-    @Test func settingsFileAndDatabaseNeverDisagree() throws {
-        let scene = try Scene.phone()
-        func settings() throws -> String { String(decoding: try scene.scratch.read("settings.json"), as: UTF8.self) }
-        try scene.scratch.write("{\n  \"theme\": \"dark\",\n  \"cloud\": true\n}\n", to: "settings.json")
-        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create --preference-file settings.json --preference-key cloud")
-        try scene.succeed("sync --db watch.db")
-        // The command's word is written there, and nothing else is touched.
-        try scene.succeed("disable --db watch.db")
-        #expect(try settings() == "{\n  \"theme\": \"dark\",\n  \"cloud\": false\n}\n")
-        // The application's word counts here.
-        try scene.scratch.write("{\"cloud\":true}", to: "settings.json")
-        try scene.succeed("sync --db watch.db")
-        #expect(try scene.succeed("status --db watch.db").contains("  bound to cloud in \(scene.scratch.path("settings.json"))\n"))
-        try scene.scratch.write("{\"cloud\":false}", to: "settings.json")
-        try scene.refuse("sync --db watch.db", exit: 78, saying: Self.off)
-        #expect((try scene.json("status --db watch.db")["gate"] as? [String: Any])?["isEnabled"] as? Bool == false)
-        try scene.succeed("enable --yes --db watch.db")
-        #expect(try settings() == "{\"cloud\":true}")
-        // Settings that were reset say nothing, and get what the database says.
-        try FileManager.default.removeItem(atPath: scene.scratch.path("settings.json"))
-        try scene.succeed("sync --db watch.db")
-        #expect(try settings() == "{\"cloud\":true}\n")
-        // Settings that are broken might say no.
-        try scene.scratch.write("{\"cloud\":tru", to: "settings.json")
-        try scene.refuse(
-            "sync --db watch.db", exit: 78, saying: ["whether the user wants this is not known", "settings.json, key cloud: it is not strict JSON"])
-        try scene.refuse("enable --yes --db watch.db", exit: 65, saying: ["settings.json, key cloud: it is not strict JSON"])
-        let disabled = try scene.succeed("disable --db watch.db")
-        #expect(disabled.contains("sync is off") && disabled.contains("warning: ") && disabled.contains("it will be written at the next run"), "\(disabled)")
-        #expect(try settings() == "{\"cloud\":tru")
-        // Unbound, it has no say any more.
-        try scene.succeed("enable --yes --db watch.db --unbind")
-        try scene.succeed("sync --db watch.db")
-    }
-
-    @Test func fileThatSaysNoBeatsAnInitThatDoesNotKnowIt() throws {
-        let scene = try Scene.phone()
-        try scene.scratch.write("{\"cloud\":false}", to: "settings.json")
-        let made = try scene.succeed(
-            "init --db watch.db --cloud cloud --role reader --device watch --create --preference-file settings.json --preference-key cloud")
-        #expect(made.contains("  sync is off, as the preference file says; turn it on with: "))
-        try scene.scratch.write("[]", to: "settings.json")
-        try scene.refuse(
-            "init --db two.db --cloud cloud --role reader --device two --create --preference-file settings.json --preference-key cloud", exit: 65,
-            saying: ["it is not a JSON object"], asJSONToo: false)
-        #expect(!scene.scratch.exists("two.db"))
-    }
-
-    @Test func openSaysHowFarAnApplicationWouldGet() throws {
-        let scene = try Scene.phoneAndWatch()
-        #expect(try scene.succeed("open --db watch.db --container iCloud.org.snapsync") == "watch.db: database and cloud\n")
-        let files = try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path)
-        func opened(_ line: String, exit code: Int32, _ level: String, _ kind: String, at location: SourceLocation = #_sourceLocation) throws {
-            let run = try scene.run(line + " --json")
-            #expect(run.status == code, "\(run.errorText)", sourceLocation: location)
-            let report = try #require(try JSONSerialization.jsonObject(with: run.output) as? [String: Any], sourceLocation: location)
-            #expect(report["level"] as? String == level, sourceLocation: location)
-            #expect((report["givenUp"] as? [[String: Any]])?.map { $0["kind"] as? String } == [kind], sourceLocation: location)
-            let text = try scene.run(line)
-            #expect(text.status == code && text.text.contains("(\(kind)): "), "\(text.text)", sourceLocation: location)
-        }
-        try opened("open --db watch.db --container iCloud.org.example.other", exit: 78, "local", "otherContainer")
-        try opened("open --db watch.db --cloud none", exit: 69, "local", "cloudMissing")
-        try scene.succeed("generate --db else.db --notifications 2 --buckets 1")
-        try opened("open --db else.db", exit: 78, "local", "notSetUp")
-        try scene.succeed("init --db else.db --cloud other --role writer")
-        try opened("open --db watch.db --cloud other", exit: 78, "local", "otherCloud")
-        try scene.scratch.write("This is a text file, long enough to have a header of SQLite's length, and it is not a database at all.", to: "text.db")
-        try opened("open --db text.db", exit: 65, "inMemory", "databaseDamaged")
-        try opened("open --db none.db", exit: 66, "inMemory", "databaseMissing")
-        try scene.succeed("disable --db watch.db")
-        try opened("open --db watch.db", exit: 0, "local", "gateClosed")
-        #expect(!scene.scratch.exists("none.db"))
-        let left = try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path)
-        #expect(Set(files).isSubset(of: left), "\(left)")
     }
 }

@@ -68,9 +68,7 @@ import Testing
         #expect(text.contains("device phone (writer): version ") && text.contains("device watch (reader): version 1, 2 behind, as of "))
         #expect(try scene.json("status --db watch.db")["behind"] as? Int == 2)
         #expect(try scene.json("status --db phone.db")["behind"] as? Int == 0)
-        let cloud = try scene.succeed("status --cloud cloud")
-        #expect(cloud.contains("(iCloud.org.snapsync), one publisher: phone\n  newest version: 3 of 2"))
-        #expect(cloud.contains("  notifications_data: 30 entities, ") && cloud.contains("device watch (reader): version 1, 2 behind"))
+        #expect(try scene.run("status --cloud cloud").status == 64)
     }
 
     @Test func lookingChangesNothing() throws {
@@ -81,7 +79,7 @@ import Testing
         for database in ["watch.db", "phone.db"] {
             for line in ["status", "history", "cat buckets", "verify --all --local"] { try scene.succeed("\(line) --db \(database)") }
         }
-        for line in ["status", "history", "cat buckets", "verify --all"] { try scene.succeed("\(line) --cloud cloud") }
+        for line in ["doctor", "history", "cat buckets", "verify --all"] { try scene.succeed("\(line) --cloud cloud") }
         #expect(try scene.cloudListing() == cloud)
         #expect(try scene.database("watch.db").dump() == watch)
         #expect(try scene.database("phone.db").dump() == phone)
@@ -109,7 +107,7 @@ import Testing
         try touched.database("watch.db").run(sql)
         try touched.succeed("verify --local --db watch.db")
         // Made behind the tracking's back, it is.
-        try scene.database("watch.db").run("INSERT INTO snapsync_importing VALUES(1); \(sql); DELETE FROM snapsync_importing")
+        try scene.database("watch.db").run(SQLiteShell.untracked(sql))
         let run = try scene.run("verify --local --db watch.db")
         #expect(run.status == 65, "\(run.text) \(run.errorText)")
         let table = sql.contains("buckets SET") ? "buckets" : "notifications"

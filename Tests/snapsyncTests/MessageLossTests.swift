@@ -157,27 +157,4 @@ import Testing
         #expect(try scene.database("phone.db").run(Self.marked) == "0\n")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
     }
-
-    /// A decision in a commit that lost its number to another is made again.
-    @Test func decisionOfALosingCommitIsMadeAgain() throws {
-        let scene = try Scene()
-        try scene.peersWithCopies()
-        try scene.succeed("init --db watch.db --cloud two --role reader --device watch --create")
-        try scene.succeed("sync --db watch.db")
-        try scene.database("watch.db").run("\(Self.mark) 1)")
-        try scene.succeed("sync --db watch.db")
-        try scene.succeed("sync --db laptop.db")
-        try scene.database("desk.db").run("UPDATE buckets SET color = '#123456'")
-        try scene.succeed("sync --db desk.db")
-        try scene.replicate("one", "two", conflict: "sync-conflict-20260301-081500-7KQ2M4A")
-        try scene.succeed("sync --db laptop.db")
-        try scene.replicate("one", "two", conflict: "unused")
-        for name in ["watch.db", "desk.db"] { try scene.succeed("sync --db \(name)") }
-        #expect(try names(scene, in: "two") == [])
-        #expect(try scene.succeed("messages --db watch.db") == "no edit waits in the mailbox of ZentikSyncZone\n")
-        for name in ["watch.db", "desk.db", "laptop.db"] {
-            #expect(try scene.database(name).run(Self.marked) == "1\n")
-            #expect(try scene.contents(name) == scene.contents("desk.db"))
-        }
-    }
 }

@@ -10,7 +10,7 @@ import Testing
         let paths = try FileManager.default.subpathsOfDirectory(atPath: root).filter { path in
             var isFolder: ObjCBool = false
             _ = FileManager.default.fileExists(atPath: "\(root)/\(path)", isDirectory: &isFolder)
-            return !isFolder.boolValue && !["devices", "messages", "waiting"].contains { path.contains("/\($0)/") }
+            return !isFolder.boolValue && !["devices", "messages"].contains { path.contains("/\($0)/") }
         }
         return try Dictionary(uniqueKeysWithValues: paths.map { ($0, try Data(contentsOf: URL(fileURLWithPath: "\(root)/\($0)"))) })
     }

@@ -81,10 +81,10 @@ import Testing
         #expect(try scene.succeed("doctor --db b.db").contains("all is well"))
         try scene.succeed("verify --restore --db a.db")
 
-        // A NULL that is there is reported, in such a table, too.
+        // A NULL in another table is reported.
         try scene.database("b.db").run(
             """
-            CREATE TABLE bad(k TEXT PRIMARY KEY NOT NULL, v TEXT) WITHOUT ROWID; INSERT INTO bad VALUES('a', NULL);
+            CREATE TABLE bad(k TEXT PRIMARY KEY NOT NULL, v TEXT); INSERT INTO bad VALUES('a', NULL);
             PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'v TEXT', 'v TEXT NOT NULL') WHERE name = 'bad';
             """)
         let run = try scene.run("doctor --db b.db")

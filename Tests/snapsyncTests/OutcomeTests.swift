@@ -111,34 +111,27 @@ import Testing
         #expect(monitor.requests == ["/check"])
     }
 
-    @Test func watchWritesThePageTellsTheMonitorAndRunsTheCommand() async throws {
+    @Test func watchTellsTheMonitorAndRunsTheCommand() async throws {
         let scene = try Scene.phone(notifications: 5, buckets: 1)
         let monitor = try Monitor(in: scene), begun = ContinuousClock.now
         let watch = try await scene.watch(
-            "--db phone.db --poll 200ms --page page.html --heartbeat http://127.0.0.1:\(monitor.port)/watch --on-failure touch\u{A0}failed".replacing(
+            "--db phone.db --poll 200ms --heartbeat http://127.0.0.1:\(monitor.port)/watch --on-failure touch\u{A0}failed".replacing(
                 "touch\u{A0}failed", with: "./failed.sh"))
         try scene.scratch.write("#!/bin/sh\necho $SNAPSYNC_EXIT_CODE >> failed.txt\n", to: "failed.sh")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: scene.scratch.path("failed.sh"))
         // A look may come so late that a minute has passed, and with it a second heartbeat.
         try await Eventually.holds(
-            "the page and the heartbeat are there", explain: { try "\(monitor.requests) \(watch.program.outputSoFar())\(watch.program.errorsSoFar())" }
+            "the heartbeat is there", explain: { try "\(monitor.requests) \(watch.program.outputSoFar())\(watch.program.errorsSoFar())" }
         ) {
-            scene.scratch.exists("page.html") && !monitor.requests.isEmpty
+            !monitor.requests.isEmpty
         }
-        try scene.database("phone.db").run("UPDATE buckets SET name = 'on the page'")
-        try await Eventually.holds("the page tells of version 2") {
-            String(decoding: try scene.scratch.read("page.html"), as: UTF8.self).contains("version 2 is the newest")
-        }
+        try scene.database("phone.db").run("UPDATE buckets SET name = 'new'")
+        try await watch.prints("published version 2")
         try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("away"))
         try await Eventually.holds("the failure is told") { scene.scratch.exists("failed.txt") }
-        try await Eventually.holds("the page says so") {
-            String(decoding: try scene.scratch.read("page.html"), as: UTF8.self).contains("Syncing fails")
-        }
         try FileManager.default.moveItem(atPath: scene.scratch.path("away"), toPath: scene.scratch.path("cloud"))
         try await watch.prints("all is well again")
         try watch.end()
-        let page = try PageFile(scene.scratch.path("page.html"))
-        #expect(try page.faults() == "" && page.text.contains("All is well"))
         // Once a minute at most.
         let minutes = Int((ContinuousClock.now - begun) / .seconds(60))
         #expect(monitor.requests.allSatisfy { $0 == "/watch" } && (1...1 + minutes).contains(monitor.requests.count))
@@ -161,8 +154,8 @@ import Testing
         let timer = try schedule(["--every", "10m", "--systemd"]).text
         let words = " \"--heartbeat\" \"https://monitor.example/a%%20b\" \"--on-failure\" \"echo \\\"$$SNAPSYNC_ERROR\\\" | mail 'me'\"\n"
         #expect(timer.contains(words), "\(timer)")
-        let watch = try schedule(["--watch", "--systemd", "--page", "page.html"]).text
-        #expect(watch.contains(" watch --db \"\(scene.scratch.path("phone.db"))\" \"--page\" \"\(scene.scratch.path("page.html"))\"\(words)"), "\(watch)")
+        let watch = try schedule(["--watch", "--systemd"]).text
+        #expect(watch.contains(" watch --db \"\(scene.scratch.path("phone.db"))\"\(words)"), "\(watch)")
         #expect(watch.contains("\nRestart=on-failure\n") && watch.contains("\nWantedBy=default.target\n") && !watch.contains("[Timer]"))
         #expect(try scene.json("schedule --db phone.db --watch --systemd")["interval"] == nil)
     }

@@ -29,20 +29,7 @@ struct PageFile {
             sys.stdout.reconfigure(encoding='utf-8', errors='surrogateescape')
             Words().feed(open(sys.argv[1], encoding='utf-8').read())
             """, [path]
-        ).split(separator: " ").joined(separator: " ")
-    }
-
-    /// The commands that the page offers to copy.
-    func commands() throws -> [String] {
-        try Python.run(
-            """
-            import html.parser, sys
-            class Fields(html.parser.HTMLParser):
-                def handle_starttag(self, tag, attributes):
-                    if tag == 'input': print(dict(attributes)['value'])
-            Fields().feed(open(sys.argv[1], encoding='utf-8').read())
-            """, [path]
-        ).split(separator: "\n").map(String.init)
+        ).split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
     /// Whether a browser is here; `make test-page` installs one and must find it.
@@ -65,11 +52,5 @@ extension Scene {
         let page = try PageFile(scratch.path("page.html"))
         #expect(try page.faults() == "", sourceLocation: location)
         return page
-    }
-
-    /// Makes the zone's history `days` long, with `versions` versions and so many devices more (`Tests/Page/make_history.py`).
-    func lengthenHistory(days: Int, versions: Int, devices: Int) throws {
-        let run = try ProgramRun("python3", ["\(PageFile.scripts)/make_history.py", scratch.path(Self.zone), "\(days)", "\(versions)", "\(devices)"])
-        try #require(run.status == 0, "\(run.errorText)")
     }
 }

@@ -92,11 +92,10 @@ struct PastedHintTests {
         ("snapsync member approve x", "snapsync member approve x --db 'a b.db'"),
         ("snapsync member, or snapsync conflicts", "snapsync member, or snapsync conflicts --db 'a b.db'"),
         ("run: snapsync sync --db c.db", "run: snapsync sync --db c.db"),
-        ("make one with: snapsync licence key FILE", "make one with: snapsync licence key FILE"),
         ("snapsync conflicts", "snapsync conflicts --db 'a b.db'"),
     ]) func commandGetsTheDatabaseOfItsRun(_ hint: String, _ completed: String) {
         #expect(HintCommands(in: ["sync", "--db", "a b.db"]).complete(hint) == completed)
         #expect(HintCommands(in: ["sync", "--db=a b.db", "--quiet"]).complete(hint) == completed)
-        #expect(HintCommands(in: ["status", "--cloud", "c"]).complete(hint) == hint)
+        #expect(HintCommands(in: ["history", "--cloud", "c"]).complete(hint) == hint)
     }
 }

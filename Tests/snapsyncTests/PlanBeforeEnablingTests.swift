@@ -29,12 +29,6 @@ import Testing
         try scene.refuse("plan --db watch.db", exit: 78, saying: ["watch.db: ", "hint: "])
         try scene.scratch.write(#"{"isEntitled":true}"#, to: "licence.json")
         #expect(try PlannedCounts(scene.json("plan --db watch.db"), "notifications").local == [30, 0, 0])
-        // What cannot be read might say no.
-        try scene.scratch.write("{", to: "settings.json")
-        try scene.succeed("disable --db watch.db")
-        let bound = try scene.run("enable --yes --db watch.db --preference-file settings.json --preference-key sync")
-        #expect(bound.status != 0)
-        try scene.refuse("plan --db watch.db", exit: 78, saying: ["settings.json"])
     }
 
     /// Two devices with a few profiles each, some of the same keys: the plan counts what the sync then does, on every side.

@@ -16,7 +16,6 @@ import Testing
         check(try scene.json("init --db phone.db --cloud cloud --role writer --device phone"), "init --json")
         try scene.database("phone.db").run("DROP TRIGGER hash")
         check(try scene.json("status --db phone.db"), "status --json")
-        check(try scene.json("status --cloud cloud"), "status --cloud --json")
         check(try scene.json("history --cloud cloud"), "history --json")
         check(try scene.json("export --db phone.db"), "export --json")
         check(try scene.json("export --db phone.db"), "export --json")
@@ -66,7 +65,6 @@ import Testing
         check(try scene.json("import --db watch.db --file \(scene.asset("buckets"))"), "import --json")
         check(try scene.json("status --db watch.db"), "status --json")
         check(try scene.json("history --db watch.db"), "history --json")
-        check(try scene.json("status --cloud cloud"), "status --cloud --json")
         check(try scene.json("verify --all --cloud cloud"), "verify --json")
         check(try scene.json("doctor --cloud cloud"), "doctor --json")
         let ill = try scene.run("doctor --db phone.db --cloud none --json")
@@ -78,14 +76,6 @@ import Testing
         check(accepted, "import --accept-rollback --json")
         check(try scene.json("verify --db phone.db --local"), "verify --json")
         try checkVersions(scene) { check($0, $1) }
-        try scene.forkOfPeers()
-        for _ in 0..<2 {
-            check(try scene.json("status --db laptop.db"), "status --json")
-            check(try scene.json("history --db laptop.db"), "history --json")
-            let verified = try scene.run("verify --db laptop.db --json")
-            check(try #require(try JSONSerialization.jsonObject(with: verified.output) as? [String: Any]), "verify --json")
-            try scene.succeed("sync --db laptop.db")
-        }
         check(try scene.json("schedule --db phone.db --every 15m --cron"), "schedule --json")
         check(try scene.json("schedule --db phone.db --every 15m --systemd"), "schedule --json")
         for line in try await scene.linesOfAWatch() { check(line, "watch --json") }
@@ -94,7 +84,7 @@ import Testing
         check(try scene.json("status --db phone.db"), "status --json")
         for report in try scene.sharingReports() { check(report.object, report.heading) }
         try scene.scratch.write(#"{"validUntil":"2999-01-01T00:00:00Z"}"#, to: "licence.json")
-        check(try scene.json("enable --yes --db watch.db --preference-file settings.json --preference-key sync --entitlement licence.json"), "enable --json")
+        check(try scene.json("enable --yes --db watch.db --entitlement licence.json"), "enable --json")
         check(try scene.json("status --db watch.db"), "status --json")
         try FileManager.default.removeItem(atPath: scene.scratch.path("licence.json"))
         check(try scene.json("status --db watch.db"), "status --json")
@@ -106,13 +96,6 @@ import Testing
         check(try scene.json("report --html page.html --db phone.db --cloud cloud"), "report --json")
         let bad = try scene.run("report --html page.html --cloud none --json")
         check(try #require(try JSONSerialization.jsonObject(with: bad.output) as? [String: Any]), "report --json")
-        check(try scene.json("open --db watch.db"), "open --json")
-        check(try scene.json("open --db phone.db"), "open --json")
-        try scene.scratch.write(
-            #"{"id":"old","name":"Old","createdAt":"2026-01-01T00:00:00Z","updatedAt":"2026-01-01T00:00:00Z","shade":1}"#, to: "old/Bucket/old.json")
-        try scene.scratch.write("no", to: "old/Bucket/note.txt")
-        try scene.scratch.write("no", to: "old/Bucket/bad.json")
-        check(try scene.json("migrate --db phone.db --from old --skip-bad"), "migrate --json")
         check(try scene.json("detach --db watch.db"), "detach --json")
         let away = try scene.run("status --db phone.db --cloud none --json")
         #expect(away.status == 69)
@@ -164,7 +147,6 @@ import Testing
         check(try signed.json("member approve watch --yes --db phone.db"), "member approve --json")
         check(try signed.json("member role watch observer --db phone.db"), "member role --json")
         check(try signed.json("status --db phone.db"), "status --json")
-        check(try signed.json("status --cloud cloud"), "status --cloud --json")
         check(try signed.json("history --db phone.db"), "history --json")
         check(try signed.json("member list --db phone.db"), "member list --json")
         check(try signed.json("member remove watch --db phone.db"), "member remove --json")
@@ -174,7 +156,6 @@ import Testing
         try sealed.join("watch")
         try sealed.join("late") { check($0, "member approve --json") }
         check(try sealed.json("status --db phone.db"), "status --json")
-        check(try sealed.json("status --cloud cloud"), "status --cloud --json")
         check(try sealed.json("member remove watch --db phone.db"), "member remove --json")
         check(try sealed.json("key rotate --reseal --new-recovery-code --db phone.db"), "key rotate --json")
         check(try sealed.json("key passphrase --remove --db phone.db"), "key passphrase --json")
@@ -182,9 +163,6 @@ import Testing
         try checkHeldRow { check($0, $1) }
         try contested.database("phone.db").run("UPDATE notifications SET bucketId = 'gone' WHERE id = (SELECT min(id) FROM notifications)")
         check(try contested.json("verify --db phone.db --local"), "verify --json")
-        check(try contested.json("licence key vendor.key"), "licence key --json")
-        check(
-            try contested.json("licence sign --key vendor.key --product a --holder b --until 2999-01-01T00:00:00Z --out licence"), "licence --json")
         check(try contested.json("explain 14"), "explain --json")
         check(try contested.json("explain 78"), "explain --json")
         let entry = try contested.json("conflicts show 1 --db watch.db")
@@ -235,7 +213,6 @@ import Testing
         try scene.succeed("sign --prune-old --db phone.db")
         try check(scene.json("mirror cloud copy"), "mirror --json")
         try check(scene.json("member freshness on --db phone.db"), "member freshness --json")
-        try check(scene.json("member settle --db phone.db"), "member settle --json")
         try check(scene.json("status --db phone.db"), "status --json")
         try check(scene.json("seal --prune-old --db phone.db"), "sign --json")
         #expect(try scene.run("sync --db watch.db").status == 75)

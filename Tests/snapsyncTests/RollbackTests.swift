@@ -109,4 +109,44 @@ import Testing
         #expect(try scene.succeed("sync --db phone.db").contains("edits of readers: 1 applied"))
         #expect(try scene.database("phone.db").run("SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'") == "1\n")
     }
+
+    /// Another peer's version has the number: what was published here and what was edited since is kept, and nobody merges it silently.
+    @Test func versionOfAnotherPeerIsTakenWhenAPersonSaysSo() throws {
+        let scene = try Scene()
+        try scene.versionsOfOneNumber()
+        try scene.succeed("init --db watch.db --cloud two --role reader --device watch --create")
+        try scene.database("laptop.db").run(
+            "UPDATE notifications SET subtitle = 'later' WHERE id = (SELECT max(id) FROM notifications); DELETE FROM buckets WHERE id = 'laptop'")
+        let before = try scene.contents("laptop.db")
+        for line in ["sync", "import", "export", "verify", "status"] {
+            let run = try scene.run("\(line) --db laptop.db")
+            #expect(run.status == 65 && run.errorText.contains("the commit there is not the one that this device has read"), "\(line): \(run.errorText)")
+        }
+        try scene.expectFinding(
+            "error", "rollback", "--db laptop.db", exit: 65, saying: ["is not the one that this device has read"],
+            remedy: "snapsync import --accept-rollback 2 --db laptop.db")
+        let copies = try scene.doctor("--cloud one", exit: 0).about("conflictCopies")
+        #expect(copies.first?.found.contains("00000000000000000002.sync-conflict-20260301-081500-7KQ2M4A.json") == true, "\(copies)")
+        #expect(try scene.json("sync --db desk.db")["imported"] == nil)
+
+        let report = try scene.succeed("import --db laptop.db --accept-rollback 2")
+        #expect(report.contains("is copy 1 in ") && report.contains("laptop.db.snapsync-kept; snapsync undo brings it back"), "\(report)")
+        func count(_ condition: String, _ table: String = "notifications") throws -> String {
+            try scene.value("SELECT count(*) FROM \(table) WHERE \(condition)", in: "laptop.db")
+        }
+        // What desk published is there, what no version had yet stays, and what only the missing version had is in the copy.
+        #expect(try count("title = 'by desk'") == "1" && count("id = 'desk'", "buckets") == "1" && count("subtitle = 'later'") == "1")
+        #expect(try count("title = 'by laptop' OR body = 'by laptop'") == "0" && count("1") == "11")
+        #expect(try scene.succeed("cat notifications --cloud laptop.db.snapsync-kept").contains("by laptop"))
+        for name in ["laptop", "desk", "watch"] {
+            try scene.succeed("sync --db \(name).db")
+            try scene.replicate("one", "two", conflict: "unused")
+        }
+        for name in ["laptop", "watch"] { #expect(try scene.contents("\(name).db") == scene.contents("desk.db")) }
+        for name in ["laptop", "desk", "watch"] { try scene.succeed("verify --local --db \(name).db") }
+
+        // All of it comes back with undo, as edits of now.
+        try scene.succeed("undo --db laptop.db")
+        #expect(try scene.contents("laptop.db") == before)
+    }
 }

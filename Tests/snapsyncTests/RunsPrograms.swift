@@ -1,5 +1,4 @@
 import Foundation
-import Platform
 import SnapshotVersions
 import Testing
 
@@ -10,13 +9,28 @@ import Testing
 struct RunsPrograms: SuiteTrait, TestTrait, TestScoping {
     let isRecursive = true
 
-    private static let turns = Turns(limit: ProcessInfo.processInfo.activeProcessorCount + 2)
+    private static let places = Places()
 
     func provideScope(for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void) async throws {
-        try await Self.turns.take()
-        defer { Self.turns.give() }
-        try await WorkerThreads.host(function)
+        await Self.places.take()
+        let result: Result<Void, any Error>
+        do { result = .success(try await WorkerThreads.host(function)) } catch { result = .failure(error) }
+        await Self.places.give()
+        try result.get()
     }
+}
+
+/// The places for tests that run programs. A test without one waits.
+private actor Places {
+    private var freeCount = ProcessInfo.processInfo.activeProcessorCount + 2
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    func take() async {
+        guard freeCount == 0 else { return freeCount -= 1 }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    func give() { if waiting.isEmpty { freeCount += 1 } else { waiting.removeFirst().resume() } }
 }
 
 extension Trait where Self == RunsPrograms {

@@ -29,21 +29,19 @@ extension Scene {
         try succeed("sync --db laptop.db")
     }
 
-    /// The same, and then each edits and publishes version 2. The tool has brought everything over: desk's commit stands in both
-    /// copies, laptop's lies beside it as a conflict copy.
-    ///
-    /// - Parameter laptopVersions: how many versions laptop publishes before the tool comes to it.
-    func forkOfPeers(laptopVersions: Int = 1) throws {
+    /// The same, and then each publishes version 2: it edits a row that the other one edits, too, and one of its own, deletes a row, and inserts one. The tool has
+    /// brought everything over: desk's commit stands in both copies, laptop's lies beside it as a conflict copy.
+    func versionsOfOneNumber() throws {
         try peersWithCopies()
-        try database("desk.db").run("UPDATE notifications SET title = 'by desk' WHERE id = (SELECT min(id) FROM notifications)")
-        try succeed("sync --db desk.db")
-        for number in 1...laptopVersions {
-            try database("laptop.db").run(
+        for (name, row) in [("desk", "1"), ("laptop", "2")] {
+            try database("\(name).db").run(
                 """
-                UPDATE notifications SET title = 'by laptop' WHERE id = (SELECT max(id) FROM notifications);
-                INSERT INTO buckets VALUES('laptop\(number)', 'made on laptop', NULL, NULL, NULL, '2026-03-01T08:00:00Z', '2026-03-01T08:00:00Z', NULL);
+                UPDATE notifications SET title = 'by \(name)' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 1);
+                UPDATE notifications SET body = 'by \(name)' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 1 OFFSET \(row));
+                DELETE FROM notifications WHERE id IN (SELECT id FROM notifications ORDER BY id DESC LIMIT 1 OFFSET \(row));
+                INSERT INTO buckets VALUES('\(name)', 'made on \(name)', NULL, NULL, NULL, '2026-03-01T08:00:00Z', '2026-03-01T08:00:00Z', NULL);
                 """)
-            try succeed("sync --db laptop.db")
+            try succeed("sync --db \(name).db")
         }
         try replicate("one", "two", conflict: "sync-conflict-20260301-081500-7KQ2M4A")
     }

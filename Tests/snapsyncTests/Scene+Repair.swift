@@ -9,7 +9,7 @@ extension Scene {
         return try #require(index["blocks"] as? [[String: Any]]).map { (try #require($0["offset"] as? Int), try #require($0["length"] as? Int)) }
     }
 
-    /// Changes bytes in the middle of blocks, more of them than one flipped bit.
+    /// Changes bytes in the middle of blocks.
     func spoil(_ asset: String, blocks: [Int]) throws {
         let places = try self.blocks(of: asset)
         try scratch.edit(asset) { data in

@@ -259,17 +259,16 @@ import Testing
     @Test func withoutKeysWholeFilesAloneAreBroughtBack() throws {
         let scene = try Self.waitingEdit()
         #expect(try scene.succeed("repair --cloud cloud").contains("files were compared with their hashes, not opened"))
-        // One flipped bit, and a copy that a sync tool has left.
+        // A copy that a sync tool has left.
         try scene.forge(
             """
-            p = sorted(glob.glob(ZONE + '/assets/notifications_data/*.index.json'))[-1]; flip(p, 100, 3)
             q = sorted(glob.glob(ZONE + '/assets/notifications_data/*.json.gz'))[-1]; a = read(q)
             write(q.replace('.json.gz', ' (copy).json.gz'), a); write(q, a[:50] + bytes(40) + a[90:])
             """)
         let verify = try scene.run("verify --all --cloud cloud")
         #expect(verify.status == 65 && verify.errorText.contains("not opened") || verify.text.contains("not opened"))
         let mended = try scene.succeed("repair --cloud cloud")
-        #expect(mended.contains("one bit was flipped") && mended.contains("(copy)"))
+        #expect(mended.contains("(copy)"))
         #expect(try scene.succeed("verify --all --cloud cloud").contains("all is well"))
         try scene.succeed("sync --db watch.db")
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))

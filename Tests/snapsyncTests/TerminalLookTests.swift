@@ -5,7 +5,7 @@ import Testing
 
 @testable import snapsync
 
-/// How lines look on a terminal: their width, their colours, and the line of progress.
+/// How lines look on a terminal: the width of help, the colours, and the line of progress.
 @Suite(.runsPrograms) struct TerminalLookTests {
     /// Runs the command with standard output and standard error on a terminal of a size; prints what reached it.
     private static let terminal = """
@@ -32,28 +32,6 @@ import Testing
         let words = try [BuiltCommand.path()] + line.split(separator: " ").map(String.init)
         let variables = ["TERM": "xterm", "NO_COLOR": "", "COLUMNS": ""].merging(environment) { $1 }
         return try Python.run(Self.terminal, ["\(columns)"] + words, in: scene.scratch.path, environment: variables)
-    }
-
-    @Test func linesFitTheTerminal() throws {
-        let scene = try Scene.phoneAndWatch()
-        let piped = try scene.succeed("status --db watch.db")
-        for (columns, variables) in [(60, [:]), (200, ["COLUMNS": "60"]), (120, [:])] as [(Int, [String: String])] {
-            let width = variables["COLUMNS"].flatMap { Int($0) } ?? columns
-            for command in ["status", "history"] {
-                let text = try show("\(command) --db watch.db", in: scene, columns: columns, variables.merging(["NO_COLOR": "1"]) { $1 })
-                // A word that is wider than the terminal, as a path may be, stays whole on a line of its own.
-                for line in text.split(separator: "\n") {
-                    #expect(line.count <= width || !line.trimmingCharacters(in: .whitespaces).contains(" "), "\(columns): \(line)")
-                }
-            }
-        }
-        // The words are the same, and in a pipe no line is cut.
-        let wide = try show("status --db watch.db", in: scene, columns: 60, ["NO_COLOR": "1"]).replacing("[exit 0]\n", with: "")
-        func words(_ text: String) -> [String] {
-            text.split(whereSeparator: \.isWhitespace).map(String.init).filter { !$0.contains(where: \.isNumber) && !["s", "min"].contains($0) }
-        }
-        #expect(words(wide) == words(piped))
-        #expect(piped.split(separator: "\n").contains { $0.count > 100 })
     }
 
     @Test func helpFitsTheTerminalAndHasNoRaggedParagraphs() throws {
@@ -86,15 +64,6 @@ import Testing
         #expect(try scene.run("status --db none.db").errorText.hasPrefix("snapsync: "))
         // What other programs get has none, whatever it is shown on.
         #expect(!(try show("status --db watch.db --json", in: scene, columns: 200)).contains("\u{1B}"))
-    }
-
-    @Test func wordsAreNeverCut() {
-        #expect(TerminalText.wrap("short", to: 20) == ["short"])
-        #expect(TerminalText.wrap("  buckets: 4 entities of 2026, nothing changed", to: 30) == ["  buckets: 4 entities of 2026,", "      nothing changed"])
-        let path = "/very/long/path/that/is/wider/than/it/all"
-        #expect(TerminalText.wrap("  a \(path) b", to: 24) == ["  a", "      \(path)", "      b"])
-        #expect(TerminalText.wrap("too narrow for any wrapping", to: 10) == ["too narrow for any wrapping"])
-        #expect(TerminalText.wrap("version 1  2026  by office pinned", to: 24) == ["version 1  2026  by", "    office pinned"])
     }
 
     @Test func progressHasABarARateAndTheTimeThatIsLeft() {

@@ -94,7 +94,7 @@ import Testing
         // Names in the cloud, which anyone may have put there.
         let device = "\(Scene.zone)/devices/\u{1B}[2Jx"
         try scene.scratch.write("{}", to: "\(device)/00000000000000000001.json")
-        try check(["status", "--cloud", "cloud"], exit: 0, shows: "device phone")
+        try check(["history", "--cloud", "cloud"], exit: 0, shows: "by phone")
         try CloudForgery.rewriteCommit(scene.scratch.path(scene.newest("commits")), "commit['device'] = 'a\\x1b[2J'")
         try check(["history", "--cloud", "cloud"], exit: 65, shows: "a name is not allowed")
     }

@@ -42,28 +42,6 @@ import Testing
         #expect(try scene.value("SELECT name || minutes FROM recipes WHERE id = 'r2'", in: "phone.db") == "Rye bread90")
     }
 
-    /// A peer that gives way in a fork publishes such edits again, beside those of its commits.
-    @Test func aForkTakesNoEditsThatNobodyTracked() throws {
-        let scene = try Scene()
-        try scene.database("desk.db").run(Self.recipes)
-        try scene.succeed("init --db desk.db --cloud one --role peer --device desk --tables all")
-        try scene.succeed("sync --db desk.db")
-        try scene.scratch.copy(scene.scratch.path("one"), to: "two")
-        try scene.succeed("init --db laptop.db --cloud two --role peer --device laptop --create")
-        try scene.succeed("sync --db laptop.db")
-        try scene.database("desk.db").run("UPDATE recipes SET name = 'Rye bread', updated = '2026-02-01T00:00:00Z' WHERE id = 'r2'")
-        try scene.database("laptop.db").run("UPDATE recipes SET name = 'Broth', updated = '2026-02-01T00:00:00Z' WHERE id = 'r1'")
-        for name in ["desk", "laptop"] { try scene.succeed("sync --db \(name).db") }
-        try scene.replicate("one", "two", conflict: "sync-conflict-20260301-081500-7KQ2M4A")
-        try scene.database("laptop.db").run(Self.rebuild)
-        try scene.succeed("sync --db laptop.db")
-        try scene.replicate("one", "two", conflict: "unused")
-        try scene.succeed("sync --db desk.db")
-        for name in ["desk", "laptop"] {
-            #expect(try scene.database("\(name).db").run("SELECT id, name, minutes FROM recipes ORDER BY id") == "r1|Broth|45\nr2|Rye bread|90\n", "\(name)")
-        }
-    }
-
     /// A column that the reader's table had first: where the zone has a value by now, the reader's goes to the journal, and can be restored.
     @Test func valuesOfAColumnThatTheZoneGetsLaterAreTold() throws {
         let scene = try kitchen()

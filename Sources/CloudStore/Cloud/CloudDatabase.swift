@@ -30,15 +30,10 @@ open class CloudDatabase: @unchecked Sendable {
     /// The marker of public zones. It differs from `marker` if the store keeps public zones apart from a user's private ones.
     private let publicMarker: CloudMarkerReader
     package let nonces: NonceSource
-    private let ends: VerifiedHeadCache
     /// What this device knows of the cloud's zones.
     package let authorities: ZoneAuthorities
     /// The markers that were read. They never change, but a replicated store may be replaced.
     private let zones: KnownZones
-    /// A request blocks its thread until the answer arrives, for ever on a mount whose server is gone, so requests run on these threads.
-    private let workers: BlockingCalls
-    /// How many threads of the process one cloud's calls may block at a time. Dispatch has 64 in total.
-    package static let threadLimit = 8
     /// What watches and changes the calls, the first added first.
     private let layers: [any CloudLayer]
     /// Documents that are read instead of those in the store (``Zone/mended``).
@@ -72,8 +67,7 @@ open class CloudDatabase: @unchecked Sendable {
         let publicPath = store.markerPath(of: .public)
         publicMarker = publicPath == path ? marker : CloudMarkerReader(store, at: publicPath, expecting: nil, container: container, words: words)
         self.nonces = nonces
-        (ends, authorities, zones) = (VerifiedHeadCache(), ZoneAuthorities(), KnownZones())
-        workers = BlockingCalls(limit: Self.threadLimit)
+        (authorities, zones) = (ZoneAuthorities(), KnownZones())
         (layers, mended, self.isSharedByDevices) = ([], [:], isSharedByDevices)
     }
 
@@ -84,8 +78,8 @@ open class CloudDatabase: @unchecked Sendable {
     ///   - mended: documents that read as these bytes.
     ///   - forgetting: whether it begins without what this device knows of the zones.
     package init(_ other: CloudDatabase, adding layer: (any CloudLayer)? = nil, mended: [String: [UInt8]]? = nil, forgetting: Bool = false) {
-        (store, marker, publicMarker, nonces, zones, workers) = (other.store, other.marker, other.publicMarker, other.nonces, other.zones, other.workers)
-        (ends, authorities) = forgetting ? (VerifiedHeadCache(), ZoneAuthorities()) : (other.ends, other.authorities)
+        (store, marker, publicMarker, nonces, zones) = (other.store, other.marker, other.publicMarker, other.nonces, other.zones)
+        authorities = forgetting ? ZoneAuthorities() : other.authorities
         (layers, self.mended, isSharedByDevices) = (other.layers + (layer.map { [$0] } ?? []), mended ?? other.mended, other.isSharedByDevices)
     }
 
@@ -155,9 +149,8 @@ open class CloudDatabase: @unchecked Sendable {
         try await watched(.identity, in: nil) { try await blocking { [marker] _ in try marker.identity() } }
     }
 
-    /// Whether the user's cloud can be used, as a layer or the store says, or else by reading the identity.
+    /// Whether the user's cloud can be used, as the store says, or else by reading the identity.
     public final func accountStatus() async -> AccountStatus {
-        for layer in layers.reversed() { if let status = layer.accountStatus { return status } }
         if let status = await store.accountStatus() { return status }
         do {
             _ = try await identity()
@@ -214,7 +207,7 @@ open class CloudDatabase: @unchecked Sendable {
 
     /// The zones that exist, sorted by scope and name.
     public final func zones() async throws -> [ZoneInfo] {
-        let found = try await watched(.zones, in: nil) {
+        try await watched(.zones, in: nil) {
             try await blocking { [self] store in
                 _ = try marker.identity()
                 return try CloudScope.allCases.flatMap { scope in
@@ -223,7 +216,6 @@ open class CloudDatabase: @unchecked Sendable {
                 }
             }
         }
-        return found.filter { zone in layers.allSatisfy { $0.shows(zone.id) } }
     }
 
     // MARK: records and commits
@@ -253,7 +245,6 @@ open class CloudDatabase: @unchecked Sendable {
     }
 
     /// The commits that lost their number to another commit and are kept under another name.
-    public final func conflictCopies(in zone: ZoneID) async throws -> [ConflictCopy] { try await call(.history, in: zone) { try $0.conflictCopies() } }
 
     /// Up to `count` commits that end with the token's, oldest first, each the parent of the next; fewer if earlier ones are pruned.
     public final func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit] {
@@ -320,7 +311,7 @@ open class CloudDatabase: @unchecked Sendable {
         return store.events(in: zone, handler)
     }
 
-    // MARK: mailbox, reports, queue
+    // MARK: mailbox, reports
 
     /// Stores a message in its sender's part of the mailbox; it is durable on return. Sending the same message again changes nothing.
     ///
@@ -339,11 +330,6 @@ open class CloudDatabase: @unchecked Sendable {
         var mailbox = try await call(.mailbox, in: zone) { try $0.mailbox(of: sender) }
         for layer in layers { mailbox = try await layer.opened(mailbox, in: zone) }
         return mailbox
-    }
-
-    /// Whether the mailbox has not changed since the mark was taken, determined without a listing; false if that is unknown.
-    public final func isMailboxUnchanged(since mark: MailboxMark, in zone: ZoneID) async throws -> Bool {
-        try await inZone(zone) { try $0.isMailboxUnchanged(since: mark) }
     }
 
     /// Removes a message. Its sender calls this after the message was answered. Does nothing if the message is gone.
@@ -372,19 +358,6 @@ open class CloudDatabase: @unchecked Sendable {
     public final func forgetDevice(_ device: String, in zone: ZoneID) async throws {
         try CloudNames.verify(device, isNameOf: "device")
         try await call(.forgetDevice(device), in: zone, to: .write) { try $0.removeReports(of: device) }
-    }
-
-    /// The tickets in the zone's publish queue, in order.
-    public final func publishQueue(in zone: ZoneID) async throws -> [PublishTicket] { try await call(.publishQueue, in: zone) { try $0.tickets() } }
-
-    /// Adds a ticket to the publish queue. Does nothing if it is already there.
-    public final func enqueue(_ ticket: PublishTicket, in zone: ZoneID) async throws {
-        try await call(.enqueue(ticket), in: zone, to: .write) { try $0.add(ticket) }
-    }
-
-    /// Removes a ticket from the publish queue. Does nothing if it is not there.
-    public final func dequeue(_ ticket: PublishTicket, in zone: ZoneID) async throws {
-        try await call(.dequeue(ticket), in: zone, to: .write) { try $0.remove(ticket) }
     }
 
     // MARK: retention
@@ -461,14 +434,12 @@ extension CloudDatabase {
         guard !layers.isEmpty, !base.isEmpty || !commits.isEmpty else { return (base, commits) }
         var records = base + commits.flatMap(\.saved)
         for layer in layers { records = try await layer.opened(records, by: call, in: zone) }
-        var rest = records[base.count...]
-        return (
-            Array(records[..<base.count]),
-            commits.map { commit in
-                defer { rest = rest.dropFirst(commit.saved.count) }
-                return commit.saving(Array(rest.prefix(commit.saved.count)))
-            }
-        )
+        var opened = commits, rest = records[base.count...]
+        for index in commits.indices {
+            opened[index].saved = Array(rest.prefix(commits[index].saved.count))
+            rest = rest.dropFirst(commits[index].saved.count)
+        }
+        return (Array(records[..<base.count]), opened)
     }
 }
 
@@ -490,9 +461,9 @@ extension CloudDatabase {
         return info
     }
 
-    /// Runs blocking work on the cloud's threads.
+    /// Runs blocking work: a request blocks its thread until the answer arrives, for ever on a mount whose server is gone.
     package func blocking<T: Sendable>(_ body: @escaping @Sendable (any ObjectStore) throws -> T) async throws -> T {
-        try await workers.run { [store] in try store.reopening(body) }
+        try await BlockingCalls.run { [store] in try store.reopening(body) }
     }
 
     private func marker(of zone: ZoneID) -> CloudMarkerReader { zone.scope == .public ? publicMarker : marker }
@@ -530,7 +501,7 @@ extension CloudDatabase {
             let info = try found(zone, in: store)
             (authority, protection) = (try authorities.authority(of: info), info.protection)
         }
-        var opened = Zone(history: HistoryID(cloud: try marker.uuid(), zone: zone, protection: protection), ends: ends, store: store, authority: authority)
+        var opened = Zone(history: HistoryID(cloud: try marker.uuid(), zone: zone, protection: protection), store: store, authority: authority)
         opened.mended = mended
         return opened
     }

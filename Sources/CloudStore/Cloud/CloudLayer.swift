@@ -1,4 +1,4 @@
-/// Watches and changes what a cloud does: limits, an account, encryption, faults in tests.
+/// Watches and changes what a cloud does: limits, encryption, faults in tests.
 ///
 ///     struct Slow: CloudLayer {
 ///         func willCall(_ call: CloudCall, in zone: ZoneID?) async throws { try await Task.sleep(for: .seconds(1)) }
@@ -29,10 +29,6 @@ public protocol CloudLayer: Sendable {
     /// Returns the reader through which the caller reads an asset.
     func reader(_ reader: any AssetReader, of asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader
 
-    /// Whether the caller may see a zone in the list of zones.
-    func shows(_ zone: ZoneID) -> Bool
-    /// Why the cloud cannot be used; nil leaves the answer to the cloud.
-    var accountStatus: AccountStatus? { get }
     /// Reports a zone's events in place of the store; nil leaves them to the store.
     func events(in zone: ZoneID, _ handler: @escaping @Sendable (ZoneHint) -> Void) -> (any ZoneEventSource)?
 }
@@ -47,8 +43,6 @@ extension CloudLayer {
     public func opened(_ mailbox: CloudMailbox, in zone: ZoneID) async throws -> CloudMailbox { mailbox }
     public func writer(_ writer: any AssetWriter, for record: String, in zone: ZoneID) throws -> any AssetWriter { writer }
     public func reader(_ reader: any AssetReader, of asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader { reader }
-    public func shows(_ zone: ZoneID) -> Bool { true }
-    public var accountStatus: AccountStatus? { nil }
     public func events(in zone: ZoneID, _ handler: @escaping @Sendable (ZoneHint) -> Void) -> (any ZoneEventSource)? { nil }
 }
 
@@ -61,36 +55,13 @@ public enum CloudCall: Sendable {
     case newAsset(record: String), openAsset(CloudAsset), discard([CloudAsset])
     case report(DeviceReport), deviceReports, forgetDevice(String)
     case send(CloudMessage), mailbox, removeMessage(CloudMessageName)
-    case publishQueue, enqueue(PublishTicket), dequeue(PublishTicket)
     case placeCheckpoint(Int), storedFiles, storeClock, remove([StoredFile])
 
     /// Whether the call writes to the cloud.
     public var writes: Bool {
         switch self {
-        case .identity, .zones, .zone, .changes, .records, .history, .openAsset, .deviceReports, .mailbox, .publishQueue, .storedFiles: false
+        case .identity, .zones, .zone, .changes, .records, .history, .openAsset, .deviceReports, .mailbox, .storedFiles: false
         default: true
         }
-    }
-}
-
-extension CloudDatabase {
-    /// The same cloud, which needs an account, as CloudKit does. Without one, private zones cannot be used, and public zones can only be read.
-    ///
-    /// - Parameter account: its state at the time of a call counts.
-    /// - Throws: each call the account's error (``AccountStatus/error(at:)``).
-    public func requiring(_ account: CloudAccount) -> CloudDatabase { adding(AccountLayer(account: account)) }
-}
-
-private struct AccountLayer: CloudLayer {
-    let account: CloudAccount
-
-    var accountStatus: AccountStatus? { account.status == .available ? nil : account.status }
-
-    /// Only the zones that can be read in the account's present state.
-    func shows(_ zone: ZoneID) -> Bool { zone.scope == .public || account.status == .available }
-
-    func willCall(_ call: CloudCall, in zone: ZoneID?) async throws {
-        guard let zone, call.writes || zone.scope == .private else { return }
-        if let error = account.status.error(at: "\(zone)") { throw error }
     }
 }

@@ -1,4 +1,5 @@
 package import Foundation
+import Platform
 public import StrictText
 import Synchronization
 
@@ -27,9 +28,6 @@ public protocol ObjectStore: Sendable {
     /// The paths of the objects that begin with `prefix`, sorted. The default lists the objects; a directory lists names without looking at the
     /// files.
     func paths(_ prefix: String) throws(CloudError) -> [String]
-    /// A page of the objects whose paths begin with `prefix` and come after `path`, sorted by path: as many as one request lists, at least one if
-    /// there is any. nil if the store cannot begin in the middle of a listing. The default returns nil.
-    func listPage(_ prefix: String, after path: String) throws(CloudError) -> (objects: [StoredObject], isLast: Bool)?
     /// The objects of one folder, and the names of its subfolders, each with its slash; nil if that is as slow as listing the objects in the
     /// subfolders, too. The default returns nil.
     ///
@@ -76,8 +74,6 @@ public protocol ObjectStore: Sendable {
     func makeDurable(_ folder: String, isOwn: Bool) throws(CloudError)
     /// Makes the next read of a folder see what other machines have stored.
     func refresh(_ folder: String) throws(CloudError)
-    /// For a folder ("") and subfolders of it, by default all, a text that changes whenever a name in it comes or goes. nil if one has none.
-    func stamps(of folder: String, subfolders: [String]?) throws(CloudError) -> [(folder: String, stamp: String)]?
     /// Whether another program may still be writing an object whose content looks cut off.
     func isArriving(_ path: String) -> Bool
 }
@@ -121,10 +117,8 @@ extension ObjectStore {
     public func makeFolders(of zone: ZoneID) throws(CloudError) {}
     public func makeDurable(_ folder: String, isOwn: Bool) throws(CloudError) {}
     public func refresh(_ folder: String) throws(CloudError) {}
-    public func stamps(of folder: String, subfolders: [String]?) throws(CloudError) -> [(folder: String, stamp: String)]? { nil }
     public func isArriving(_ path: String) -> Bool { false }
 
-    public func listPage(_ prefix: String, after path: String) throws(CloudError) -> (objects: [StoredObject], isLast: Bool)? { nil }
     public func listFolder(_ folder: String) throws(CloudError) -> (objects: [StoredObject], folders: [String])? { nil }
 
     /// The default lists the scope by folders, or every object of the scope if the store cannot do that.
@@ -188,31 +182,14 @@ extension ObjectStore {
         guard bodies.count > 1, width > 1 else { return try bodies.map { try $0() } }
         let results = Mutex([Result<T, any Error>?](repeating: nil, count: bodies.count))
         for start in stride(from: 0, to: bodies.count, by: width) {
-            Thread.sideBySide(
-                (start..<min(start + width, bodies.count)).map { number in
-                    {
-                        let result = Result { try bodies[number]() }
-                        results.withLock { $0[number] = result }
-                    }
-                })
+            BlockingThreads.run(
+                min(width, bodies.count - start),
+                { number in
+                    let result = Result { try bodies[start + number]() }
+                    results.withLock { $0[start + number] = result }
+                }, while: {})
         }
         return try results.withLock { $0 }.compactMap { try $0?.get() }
-    }
-}
-
-extension Thread {
-    /// Runs bodies in parallel: the last one on the calling thread, each other one on a new thread. Returns when all have ended.
-    package static func sideBySide(_ bodies: [@Sendable () -> Void]) {
-        let others = DispatchGroup()
-        for body in bodies.dropLast() {
-            others.enter()
-            detachNewThread {
-                body()
-                others.leave()
-            }
-        }
-        bodies.last?()
-        others.wait()
     }
 }
 

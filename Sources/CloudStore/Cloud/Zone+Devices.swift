@@ -13,10 +13,8 @@ extension Zone {
     /// Reads the waiting messages. Folders whose names are not valid device names are ignored.
     func mailbox(of sender: String?) throws -> CloudMailbox {
         let all = path("\(CloudNames.messages)/")
-        var mailbox = CloudMailbox(), stamps: [(folder: String, stamp: String)]?, listed: [String]
+        var mailbox = CloudMailbox(), listed: [String]
         do throws(CloudError) {
-            // Take the stamps before the listing, so that a later change changes a stamp.
-            if sender == nil { stamps = try store.stamps(of: all, subfolders: nil) }
             listed = try store.paths(sender.map { "\(all)\($0)/" } ?? all)
         } catch {
             guard error.code == .damaged else { throw error }
@@ -32,16 +30,7 @@ extension Zone {
                 try store.get("\(folder)/\(name)", limit: CloudMessage.byteLimit)
             }
         }
-        // There is no mark if something was not read, or may be repaired in place: the next run must read it again.
-        if let stamps, mailbox.unreadCount == 0, mailbox.setAside.isEmpty { mailbox.mark = MailboxMark(stamps) }
         return mailbox
-    }
-
-    /// Whether the mailbox's folders have not changed since the mark was taken.
-    func isMailboxUnchanged(since mark: MailboxMark) throws -> Bool {
-        let senders = mark.folders.keys.filter(CloudNames.isName)
-        guard senders.count == mark.folders.count - 1 else { return false }
-        return try store.stamps(of: path("\(CloudNames.messages)/"), subfolders: senders).map(MailboxMark.init) == mark
     }
 
     /// The names of the objects of each device, sorted by device, from the paths beneath a folder that has a folder for each device.
@@ -63,9 +52,6 @@ extension Zone {
 
 // The reports of the devices: `devices/<device>/<20-digit counter>.json`. The highest counter counts.
 extension Zone {
-    /// The largest report, in bytes.
-    private static let reportByteLimit = 64 << 10
-
     func add(_ report: DeviceReport) throws {
         try report.verify()
         let bytes = try report.bytes(of: history, by: history.isSigned ? authority.signer() : nil)
@@ -73,18 +59,17 @@ extension Zone {
         // Another run of the same device may take the next counter at the same time. Then try again.
         var taken = 0
         for _ in 0..<8 {
-            let known = try reports(of: report.device, in: folder)
-            if let last = known.newest, !report.isNews(after: last) { return }
+            let known = try counters(of: report.device), reader = ReportReader(self, knowsOwn: true)
+            if let last = reader.newest(of: report.device, known), !report.isNews(after: last) { return }
             // A listing may lag behind and miss a counter that was taken just now.
-            let last = max(known.counters.last ?? 0, taken)
-            let next = last < CloudNames.largestNumber ? last + 1 : (1...).first { !known.counters.contains($0) } ?? 1
+            let last = max(known.max() ?? 0, taken)
+            let next = last < CloudNames.largestNumber ? last + 1 : (1...).first { !known.contains($0) } ?? 1
             guard try store.put(bytes, as: "\(folder)\(CloudNames.digits(next)).json") != .taken else {
                 taken = next
                 continue
             }
             // A device that may not delete leaves its older reports, which no longer count.
-            let replaced = ReportReader(self, knowsOwn: true).replaced(of: report.device, known.counters) { try read($0, in: folder) }
-            for old in replaced where try !removes("\(folder)\(CloudNames.digits(old)).json") { return }
+            for old in reader.replaced(of: report.device, known) where try !removes("\(folder)\(CloudNames.digits(old)).json") { return }
             return
         }
         throw CloudError(.inputOutput, at: folder, "other runs of this device keep reporting", hint: "run one sync at a time", isRetryable: true)
@@ -92,8 +77,7 @@ extension Zone {
 
     /// Removes every report under a device's name.
     func removeReports(of device: String) throws {
-        let folder = path("\(CloudNames.devices)/\(device)/")
-        for counter in try counters(in: folder) { try store.remove("\(folder)\(CloudNames.digits(counter)).json") }
+        for counter in try counters(of: device) { try store.remove(path("\(CloudNames.devices)/\(device)/\(CloudNames.digits(counter)).json")) }
     }
 
     /// Removes an object. Returns false if the credentials do not allow deletion.
@@ -108,89 +92,45 @@ extension Zone {
     }
 
     func newestReport(of device: String) throws -> DeviceReport? {
-        let folder = path("\(CloudNames.devices)/\(device)/")
-        return try reports(of: device, in: folder).newest
-    }
-
-    /// The counters of a device's reports in ascending order, and the newest readable report.
-    private func reports(of device: String, in folder: String) throws -> (counters: [Int], newest: DeviceReport?) {
-        let counters = try counters(in: folder)
-        return (counters, newest(of: device, counters, in: folder, ReportReader(self, knowsOwn: true)))
+        try ReportReader(self, knowsOwn: true).newest(of: device, counters(of: device))
     }
 
     func newestReports() throws -> [DeviceReport] {
         let reader = ReportReader(self)
-        return try reportsByDevice { name, counters, folder in newest(of: name, counters, in: folder, reader) }
+        return try allCounters().compactMap { reader.newest(of: $0, $1) }
     }
 
     /// The newest report of each device that requests membership of a signed zone, sorted by device name.
     func requests() throws -> [DeviceReport] {
         let reader = ReportReader(self)
-        return try reportsByDevice { name, counters, folder in reader.request(of: name, counters) { try read($0, in: folder) } }
+        return try allCounters().compactMap { reader.request(of: $0, $1) }
     }
 
-    private func reportsByDevice(_ choose: (_ device: String, _ counters: [Int], _ folder: String) -> DeviceReport?) throws -> [DeviceReport] {
+    /// The counters of the reports of every device, sorted by device name.
+    private func allCounters() throws -> [(device: String, counters: [Int])] {
         let all = path("\(CloudNames.devices)/")
-        return Self.grouped(try store.paths(all), beneath: all).compactMap { device, names in
-            choose(device, names.compactMap(CloudNames.number(ofFile:)).sorted(), "\(all)\(device)/")
-        }
+        return Self.grouped(try store.paths(all), beneath: all).map { ($0.device, $0.names.compactMap(CloudNames.number(ofFile:))) }
     }
 
-    private func counters(in folder: String) throws(CloudError) -> [Int] {
-        try store.paths(folder).compactMap { CloudNames.number(ofFile: Self.name($0, beneath: folder)) }.sorted()
+    private func counters(of device: String) throws(CloudError) -> [Int] {
+        try names(in: "\(CloudNames.devices)/\(device)").compactMap(CloudNames.number(ofFile:)).sorted()
     }
-
-    /// Reports are only information for people: if one is damaged, or its device has just removed it, the next older one counts.
-    private func newest(of device: String, _ counters: [Int], in folder: String, _ reader: ReportReader) -> DeviceReport? {
-        reader.newest(of: device, counters) { try read($0, in: folder) }
-    }
-
-    private func read(_ counter: Int, in folder: String) throws -> (bytes: [UInt8], place: String)? {
-        let name = "\(folder)\(CloudNames.digits(counter)).json"
-        return try store.get(name, limit: Self.reportByteLimit).map { ($0, name) }
-    }
-}
-
-// The publish queue: `waiting/<20-digit number>-<8 hex>.json`.
-extension Zone {
-    /// How long a ticket counts, in microseconds: as long as one run waits. Tickets must expire, because a device may not be allowed to
-    /// delete its own.
-    private static let ticketAge: Int64 = 60_000_000
-
-    /// The tickets, in the order in which their devices publish.
-    func tickets() throws -> [PublishTicket] {
-        let folder = path("\(CloudNames.waiting)/")
-        let listed = try store.list(folder)
-        guard !listed.isEmpty else { return [] }
-        let now = try store.clock(in: history.zone)
-        return listed.compactMap { object -> PublishTicket? in
-            guard let ticket = PublishTicket(fileName: Self.name(object.path, beneath: folder)) else { return nil }
-            guard now.microseconds - object.modified.microseconds < Self.ticketAge else {
-                try? remove(ticket)
-                return nil
-            }
-            return ticket
-        }.sorted()
-    }
-
-    /// Stores a ticket. Does nothing if it is already there.
-    func add(_ ticket: PublishTicket) throws { _ = try store.put(Array("{}".utf8), as: path("\(CloudNames.waiting)/\(ticket.fileName)")) }
-
-    /// Removes a ticket. Does nothing if it is not there.
-    func remove(_ ticket: PublishTicket) throws { try store.remove(path("\(CloudNames.waiting)/\(ticket.fileName)")) }
 }
 
 /// Decides which of a device's reports counts: the newest readable one; in a signed zone, the newest one that the device's own keys signed.
-package struct ReportReader {
-    let history: HistoryID
+///
+/// The functions take the counters of the reports in the store, in any order.
+private struct ReportReader {
+    private let zone: Zone
     /// The members of a signed zone; nil if they could not be read.
-    let members: MemberList?
+    private let members: MemberList?
     /// The keys of this device. While it is not a member, a report that these keys signed counts before reports that others wrote under its
     /// name.
-    let own: DevicePublicKeys?
-    private let authority: ZoneAuthority
+    private let own: DevicePublicKeys?
     /// Whether the device's own last report, by its nonce, counts without a check of its signature.
     private let knowsOwn: Bool
+    /// The largest report, in bytes.
+    private static let byteLimit = 64 << 10
 
     /// Loads the members for one read of a zone's reports.
     ///
@@ -198,10 +138,8 @@ package struct ReportReader {
     ///
     /// - Parameter knowsOwn: whether to skip the check of a report that names this device's keys and one of ``ZoneAuthority/ownNonces``. A forged
     ///   one would say what the device knows already: that it has reported last itself.
-    package init(_ zone: Zone, knowsOwn: Bool = false) {
-        self.knowsOwn = knowsOwn
-        history = zone.history
-        authority = zone.authority
+    init(_ zone: Zone, knowsOwn: Bool = false) {
+        (self.zone, self.knowsOwn) = (zone, knowsOwn)
         members = zone.history.isSigned ? (try? HistoryReader(zone).members()) ?? nil : nil
         own = zone.history.isSigned ? zone.authority.knowledge.own : nil
     }
@@ -210,48 +148,41 @@ package struct ReportReader {
     ///
     /// For a member's name, the newest report signed by the member counts. If there is none, or the name is not a member's, the newest
     /// report counts whoever signed it: it is a request for membership.
-    ///
-    /// - Parameters:
-    ///   - counters: the counters of the reports in the store, in any order.
-    ///   - read: returns a report's bytes and place; nil if it was just removed. If it throws, the next older report is tried.
-    package func newest(of device: String, _ counters: [Int], read: (Int) throws -> (bytes: [UInt8], place: String)?) -> DeviceReport? {
+    func newest(of device: String, _ counters: [Int]) -> DeviceReport? {
         var asking: DeviceReport?
-        for counter in counters.sorted(by: >) {
-            guard let (bytes, place) = try? read(counter), var report = try? report(bytes, of: device, at: place) else { continue }
-            guard history.isSigned else { return report }
-            let member = members?.member(device)
-            report.isMember = member != nil && member?.keys == report.keys
-            if report.isMember == true { return report }
+        for report in reports(of: device, counters) {
+            guard zone.history.isSigned, report.isMember != true else { return report }
+            guard members?.member(device) == nil else { continue }
             // Among several requests under one name, this device prefers its own.
-            if member == nil, own == report.keys { return report }
-            if member == nil, asking == nil { asking = report }
+            if own == report.keys { return report }
+            asking = asking ?? report
         }
         return asking
     }
 
     /// Returns the counters of the reports that a new one of this device replaces. In a signed zone, those that other keys signed are not among
     /// them, such as a member's of the same name.
-    package func replaced(of device: String, _ counters: [Int], read: (Int) throws -> (bytes: [UInt8], place: String)?) -> [Int] {
-        guard history.isSigned else { return counters }
-        return counters.filter { counter in
-            guard let (bytes, place) = try? read(counter), let report = try? report(bytes, of: device, at: place) else { return true }
-            return report.keys == own
-        }
+    func replaced(of device: String, _ counters: [Int]) -> [Int] {
+        guard zone.history.isSigned else { return counters }
+        return counters.filter { counter in report(counter, of: device).map { $0.keys == own } ?? true }
     }
 
     /// Returns the newest report under a device's name that no member of that name has signed: a request for membership.
-    package func request(of device: String, _ counters: [Int], read: (Int) throws -> (bytes: [UInt8], place: String)?) -> DeviceReport? {
-        for counter in counters.sorted(by: >) {
-            guard let (bytes, place) = try? read(counter), var report = try? report(bytes, of: device, at: place) else { continue }
-            report.isMember = false
-            if members?.member(device)?.keys != report.keys { return report }
-        }
-        return nil
+    func request(of device: String, _ counters: [Int]) -> DeviceReport? { reports(of: device, counters).first { $0.isMember == false } }
+
+    /// The readable reports, newest first. One that is damaged, or that its device has just removed, is left out.
+    private func reports(of device: String, _ counters: [Int]) -> some Sequence<DeviceReport> {
+        counters.sorted(by: >).lazy.compactMap { report($0, of: device) }
     }
 
-    private func report(_ bytes: [UInt8], of device: String, at place: String) throws(CloudError) -> DeviceReport {
-        try DeviceReport(bytes, of: device, in: history, at: place) { keys, nonce in
-            knowsOwn && keys == own && nonce.map(authority.ownNonces.contains) == true
-        }
+    private func report(_ counter: Int, of device: String) -> DeviceReport? {
+        let place = zone.path("\(CloudNames.devices)/\(device)/\(CloudNames.digits(counter)).json")
+        guard let bytes = try? zone.store.get(place, limit: Self.byteLimit),
+            var report = try? DeviceReport(
+                bytes, of: device, in: zone.history, at: place,
+                isVerified: { keys, nonce in knowsOwn && keys == own && nonce.map(zone.authority.ownNonces.contains) == true })
+        else { return nil }
+        if zone.history.isSigned { report.isMember = members?.member(device).map { $0.keys == report.keys } ?? false }
+        return report
     }
 }

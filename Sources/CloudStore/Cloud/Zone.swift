@@ -5,16 +5,14 @@ public import StrictText
 /// The bytes are returned without a check; ``HistoryReader`` checks them. nil means that there is no such object.
 package struct Zone {
     package let history: HistoryID
-    /// The ends of the logs that were verified since the cloud was opened.
-    let ends: VerifiedHeadCache
     package let store: any ObjectStore
     /// What this device knows and trusts of a signed zone.
     package let authority: ZoneAuthority
     /// Documents that are read instead of those in the store, by their paths beneath the zone: what `repair` would put there.
     package var mended: [String: [UInt8]] = [:]
 
-    package init(history: HistoryID, ends: VerifiedHeadCache = VerifiedHeadCache(), store: any ObjectStore, authority: ZoneAuthority = ZoneAuthority()) {
-        (self.history, self.ends, self.store, self.authority) = (history, ends, store, authority)
+    package init(history: HistoryID, store: any ObjectStore, authority: ZoneAuthority = ZoneAuthority()) {
+        (self.history, self.store, self.authority) = (history, store, authority)
     }
 
     /// Turns a path beneath the zone into a path beneath the cloud.
@@ -80,27 +78,7 @@ package struct Zone {
     }
 
     /// The number of the newest commit; nil if there is none. Used on a first visit and to explain a gap.
-    ///
-    /// Lists pages here and there: some 20 of a million commits. Whether there are commits after a number decides, so gaps do no harm.
-    package func newestCommitNumber() throws -> Int? {
-        let folder = path("\(CloudNames.commits)/")
-        var low = 0, step = 1000, high: Int?
-        while mended.isEmpty {
-            let after = high.map { $0 - low > 1000 ? low + ($0 - low) / 2 : low } ?? (low == 0 ? 0 : low + step)
-            guard let page = try store.listPage(folder, after: path(CloudNames.commits, after)) else { break }
-            guard let last = page.objects.last else {
-                if after == low { return low > 0 ? low : nil }
-                high = after
-                continue
-            }
-            // A store that begins elsewhere, or files of other names, are not searched this way.
-            guard let number = CloudNames.number(ofFile: Self.name(last.path, beneath: folder)), number > after else { break }
-            if page.isLast { return number }
-            (low, step) = (number, 2 * step)
-            if let end = high, end <= low { high = nil }
-        }
-        return try commitNumbers().last
-    }
+    package func newestCommitNumber() throws -> Int? { try commitNumbers().last }
 
     /// Makes the next read of a commit see what other machines have written.
     func refreshCommits() throws { try store.refresh(path("\(CloudNames.commits)/")) }
@@ -154,7 +132,7 @@ package struct Zone {
             let beneath = Self.name(object.path, beneath: path(""))
             return kind(beneath).map { StoredFile(kind: $0, path: beneath, byteCount: object.byteCount, modified: object.modified) }
         }
-        let listed = try [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets, CloudNames.waiting].flatMap { try store.list(path("\($0)/")) }
+        let listed = try [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets].flatMap { try store.list(path("\($0)/")) }
         return listed.compactMap { file($0, Self.kind) } + (try store.leftovers(path("")).compactMap { file($0) { _ in .temporary } })
     }
 
@@ -164,7 +142,6 @@ package struct Zone {
         switch (parts.first, parts.count) {
         case (CloudNames.commits, 2): return CloudNames.number(ofFile: parts[1]).map { .commit($0) }
         case (CloudNames.checkpoints, 2): return CloudNames.number(ofFile: parts[1]).map { .checkpoint($0) }
-        case (CloudNames.waiting, 2): return PublishTicket(fileName: parts[1]).map { _ in .temporary }
         case (CloudNames.assets, 3): return StoredFile.Kind(nameInAssets: parts[2], of: parts[1])
         default: return nil
         }
@@ -181,81 +158,4 @@ package struct Zone {
     func removeFiles(_ paths: [String]) throws { if !paths.isEmpty { try store.remove(paths.map { path($0) }) } }
 
     func makeRemovalsDurable(in folder: String) throws { try store.makeDurable(path("\(folder)/"), isOwn: true) }
-}
-
-extension CloudNames {
-    /// The number of a commit whose file a replicating tool has renamed: the 20 digits, then a character that is not a digit, and `.json` at
-    /// the end. nil for a commit's own name and for all others.
-    static func number(ofConflictCopy name: String) -> Int? {
-        let stem = name.utf8.dropLast(5)
-        guard name.exact.hasSuffix(".json"), stem.count > 20, let number = number(ofDigits: stem.prefix(20)),
-            let next = stem.dropFirst(20).first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(next)
-        else { return nil }
-        return number
-    }
-}
-
-extension Zone {
-    /// Returns the conflict copies of commits, sorted by name. A copy with the same bytes as the commit under the plain name is not one, and
-    /// neither is a file without a commit of this zone.
-    ///
-    /// Only stores whose files other programs copy have any.
-    package func conflictCopies() throws -> [ConflictCopy] {
-        guard store.isReplicated else { return [] }
-        var found: [ConflictCopy] = []
-        for name in try names(in: CloudNames.commits) {
-            guard let number = CloudNames.number(ofConflictCopy: name), let copy = try? conflictCopy(name, number) else { continue }
-            if try commitBytes(number).map({ ContentHash.of($0) }) == copy.token.hash { continue }
-            found.append(copy)
-        }
-        return found
-    }
-
-    private func conflictCopy(_ name: String, _ number: Int) throws -> ConflictCopy? {
-        guard let bytes = try store.get(path("\(CloudNames.commits)/\(name)"), limit: CommitDocument.byteLimit) else { return nil }
-        let commit = try VerifiedCommit(bytes, number: number, of: history).commit
-        return ConflictCopy(
-            fileName: name, token: commit.token, parent: commit.parent, device: commit.device, timestamp: commit.timestamp,
-            // If a later commit cannot be read, nothing is known of the author, and the copy is reported.
-            authorHasGoneOn: (try? hasGoneOn(commit.device, from: number)) == true)
-    }
-
-    /// Whether a device has published one of the commits that follow commit `number` under its plain name, each checked against its parent.
-    private func hasGoneOn(_ device: String, from number: Int) throws -> Bool {
-        guard let bytes = try commitBytes(number) else { return false }
-        var last = try VerifiedCommit(bytes, number: number, of: history).commit
-        while let bytes = try commitBytes(last.token.number + 1) {
-            let next = try VerifiedCommit(bytes, number: last.token.number + 1, of: history).commit
-            guard next.parent == last.token.hash else { return false }
-            if next.device == device { return true }
-            last = next
-        }
-        return false
-    }
-}
-
-/// A commit's file under another name than its own. A tool that replicates folders leaves one if two devices published the same number.
-///
-/// Examples: `00000000000000000013.sync-conflict-20260301-080000-ABCDEFG.json`, `00000000000000000013 (Conflicted Copy).json`. The file with
-/// the plain name counts; this one lost the number. Readers never follow it.
-public struct ConflictCopy: Hashable, Sendable {
-    /// The file's name in `commits/`.
-    public let fileName: String
-    /// The commit that the file holds: its number, and the SHA-256 of its bytes.
-    public let token: ChangeToken
-    /// The hash of its parent; nil for the first commit.
-    public let parent: String?
-    public let device: String
-    public let timestamp: Instant
-    /// Whether its author has since published a later commit on top of the commit that counts, and so has already imported that one.
-    public let authorHasGoneOn: Bool
-
-    public init(fileName: String, token: ChangeToken, parent: String?, device: String, timestamp: Instant, authorHasGoneOn: Bool = false) {
-        self.fileName = fileName
-        self.token = token
-        self.parent = parent
-        self.device = device
-        self.timestamp = timestamp
-        self.authorHasGoneOn = authorHasGoneOn
-    }
 }

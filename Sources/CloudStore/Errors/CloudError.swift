@@ -16,7 +16,7 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
         public static let incompatibleVersion = Code(name: "incompatibleVersion")
         /// The zone does not exist.
         public static let zoneNotFound = Code(name: "zoneNotFound")
-        /// The zone was deleted; ``CloudError/zoneDeletion`` says why.
+        /// The zone was deleted in the cloud's settings. Only CloudKit says so.
         public static let userDeletedZone = Code(name: "userDeletedZone")
         /// The zone was moved; ``CloudError/successor`` names the zone that continues it.
         public static let zoneMoved = Code(name: "zoneMoved")
@@ -81,7 +81,7 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
 
     public let code: Code
     /// The subject of the error: a file beneath the cloud, a zone, a record.
-    public let place: String
+    public private(set) var place: String
     /// What happened and why.
     public let reason: String
     /// What to do next; nil if there is no advice.
@@ -94,14 +94,8 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
     public let partialErrors: [String: CloudError]
     /// For `serverRecordChanged` on one record: the three versions that a merge needs.
     public let conflict: RecordConflict?
-    /// For `userDeletedZone`: why the zone was deleted.
-    public let zoneDeletion: ZoneDeletion?
     /// For `zoneMoved`: the zone that continues this one.
     public package(set) var successor: ZoneSuccessor?
-    /// For `zoneMoved`, on a device whose commit lost its number to the move: the last version that both histories share.
-    package var commonVersion: Int?
-    /// For `damaged`, if a commit does not follow from the present parent: the parent that it names.
-    package var missingParent: ChangeToken?
     /// For `pending`: whether part of the file is already there.
     package var isArriving = false
 
@@ -110,7 +104,7 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
     /// - Parameter place: the subject of the error: a file beneath the cloud, a zone, a record. It must not contain a value.
     public init(
         _ code: Code, at place: String, _ reason: String, hint: String? = nil, isRetryable: Bool = false, retryAfter: Duration? = nil,
-        partialErrors: [String: CloudError] = [:], conflict: RecordConflict? = nil, zoneDeletion: ZoneDeletion? = nil
+        partialErrors: [String: CloudError] = [:], conflict: RecordConflict? = nil
     ) {
         self.code = code
         self.place = place
@@ -120,7 +114,6 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
         self.retryAfter = retryAfter
         self.partialErrors = partialErrors
         self.conflict = conflict
-        self.zoneDeletion = zoneDeletion
     }
 
     /// One line for people and logs. A `partialFailure` includes its cause.
@@ -134,13 +127,8 @@ extension CloudError {
 
     /// The same error at another place.
     package func moved(to place: String) -> CloudError {
-        var moved = CloudError(
-            code, at: place, reason, hint: hint, isRetryable: isRetryable, retryAfter: retryAfter, partialErrors: partialErrors,
-            conflict: conflict, zoneDeletion: zoneDeletion)
-        moved.isArriving = isArriving
-        moved.successor = successor
-        moved.commonVersion = commonVersion
-        moved.missingParent = missingParent
+        var moved = self
+        moved.place = place
         return moved
     }
 }

@@ -1,3 +1,5 @@
+import StrictText
+
 /// One row of ``ErrorTable``: the meaning of an error, for programs and for people.
 public struct ErrorEntry: Hashable, Sendable {
     /// Whether the same request may succeed later, and under which condition.
@@ -45,33 +47,13 @@ public struct ErrorEntry: Hashable, Sendable {
         }
     }
 
-    /// Makes a row for an error of the cloud.
-    ///
-    /// - Parameter code: the code in this library; nil if it has CKError's name.
-    init(
-        _ number: Int, _ name: String, _ meaning: String, _ retry: Retry, as code: CloudError.Code? = nil, raised: Bool = true,
-        en english: (String, String, String), it italian: (String, String, String)
-    ) {
-        self.init((code ?? CloudError.Code(name: name)).identifier, number, name, meaning, retry, raised, english, italian)
-    }
-
-    /// Makes a row for an error of another family.
-    init(_ identifier: String, _ meaning: String, _ retry: Retry, en english: (String, String, String), it italian: (String, String, String)) {
-        self.init(identifier, nil, nil, meaning, retry, true, english, italian)
-    }
-
-    private init(
-        _ identifier: String, _ number: Int?, _ name: String?, _ meaning: String, _ retry: Retry, _ isRaisedHere: Bool,
-        _ english: (String, String, String), _ italian: (String, String, String)
-    ) {
-        self.identifier = identifier
-        self.number = number
-        self.name = name
-        self.meaning = meaning
-        self.retry = retry
-        self.isRaisedHere = isRaisedHere
-        self.english = Text(title: english.0, message: english.1, nextStep: english.2)
-        self.italian = Text(title: italian.0, message: italian.1, nextStep: italian.2)
+    /// Makes a row from the parts of its lines in ``ErrorRows``.
+    init(_ parts: [String], english: [String], italian: [String]) {
+        let code = parts[1].exact.split(separator: " ")
+        (identifier, number, name) = (parts[0], Int(code[0]), code.count == 2 ? code[1] : nil)
+        (retry, meaning, isRaisedHere) = (Retry(rawValue: parts[2]) ?? .never, parts[3], parts.count == 4)
+        self.english = Text(title: english[0], message: english[1], nextStep: english[2])
+        self.italian = Text(title: italian[0], message: italian[1], nextStep: italian[2])
     }
 }
 

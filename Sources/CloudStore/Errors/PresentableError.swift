@@ -17,11 +17,11 @@ public struct PresentableError: Error, Identifiable, Sendable, CustomStringConve
     /// libraries.
     public let identifier: String?
     /// A few words, for an alert's title.
-    public private(set) var title: String
+    public let title: String
     /// What happened, in a sentence or two; nil if the title is enough.
-    public private(set) var message: String?
+    public let message: String?
     /// What to do next, in a sentence or two; nil if there is no advice.
-    public private(set) var nextStep: String?
+    public let nextStep: String?
     /// The technical text, in English, for people who ask for details: where, why, and what to do; nil if the title says all.
     public let details: String?
     /// Whether a *Try again* button makes sense.
@@ -80,14 +80,6 @@ public struct PresentableError: Error, Identifiable, Sendable, CustomStringConve
         self.details = details
         self.isRetryable = isRetryable
         self.retryAfter = retryAfter
-    }
-
-    /// The same error in another language; unchanged if its texts do not come from ``ErrorTable``.
-    public func translated(to language: ErrorLanguage) -> PresentableError {
-        guard let text = identifier.flatMap(ErrorEntry.init(identifier:))?.text(in: language) else { return self }
-        var translated = self
-        (translated.title, translated.message, translated.nextStep) = (text.title, text.message, text.nextStep)
-        return translated
     }
 
     /// The cloud error's code; nil for all other errors.

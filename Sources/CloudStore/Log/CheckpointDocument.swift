@@ -13,8 +13,6 @@ package struct CheckpointDocument: Codable {
     /// The timestamp of commit `number`.
     let timestamp: Instant
     let zone: String
-    /// Set if the zone was deleted and has not been created again since.
-    let zoneDeletion: ZoneDeletionDocument?
 
     static let sealName = "checkpoint"
     /// The largest checkpoint file, in bytes.
@@ -27,11 +25,10 @@ extension ReplayedHistory {
     /// The file of the checkpoint at the log's last commit; nil before the first commit.
     package func checkpointBytes() throws -> [UInt8]? {
         // No commit follows in a zone that was moved, so no commit could name the checkpoint.
-        guard let token, let timestamp, deletion?.successor == nil else { return nil }
+        guard let token, let timestamp, move == nil else { return nil }
         let document = CheckpointDocument(
             answered: answered.isEmpty ? nil : answered, cloud: history.cloud, commit: token.hash, number: token.number,
-            records: records.map { RecordDocument($0, tagged: true) }, timestamp: timestamp, zone: history.zone.description,
-            zoneDeletion: deletion.map(ZoneDeletionDocument.init))
+            records: records.map { RecordDocument($0, tagged: true) }, timestamp: timestamp, zone: history.zone.description)
         return try ChecksummedDocument.encode(document, named: CheckpointDocument.sealName)
     }
 
@@ -67,7 +64,6 @@ extension ReplayedHistory {
         // commit.
         self.init(
             history: history, token: ChangeToken(number: reference.number, hash: document.commit), timestamp: document.timestamp,
-            checkpoint: nil, live: records, answered: document.answered ?? [:], deletion: try document.zoneDeletion?.deletion(at: place),
-            members: members)
+            checkpoint: nil, live: records, answered: document.answered ?? [:], members: members)
     }
 }

@@ -22,7 +22,7 @@ package enum ChecksummedDocument {
         let sealed = seal(body, named: name)
         guard let keys else { return sealed }
         let signature = try keys.signature(of: message(body, name))
-        return sealed.dropLast() + Array(",\"signature\":\"\(ContentHash.hex(signature))\"}".utf8)
+        return sealed.dropLast() + Array(",\"signature\":\"\(Hexadecimal.text(signature))\"}".utf8)
     }
 
     /// The bytes that are signed: the label of the kind of document, and the body.
@@ -76,7 +76,7 @@ package enum ChecksummedDocument {
     static func verifySignature(of bytes: [UInt8], named name: String, by key: String?, at place: String) throws(CloudError) {
         let (sealed, digits) = try parts(of: bytes, named: name, at: place, isSigned: true)
         let body = sealed.dropFirst("{\"\(name)\":".utf8.count).dropLast(middle.count + 64 + end.count)
-        guard let key, let signature = DevicePublicKeys.hexBytes(digits), DevicePublicKeys.isValid(signature, of: message(body, name), by: key) else {
+        guard let key, let signature = Hexadecimal.bytes(digits), DevicePublicKeys.isValid(signature, of: message(body, name), by: key) else {
             throw CloudError(
                 .untrusted, at: place, "invalid signature: it does not match this \(name) and the key that it names",
                 hint: "the file was changed or forged; bring it back from a copy, or run snapsync doctor")

@@ -27,7 +27,7 @@ struct CommitComposer {
             number: number, parent: log.token?.hash, requires: requirements(draft),
             saved: sorted(draft.saving).map { RecordDocument($0, tagged: false) },
             timestamp: CommitClock.timestamp(clock: draft.clock, after: log.timestamp),
-            zoneEvent: draft.zoneEvent.map(ZoneEventDocument.init))
+            zoneEvent: draft.successor.map(ZoneEventDocument.init))
         let bytes = try ChecksummedDocument.encode(document, named: CommitDocument.sealName, by: keys)
         guard bytes.count <= CommitDocument.byteLimit else {
             throw CloudError(
@@ -42,8 +42,8 @@ struct CommitComposer {
         try CloudNames.verify(draft.device, isNameOf: "device")
         try authorize(draft.device, number: number)
         try CommitClock.verify(draft.clock)
-        guard (draft.zoneEvent != nil) == (draft.saving.isEmpty && draft.deleting.isEmpty && draft.answered.isEmpty) else {
-            throw invalid(draft.zoneEvent == nil ? "the commit would change nothing" : "a commit that deletes a zone saves nothing")
+        guard (draft.successor != nil) == (draft.saving.isEmpty && draft.deleting.isEmpty && draft.answered.isEmpty) else {
+            throw invalid(draft.successor == nil ? "the commit would change nothing" : "a commit that moves a zone saves nothing")
         }
         for name in draft.deleting { try CloudNames.verify(name, isNameOf: "record") }
         guard draft.answered.isEmpty || AnsweredEdits.isPossible(draft.answered) else { throw invalid("a number of decided edits is not possible") }
@@ -70,7 +70,7 @@ struct CommitComposer {
 
     /// The features that a reader must support to read on; nil if format version 1 without features suffices.
     private func requirements(_ draft: CommitDraft) -> [String]? {
-        let names = history.requirements + (draft.zoneEvent == nil ? [] : [ZoneEventDocument.requirement])
+        let names = history.requirements + (draft.successor == nil ? [] : [ZoneEventDocument.requirement])
         return names.isEmpty ? nil : names
     }
 
@@ -87,8 +87,6 @@ struct CommitComposer {
 package enum CommitClock {
     /// 2000 to 2100. A clock outside of it counts as not set.
     package static let plausible = Instant(microseconds: 946_684_800_000_000)...Instant(microseconds: 4_102_444_800_000_000)
-    /// The years 1 to 9999, which RFC 3339 can write.
-    package static let representable = Instant(microseconds: -62_135_596_800_000_000)...Instant(microseconds: 253_402_300_799_999_999)
     package static let dayInMicroseconds: Int64 = 86_400_000_000
 
     /// max(`clock`, the parent's timestamp + 1 ms).

@@ -39,8 +39,6 @@ package struct CommitDocument: Codable {
 /// A commit that was read and is valid by itself, with the values that the next commit must follow from.
 package struct VerifiedCommit {
     package let commit: Commit
-    package let checkpoint: CheckpointReference?
-    let zoneEvent: ZoneEvent?
 
     /// Decodes and checks the file of commit `number`; in a signed zone this includes its signature. ``ReplayedHistory`` checks whether the
     /// commit follows from its parent and whether its signer was allowed to publish.
@@ -71,13 +69,11 @@ package struct VerifiedCommit {
         if history.isSigned, found != token {
             try ChecksummedDocument.verifySignature(of: bytes, named: CommitDocument.sealName, by: document.key, at: place)
         }
-        checkpoint = document.checkpoint
-        zoneEvent = document.zoneEvent?.event
         var commit = Commit(
             token: found, parent: document.parent, timestamp: document.timestamp,
             clock: document.clock, device: document.device, saved: saved,
             deleted: document.deleted, approvals: document.approvals,
-            zoneDeletion: document.zoneEvent?.deletion(at: document.timestamp, device: document.device))
+            zoneMove: document.zoneEvent?.successor.map { ZoneMove(successor: $0, device: document.device, at: document.timestamp) })
         commit.checkpoint = document.checkpoint
         commit.answered = document.answered ?? [:]
         commit.key = history.isSigned ? document.key : nil
@@ -128,7 +124,7 @@ extension CommitDocument {
             if let fault = document.record(tag: "").fault(at: number) { return fault }
         }
         if zoneEvent != nil, requires?.contains(ZoneEventDocument.requirement) != true || !saved.isEmpty || !deleted.isEmpty {
-            return "a commit that deletes or makes the zone does something else too"
+            return "a commit that moves the zone does something else too"
         }
         return nil
     }

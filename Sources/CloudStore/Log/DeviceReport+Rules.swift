@@ -3,7 +3,7 @@ package import StrictText
 extension DeviceReport {
     package static let sealName = "report"
 
-    /// Reads a report's file. In a signed zone the signature is verified here, and ``ReportReader`` decides whether the signing key counts.
+    /// Reads a report's file. In a signed zone the signature is verified here; whether the signing key counts is decided later.
     ///
     /// - Parameter isVerified: whether the signature of a report with these keys and this nonce need not be checked.
     /// - Throws: ``CloudError`` with `.damaged` if it is not a report of `device`, with `.untrusted` if the signature is not valid.
@@ -63,7 +63,7 @@ extension DeviceReport {
     package func verify() throws(CloudError) {
         try CloudNames.verify(device, isNameOf: "device")
         try CloudNames.verify(role, isNameOf: "role")
-        guard token.map({ $0.number > 0 && ContentHash.isHash($0.hash) }) ?? true, CommitClock.representable.contains(clock),
+        guard token.map({ $0.number > 0 && ContentHash.isHash($0.hash) }) ?? true, Instant.representable.contains(clock.microseconds),
             nonce.map({ (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } }) ?? true
         else {
             throw CloudError(.invalidArguments, at: "report", "the token, the clock or the nonce is not possible")

@@ -16,7 +16,7 @@ package struct HistoryPruner {
     ///   and the errors of reading the whole zone: a damaged history is not pruned.
     package func remove(_ files: [StoredFile], by device: String) throws {
         if let last = try zone.newestCommitNumber(), let bytes = try zone.commitBytes(last),
-            try VerifiedCommit(bytes, number: last, of: zone.history).commit.zoneDeletion?.successor != nil
+            try VerifiedCommit(bytes, number: last, of: zone.history).commit.zoneMove != nil
         {
             return try remove(files, but: last, by: device)
         }

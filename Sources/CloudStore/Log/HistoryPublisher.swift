@@ -15,10 +15,7 @@ package struct HistoryPublisher {
     /// Makes the commit that would follow `token`. If a checkpoint is due, writes it first.
     package func prepare(_ draft: CommitDraft, after token: ChangeToken?) throws -> PreparedCommit {
         let log = try token.map { try reader.log(after: $0) } ?? ReplayedHistory(of: history)
-        if let deletion = log.deletion, draft.zoneEvent != .created || deletion.successor != nil { throw deletion.error(in: history.zone) }
-        if log.deletion == nil, draft.zoneEvent == .created {
-            throw CloudError(.invalidArguments, at: "\(history.zone)", "the zone is there already")
-        }
+        if let move = log.move { throw move.error(in: history.zone) }
         try composer.verify(draft, number: log.nextNumber)
         try verifyAssets(of: draft, number: log.nextNumber)
         var draft = draft
@@ -138,7 +135,7 @@ package struct HistoryPublisher {
             reason = error
         }
         try zone.refreshCommits()
-        if try zone.newestCommitNumber() == token.number { return placed.checkpoint?.number == token.number - 1 ? nil : reason }
+        if try zone.newestCommitNumber() == token.number { return placed.commit.checkpoint?.number == token.number - 1 ? nil : reason }
         guard let next = try zone.commitBytes(token.number + 1) else { return reason }
         return try VerifiedCommit(next, number: token.number + 1, of: history).commit.parent == token.hash ? nil : reason
     }

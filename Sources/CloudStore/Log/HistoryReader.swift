@@ -19,18 +19,20 @@ package struct HistoryReader {
         // ever.
         try zone.forEachCommit(from: token.number + 1) { found.append(try VerifiedCommit($0, number: token.number + 1 + found.count, of: history)) }
         // Check the token's commit after the probes, not before. If it were pruned in between, the probes would find nothing, which looks
-        // like "nothing new".
+        // like "nothing new". With its hash, it is the commit that was verified when this device read it.
+        if found.isEmpty, let bytes = try zone.commitBytes(token.number), ContentHash.of(bytes) == token.hash {
+            return ZoneChanges(base: [], commits: [], token: token)
+        }
         var log = try log(after: token)
         if !found.isEmpty { try provideMembers(to: &log) }
         let commits = try found.map { try log.append($0) }
         if !commits.isEmpty {
-            if let members = log.members { try zone.authority.accept(members, isNewest: true, after: commits, of: history) }
+            if let members = log.members { try zone.authority.accept(members, isNewest: true, of: history) }
             // The publisher may not have made these commits durable yet, or was killed before. A commit that this device has read must not
             // disappear in a power cut.
             try zone.makeCommitsDurable()
-            zone.ends.remember(log)
         }
-        if let deletion = log.deletion { throw deletion.error(in: history.zone) }
+        if let move = log.move { throw move.error(in: history.zone) }
         return ZoneChanges(base: [], commits: commits, token: log.token)
     }
 
@@ -61,7 +63,7 @@ package struct HistoryReader {
     package func state(at number: Int?, notBefore token: ChangeToken?) throws -> ZoneState {
         if let token { try verifyNotBehind(token) }
         let log = try log(at: number)
-        if let deletion = log.deletion { throw deletion.error(in: history.zone) }
+        if let move = log.move { throw move.error(in: history.zone) }
         return log.state
     }
 
@@ -77,7 +79,7 @@ package struct HistoryReader {
                 .unknownItem, at: history.place(ofCommit: number), "there is no such version yet; the newest is \(newest)",
                 hint: "snapsync history lists the versions that are kept")
         }
-        let log = try folded(upTo: number, naming: VerifiedCommit(bytes, number: number, of: history).checkpoint)
+        let log = try folded(upTo: number, naming: VerifiedCommit(bytes, number: number, of: history).commit.checkpoint)
         guard log.token?.hash == ContentHash.of(bytes) else { throw changedWhileRead(number) }
         if let members = log.members { try zone.authority.accept(members, isNewest: false, of: history) }
         return log
@@ -88,14 +90,11 @@ package struct HistoryReader {
     /// - Throws: ``CloudError`` with `.changeTokenExpired`, `.rolledBack` or `.damaged`.
     func log(after token: ChangeToken) throws -> ReplayedHistory {
         guard let bytes = try zone.commitBytes(token.number) else { throw try absence(of: token) }
-        if let end = zone.ends.end(at: token, of: history), ContentHash.of(bytes) == token.hash { return end }
         let commit = try VerifiedCommit(bytes, number: token.number, of: history, knowing: token)
         guard commit.commit.token == token else {
             throw rolledBack(token, "the commit there is not the one that this device has read")
         }
-        let log = ReplayedHistory(after: commit, of: history)
-        zone.ends.remember(log)
-        return log
+        return ReplayedHistory(after: commit, of: history)
     }
 
     /// Whether a kept commit names the asset. Only commits from the asset's own number on can name it.
@@ -125,7 +124,7 @@ package struct HistoryReader {
             return rolledBack(token, "the zone ends at commit \(newest), before what this device has read")
         }
         guard let bytes = try zone.commitBytes(newest),
-            let checkpoint = try VerifiedCommit(bytes, number: newest, of: history).checkpoint, checkpoint.number >= token.number
+            let checkpoint = try VerifiedCommit(bytes, number: newest, of: history).commit.checkpoint, checkpoint.number >= token.number
         else { return gap(at: token.number) }
         return CloudError(
             .changeTokenExpired, at: history.place(ofCommit: token.number), "the commit was pruned; the zone goes on from checkpoint \(checkpoint.number)",
@@ -134,13 +133,13 @@ package struct HistoryReader {
 
     private func firstVisit() throws -> ZoneChanges {
         var commits: [Commit] = []
-        let (deletion, changes) = try newest(willRestart: { commits = [] }, onCommit: { commits.append($0) }) { log, base in
+        let (move, changes) = try newest(willRestart: { commits = [] }, onCommit: { commits.append($0) }) { log, base in
             var changes = ZoneChanges(base: base, commits: commits, token: log.token)
             changes.answered = log.answered
-            return (log.deletion, changes)
+            return (log.move, changes)
         }
         if !changes.commits.isEmpty { try zone.makeCommitsDurable() }
-        if let deletion { throw deletion.error(in: history.zone) }
+        if let move { throw move.error(in: history.zone) }
         return changes
     }
 
@@ -160,7 +159,7 @@ package struct HistoryReader {
                 guard let bytes = try zone.commitBytes(newest) else { throw gap(at: newest) }
                 let end = try VerifiedCommit(bytes, number: newest, of: history)
                 try verifyMoved(end)
-                var log = try start(at: end.checkpoint)
+                var log = try start(at: end.commit.checkpoint)
                 let base = log.records
                 var hashes: [Int: String] = [:]
                 if let token = log.token { hashes[token.number] = token.hash }
@@ -184,16 +183,16 @@ package struct HistoryReader {
     ///
     /// - Throws: ``CloudError`` with `.zoneMoved` if so; with `.untrusted` if the commit was not made by a member that publishes.
     private func verifyMoved(_ end: VerifiedCommit) throws {
-        guard let moved = end.commit.zoneDeletion, let successor = moved.successor, let checkpoint = end.checkpoint,
+        guard let move = end.commit.zoneMove, let checkpoint = end.commit.checkpoint,
             try zone.checkpointBytes(checkpoint.number) == nil
         else { return }
         if history.isSigned {
             let place = history.place(ofCommit: end.commit.token.number)
-            let members = try MemberList(successor.members ?? [], of: history, at: place)
+            let members = try MemberList(move.successor.members ?? [], of: history, at: place)
             try members.verifyPublisher(end.commit.device, key: end.commit.key, at: place)
             try zone.authority.accept(members, isNewest: true, of: history)
         }
-        throw moved.error(in: history.zone)
+        throw move.error(in: history.zone)
     }
 
     /// Returns a log that starts at the checkpoint that counts. If that checkpoint is missing but commit 1 is kept, the log starts at the
@@ -243,7 +242,7 @@ extension HistoryReader {
     private func rolledBack(_ token: ChangeToken, _ reason: String) -> CloudError {
         CloudError(
             .rolledBack, at: history.place(ofCommit: token.number), reason,
-            hint: "an older copy of the directory was put back, or it is another one; run snapsync doctor")
+            hint: "an older copy of the directory was put back, or another device published this version in a copy; run snapsync doctor")
     }
 }
 
@@ -324,7 +323,7 @@ extension HistoryReader {
         }
         let log = try ReplayedHistory(checkpoint: bytes, named: reference, of: zone.history)
         if let members = log.members { try zone.authority.accept(members, isNewest: false, of: zone.history) }
-        if let deletion = log.deletion { throw deletion.error(in: zone.history.zone) }
+        if let move = log.move { throw move.error(in: zone.history.zone) }
         return log.state
     }
 
@@ -359,7 +358,7 @@ extension HistoryReader {
         var closest: CheckpointReference?
         var next = number
         while let bytes = try zone.commitBytes(next) {
-            if let named = try VerifiedCommit(bytes, number: next, of: zone.history).checkpoint {
+            if let named = try VerifiedCommit(bytes, number: next, of: zone.history).commit.checkpoint {
                 guard named.number <= number else { break }
                 closest = named
             }
@@ -371,31 +370,6 @@ extension HistoryReader {
     /// Whether the newest commit names a checkpoint at or above `number`. Then commits up to that checkpoint may be missing.
     private func isPruned(_ number: Int) throws -> Bool {
         guard let newest = try zone.newestCommitNumber(), let bytes = try zone.commitBytes(newest) else { return false }
-        return try VerifiedCommit(bytes, number: newest, of: zone.history).checkpoint.map { $0.number >= number } ?? false
-    }
-}
-
-/// Caches the ends of the histories that were verified last, so that a look that finds nothing new does not decode the last commit again.
-///
-/// The bytes are still read and hashed at every look. If the hash is known, the content has been verified.
-package final class VerifiedHeadCache: Sendable {
-    private static let limit = 16
-    private let ends = Mutex<[ReplayedHistory]>([])
-
-    package init() {}
-
-    /// The log that ends with that commit, without records; nil if it is not in the cache.
-    func end(at token: ChangeToken, of history: HistoryID) -> ReplayedHistory? {
-        ends.withLock { ends in ends.first { $0.token == token && $0.history == history } }
-    }
-
-    /// Caches the end of a log that was verified.
-    func remember(_ log: ReplayedHistory) {
-        let end = log.end
-        ends.withLock { ends in
-            ends.removeAll { $0.token == end.token && $0.history == end.history }
-            ends.insert(end, at: 0)
-            if ends.count > Self.limit { ends.removeLast() }
-        }
+        return try VerifiedCommit(bytes, number: newest, of: zone.history).commit.checkpoint.map { $0.number >= number } ?? false
     }
 }

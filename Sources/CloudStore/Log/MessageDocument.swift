@@ -64,25 +64,19 @@ package enum MessageDocument {
             }
         }
         let document = Array(try ChecksummedDocument.body(of: bytes, named: sealName, at: place, isSigned: history.isSigned))
-        guard let body = try? document.withUnsafeBytes({ try member("body", of: $0) }), body.first == UInt8(ascii: "{") else {
+        guard let body = try? document.withUnsafeBytes({ try Self.body(of: $0) }), body.first == UInt8(ascii: "{") else {
             throw damaged(place, "its body is not a JSON object")
         }
         return CloudMessage(id: name.id, sender: name.sender, body: body)
     }
 
-    /// Returns the bytes of an object's member. The JSON is already known to be strict.
-    private static func member(_ wanted: String, of object: UnsafeRawBufferPointer) throws(JSONFault) -> Data? {
-        let scanner = JSONScanner(object)
-        var position = scanner.skipSpace(scanner.skipSpace(0) + 1)
-        while position < scanner.end, object[position] == UInt8(ascii: "\"") {
-            let keyEnd = try scanner.skipString(position)
-            let key = try scanner.unescape(position + 1, keyEnd - 1)
-            let start = scanner.skipSpace(scanner.skipSpace(keyEnd) + 1)
-            let end = try scanner.skipValue(start)
-            if key.elementsEqual(wanted.utf8) { return Data(object[start..<end]) }
-            position = scanner.skipSpace(scanner.skipSpace(end) + 1)
+    /// Returns the bytes of the document's body. The JSON is already known to be strict.
+    private static func body(of document: UnsafeRawBufferPointer) throws -> Data? {
+        var body: Data?
+        try JSONScanner(document).forEachMember { name, value in
+            if name.elementsEqual("body".utf8) { body = Data(document[value]) }
         }
-        return nil
+        return body
     }
 
     private static func damaged(_ place: String, _ reason: String) -> CloudError {

@@ -13,8 +13,8 @@ package struct ReplayedHistory {
     private(set) var token: ChangeToken?
     /// The last commit's timestamp.
     private(set) var timestamp: Instant?
-    /// Why the zone was deleted; set from the commit that deletes it until one creates it again.
-    private(set) var deletion: ZoneDeletion?
+    /// Where the last commit has moved the zone.
+    private(set) var move: ZoneMove?
     /// The newest checkpoint that the last commit names.
     private(set) var checkpoint: CheckpointReference?
     /// For each device that has handed over edits: the number up to which they are decided.
@@ -35,29 +35,22 @@ package struct ReplayedHistory {
     /// In a signed zone it checks parents and signatures, but not whether the signer was a member, until ``provide(_:)`` sets the members.
     package init(after commit: VerifiedCommit, of history: HistoryID) {
         self.init(
-            history: history, token: commit.commit.token, timestamp: commit.commit.timestamp, checkpoint: commit.checkpoint, live: RecordTable(),
-            answered: commit.commit.answered, deletion: commit.commit.zoneDeletion)
+            history: history, token: commit.commit.token, timestamp: commit.commit.timestamp, checkpoint: commit.commit.checkpoint, live: RecordTable(),
+            answered: commit.commit.answered, move: commit.commit.zoneMove)
     }
 
     init(
         history: HistoryID, token: ChangeToken?, timestamp: Instant?, checkpoint: CheckpointReference?, live: RecordTable,
-        answered: [ExactText: Int64] = [:], deletion: ZoneDeletion? = nil, members: MemberList? = nil
+        answered: [ExactText: Int64] = [:], move: ZoneMove? = nil, members: MemberList? = nil
     ) {
         self.members = members
         self.answered = answered
-        self.deletion = deletion
+        self.move = move
         self.history = history
         self.token = token
         self.timestamp = timestamp
         self.checkpoint = checkpoint
         self.live = live
-    }
-
-    /// The same log without the records: only the values that the next commit must follow from.
-    var end: ReplayedHistory {
-        ReplayedHistory(
-            history: history, token: token, timestamp: timestamp, checkpoint: checkpoint, live: RecordTable(), answered: answered, deletion: deletion,
-            members: members)
     }
 
     /// Whether the caller must provide the members before the next commit can be fully checked.
@@ -88,18 +81,13 @@ package struct ReplayedHistory {
     mutating func append(_ next: VerifiedCommit) throws(CloudError) -> Commit {
         try verifyLink(to: next)
         members = try verifiedMembers(after: next)
-        if next.zoneEvent != nil {
-            // The list of members and their keys survive the deletion of the zone's other records.
-            let kept = (history.isSigned ? [MemberList.recordName] : []) + (history.isSealed ? [KeyRing.recordName] : [])
-            live = RecordTable(kept.compactMap { live[$0] })
-            deletion = next.commit.zoneDeletion
-        }
         for record in next.commit.saved { live.save(record) }
         for name in next.commit.deleted { live[name] = nil }
         token = next.commit.token
         timestamp = next.commit.timestamp
-        checkpoint = next.checkpoint
+        checkpoint = next.commit.checkpoint
         answered = next.commit.answered
+        move = next.commit.zoneMove
         return next.commit
     }
 
@@ -129,19 +117,13 @@ package struct ReplayedHistory {
     private func verifyLink(to next: VerifiedCommit) throws(CloudError) {
         let place = history.place(ofCommit: nextNumber)
         guard next.commit.parent == token?.hash else {
-            var error = CloudError(
-                .damaged, at: place, "the commit was made after another parent than the one that is there",
-                hint: "the history is damaged or two devices published the same number; run snapsync doctor")
-            error.missingParent = next.commit.parent.map { ChangeToken(number: nextNumber - 1, hash: $0) }
-            throw error
-        }
-        guard deletion?.successor == nil else {
-            throw CloudError(.damaged, at: place, "the commit goes on in a zone that goes on elsewhere", hint: CloudError.damageHint)
-        }
-        guard (deletion == nil) == (next.zoneEvent != .created) else {
             throw CloudError(
-                .damaged, at: place, deletion == nil ? "the commit makes a zone that is there" : "the commit goes on in a zone that was deleted",
-                hint: CloudError.damageHint)
+                .damaged, at: place, "the commit was made after another parent than the one that is there",
+                hint:
+                    "bring the right commit back from a copy, or rename this one and those after it, the newest first (docs/writers.md)")
+        }
+        guard move == nil else {
+            throw CloudError(.damaged, at: place, "the commit goes on in a zone that goes on elsewhere", hint: CloudError.damageHint)
         }
         guard next.commit.timestamp == CommitClock.timestamp(clock: next.commit.clock, after: timestamp) else {
             throw CloudError(.damaged, at: place, "the commit's time does not follow from its parent's", hint: CloudError.damageHint)
@@ -150,7 +132,7 @@ package struct ReplayedHistory {
             throw CloudError(
                 .damaged, at: place, "the commit states a smaller number of decided edits of \(device) than its parent", hint: CloudError.damageHint)
         }
-        guard (next.checkpoint?.number ?? 0) >= (checkpoint?.number ?? 0) else {
+        guard (next.commit.checkpoint?.number ?? 0) >= (checkpoint?.number ?? 0) else {
             throw CloudError(.damaged, at: place, "the commit names an older checkpoint than its parent", hint: CloudError.damageHint)
         }
     }

@@ -40,9 +40,9 @@ package struct ZoneCopy {
     private func copy(from: Zone, to: Zone) throws -> Outcome {
         let kept = try HistoryReader(from).all()
         let last = try to.newestCommitNumber()
-        if let last, let end = kept.last, let successor = end.zoneDeletion?.successor, kept.count == 1, last < end.token.number {
+        if let last, let end = kept.last, let move = end.zoneMove, kept.count == 1, last < end.token.number {
             // All versions but the one that says where the zone goes on were removed. In the copy that one would stand behind a gap.
-            return Outcome(newest: last, successor: successor.zone)
+            return Outcome(newest: last, successor: move.successor.zone)
         }
         try verifyPrefix(kept, last, to)
         guard let newest = kept.last?.token.number else { return Outcome() }

@@ -6,9 +6,6 @@ public struct CloudMailbox: Sendable {
     public var setAside: [SetAsideMessage] = []
     /// How many more messages wait: beyond ``readLimit``, or not completely there yet.
     public var unreadCount = 0
-    /// A mark of the mailbox's folders, taken just before they were listed. nil if not everything in them was read, or the backend has no
-    /// marks.
-    public var mark: MailboxMark?
 
     /// The most messages of one sender that are read. A sender keeps one there.
     public static let readLimit = 1000

@@ -19,8 +19,6 @@ package struct ZoneKnowledge: Hashable, Sendable, Codable {
     package var keyRecord: String?
     /// The public key of the recovery code. Set on the device that creates the zone, before its first commit.
     package var recoveryKey: String?
-    /// This device's own statements that were lost in a fork to another device's commit of the same number. The device issues them again.
-    package var lost: [String] = []
 
     package init(creator: KeyFingerprint? = nil, own: DevicePublicKeys? = nil) {
         self.creator = creator?.words
@@ -39,7 +37,6 @@ package final class ZoneAuthority: Sendable {
         var keys: DeviceKeys?
         var ring: KeyRing?
         var isSealing = false
-        var settlesForks = false
         var ownNonces: Set<String> = []
     }
 
@@ -123,8 +120,6 @@ package final class ZoneAuthority: Sendable {
             throw MemberList.untrusted("\(history.zone)", "the keys of the zone are encrypted in another way than the zone says")
         }
         if let known = try keyRing(of: history) {
-            // The same commit number with another record is accepted: after a fork, the known record may come from the commit that lost the
-            // number.
             guard ring.savedBy >= known.savedBy, ring != known else { return }
             guard ring.epoch >= known.epoch else {
                 throw MemberList.untrusted(
@@ -171,10 +166,8 @@ package final class ZoneAuthority: Sendable {
     /// - Parameters:
     ///   - isNewest: whether it is the list of the zone's newest commit. It must then contain all known statements, and is stored as the
     ///     known list.
-    ///   - commits: the commits after a version that this device knows, if the list was read with them. After a fork they decide whether a
-    ///     list that lacks known statements is accepted (``ownStatementsLost(_:instead:_:)``).
     /// - Throws: ``CloudError`` with `.untrusted`.
-    func accept(_ list: MemberList, isNewest: Bool, after commits: [Commit] = [], of history: HistoryID) throws(CloudError) {
+    func accept(_ list: MemberList, isNewest: Bool, of history: HistoryID) throws(CloudError) {
         let known = knowledge
         guard let creator = list.creator?.keys.fingerprint.words else {
             guard isNewest, !known.statements.isEmpty else { return }
@@ -185,14 +178,8 @@ package final class ZoneAuthority: Sendable {
                 .untrusted, at: "\(history.zone)", "the zone was made by the holder of the key \(creator), and this device trusts \(pinned)",
                 hint: "somebody has put another zone in its place, or --trust had another fingerprint; ask whoever made the zone")
         }
-        var lost: [String] = []
-        if let trusted = try current(of: history), !list.extends(trusted) {
-            if isNewest, let own = ownStatementsLost(list, instead: trusted, commits) {
-                lost = own
-            } else if isNewest || !trusted.extends(list) {
-                throw MemberList.untrusted(
-                    "\(history.zone)", "the list of members is not the one that this device has seen, with what was added since", hint: Self.forkHint)
-            }
+        if let trusted = try current(of: history), !list.extends(trusted), isNewest || !trusted.extends(list) {
+            throw MemberList.untrusted("\(history.zone)", "the list of members is not the one that this device has seen, with what was added since")
         }
         guard isNewest else { return }
         state.withLock {
@@ -200,15 +187,8 @@ package final class ZoneAuthority: Sendable {
             $0.knowledge.creator = creator
             $0.knowledge.statements = list.statements
             $0.knowledge.savedBy = list.savedBy
-            $0.knowledge.lost += lost
         }
     }
-
-    private static let forkHint =
-        "a device without the right to do so wrote this file, or an older copy was restored; if two members changed the list at one time, the one whose change is gone has to sync first, or a person decides: snapsync member settle"
-
-    /// Whether a person has decided that the present history counts, whoever has published in it since the fork.
-    var settlesForks: Bool { state.withLock { $0.settlesForks } }
 
     /// The nonces that this device's last report can have, as its database knows them.
     package var ownNonces: Set<String> {
@@ -216,24 +196,11 @@ package final class ZoneAuthority: Sendable {
         set { state.withLock { $0.ownNonces = newValue } }
     }
 
-    /// Accepts the present history after a fork, whoever has published in it. If this device may change the list of members, it issues the
-    /// restrictions of the other history again.
-    package func settleForks() { state.withLock { $0.settlesForks = true } }
-
-    /// Forgets the lost statements, after this device has issued them again.
-    package func forgetLost() { state.withLock { $0.knowledge.lost = [] } }
-
-    /// After a fork, replaces the known key record by that of the present history: the known one may come from the commit that lost its
-    /// number.
-    ///
-    /// - Throws: ``CloudError`` with `.untrusted` if there is none.
-    package func replaceKeys(by record: CloudRecord?, of history: HistoryID) throws {
-        guard let record else { throw MemberList.untrusted("\(history.zone)", "the zone is sealed, and has no record of its keys") }
-        let ring = try KeyRing(record, at: "\(history.zone)")
-        let text = String(decoding: try StrictJSON.encode(RecordDocument(ring.record, tagged: true)), as: UTF8.self)
+    /// Forgets the list of members and the keys, because a person accepts an older state of the zone. Its creator and this device's floor stay.
+    package func forgetList() {
         state.withLock {
-            $0.ring = ring
-            $0.knowledge.keyRecord = text
+            ($0.list, $0.ring) = (nil, nil)
+            ($0.knowledge.statements, $0.knowledge.savedBy, $0.knowledge.keyRecord) = ([], 0, nil)
         }
     }
 

@@ -7,7 +7,7 @@ import StrictText
 package enum CloudNames {
     /// The directories beneath a zone.
     package static let commits = "commits", checkpoints = "checkpoints", assets = "assets"
-    package static let messages = "messages", devices = "devices", waiting = "waiting"
+    package static let messages = "messages", devices = "devices"
 
     /// The largest number of a commit, checkpoint or report. Anybody can create a file with any name there; without this limit, adding 1 to
     /// the largest integer would crash the program.

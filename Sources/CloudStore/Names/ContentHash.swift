@@ -1,4 +1,5 @@
 import Crypto
+import StrictText
 
 /// Computes the SHA-256 of bytes that arrive in pieces, as 64 lower-case hexadecimal digits.
 ///
@@ -19,7 +20,7 @@ package struct ContentHash {
 
     /// The hash of all bytes so far.
     package var hex: String {
-        ContentHash.hex(state.finalize())
+        Hexadecimal.text(state.finalize())
     }
 
     /// The hash of `bytes`.
@@ -29,17 +30,6 @@ package struct ContentHash {
             Array(bytes).withUnsafeBytes { hash.update($0) }
         }
         return hash.hex
-    }
-
-    /// Bytes as lower-case hexadecimal digits, two for each byte.
-    package static func hex(_ bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        for byte in bytes {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
-        }
-        return String(decoding: text, as: UTF8.self)
     }
 
     /// Whether `text` is a SHA-256 in lower-case hexadecimal.

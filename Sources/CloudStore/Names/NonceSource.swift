@@ -1,3 +1,5 @@
+import StrictText
+
 /// A source of random names. A seeded source makes a run repeatable.
 package struct NonceSource: Sendable {
     private let bytes: @Sendable (_ count: Int) -> [UInt8]
@@ -15,7 +17,7 @@ package struct NonceSource: Sendable {
 
     /// Returns `count` lower-case hexadecimal digits; `count` must be even.
     package func hex(_ count: Int) -> String {
-        ContentHash.hex(bytes(count / 2))
+        Hexadecimal.text(bytes(count / 2))
     }
 
     /// A random UUID (RFC 9562, version 4) in lower case.
@@ -23,6 +25,6 @@ package struct NonceSource: Sendable {
         var raw = bytes(16)
         raw[6] = raw[6] & 0x0F | 0x40
         raw[8] = raw[8] & 0x3F | 0x80
-        return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { ContentHash.hex(raw[$0]) }.joined(separator: "-")
+        return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { Hexadecimal.text(raw[$0]) }.joined(separator: "-")
     }
 }

@@ -47,53 +47,46 @@ extension CloudValue {
 ///
 /// Types of format version 1: string, integer, double, boolean, date (RFC 3339), bytes (base64), reference, asset, list. A reader refuses a
 /// commit with an unknown type (`incompatibleVersion`): it could neither show such a value nor save it again completely.
-package struct ValueDocument: Codable {
-    package let value: CloudValue
-
-    fileprivate enum CodingKeys: String, CodingKey {
+extension CloudValue: Codable {
+    private enum CodingKeys: String, CodingKey {
         case type, value
     }
 
-    package init(_ value: CloudValue) { self.value = value }
-
-    package init(from decoder: any Decoder) throws {
+    public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         switch try container.decode(String.self, forKey: .type) {
-        case "string": value = .string(try container.decode(String.self, forKey: .value))
-        case "integer": value = .integer(try container.decode(Int64.self, forKey: .value))
-        case "double": value = .double(try container.decode(Double.self, forKey: .value))
-        case "boolean": value = .boolean(try container.decode(Bool.self, forKey: .value))
-        case "date": value = .date(try container.decode(Instant.self, forKey: .value))
-        case "bytes": value = .bytes(try container.decode(Data.self, forKey: .value))
-        case "reference": value = .reference(try container.decode(RecordReference.self, forKey: .value))
-        case "asset": value = .asset(try container.decode(CloudAsset.self, forKey: .value))
-        case "list": value = .list(try container.decode([ValueDocument].self, forKey: .value).map(\.value))
+        case "string": self = .string(try container.decode(String.self, forKey: .value))
+        case "integer": self = .integer(try container.decode(Int64.self, forKey: .value))
+        case "double": self = .double(try container.decode(Double.self, forKey: .value))
+        case "boolean": self = .boolean(try container.decode(Bool.self, forKey: .value))
+        case "date": self = .date(try container.decode(Instant.self, forKey: .value))
+        case "bytes": self = .bytes(try container.decode(Data.self, forKey: .value))
+        case "reference": self = .reference(try container.decode(RecordReference.self, forKey: .value))
+        case "asset": self = .asset(try container.decode(CloudAsset.self, forKey: .value))
+        case "list": self = .list(try container.decode([CloudValue].self, forKey: .value))
         default:
             throw CloudError(
                 .incompatibleVersion, at: "field", "a field's type is unknown to this version", hint: "update snapsync on this device")
         }
     }
 
-    package func encode(to encoder: any Encoder) throws {
+    public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
-        switch value {
-        case .string(let text): try container.write("string", text)
-        case .integer(let number): try container.write("integer", number)
-        case .double(let number): try container.write("double", number)
-        case .boolean(let flag): try container.write("boolean", flag)
-        case .date(let instant): try container.write("date", instant)
-        case .bytes(let data): try container.write("bytes", data)
-        case .reference(let reference): try container.write("reference", reference)
-        case .asset(let asset): try container.write("asset", asset)
-        case .list(let values): try container.write("list", values.map(ValueDocument.init))
+        func write(_ type: String, _ value: some Encodable) throws {
+            try container.encode(type, forKey: .type)
+            try container.encode(value, forKey: .value)
         }
-    }
-}
-
-extension KeyedEncodingContainer where Key == ValueDocument.CodingKeys {
-    fileprivate mutating func write(_ type: String, _ value: some Encodable) throws {
-        try encode(type, forKey: .type)
-        try encode(value, forKey: .value)
+        switch self {
+        case .string(let text): try write("string", text)
+        case .integer(let number): try write("integer", number)
+        case .double(let number): try write("double", number)
+        case .boolean(let flag): try write("boolean", flag)
+        case .date(let instant): try write("date", instant)
+        case .bytes(let data): try write("bytes", data)
+        case .reference(let reference): try write("reference", reference)
+        case .asset(let asset): try write("asset", asset)
+        case .list(let values): try write("list", values)
+        }
     }
 }
 

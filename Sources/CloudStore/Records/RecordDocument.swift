@@ -1,3 +1,5 @@
+import StrictText
+
 /// A record as JSON: `{"fields":{…},"name":"…","type":"…"}`. In a checkpoint it also has `changeTag`, `created` and `modified`.
 package struct RecordDocument: Codable {
     package let changeTag: String?
@@ -16,30 +18,6 @@ package struct RecordDocument: Codable {
         fields = record.fields
         name = record.name
         type = record.type
-    }
-
-    private enum CodingKeys: String, CodingKey {
-        case changeTag, created, modified, fields, name, type
-    }
-
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        changeTag = try container.decodeIfPresent(String.self, forKey: .changeTag)
-        created = try container.decodeIfPresent(RecordEvent.self, forKey: .created)
-        modified = try container.decodeIfPresent(RecordEvent.self, forKey: .modified)
-        fields = try container.decode([String: ValueDocument].self, forKey: .fields).mapValues(\.value)
-        name = try container.decode(String.self, forKey: .name)
-        type = try container.decode(String.self, forKey: .type)
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encodeIfPresent(changeTag, forKey: .changeTag)
-        try container.encodeIfPresent(created, forKey: .created)
-        try container.encodeIfPresent(modified, forKey: .modified)
-        try container.encode(fields.mapValues(ValueDocument.init), forKey: .fields)
-        try container.encode(name, forKey: .name)
-        try container.encode(type, forKey: .type)
     }
 
     /// The record, tagged with the number of the commit that saved it.
@@ -84,7 +62,7 @@ extension CloudRecord {
     private static func fault(in value: CloudValue, depth: Int) -> String? {
         switch value {
         case .double(let number) where !number.isFinite: return "not a finite number"
-        case .date(let instant) where !CommitClock.representable.contains(instant): return "a date outside the years 1 to 9999"
+        case .date(let instant) where !Instant.representable.contains(instant.microseconds): return "a date outside the years 1 to 9999"
         case .list(let values):
             guard depth < listDepthLimit else { return "lists are nested too deep" }
             for value in values {
@@ -97,7 +75,7 @@ extension CloudRecord {
 }
 
 extension RecordEvent {
-    fileprivate var isPossible: Bool { CloudNames.isName(device) && CommitClock.representable.contains(at) }
+    fileprivate var isPossible: Bool { CloudNames.isName(device) && Instant.representable.contains(at.microseconds) }
 }
 
 extension CloudAsset {

@@ -1,5 +1,6 @@
 import Foundation
 package import Sealing
+import StrictText
 
 /// The keys of a sealed zone as its record stores them: the newest epoch's secret for each member, and each older epoch's secret sealed with
 /// the next one.
@@ -59,7 +60,7 @@ package struct KeyRing: Hashable, Sendable {
 
     /// How the record names a public key: an X25519 key by itself, one of X-Wing, which is long, by its SHA-256, each as 64 hexadecimal digits.
     private static func name(of key: String) -> String {
-        key.utf8.count == 64 ? key : ContentHash.of(DevicePublicKeys.hexBytes(key.utf8) ?? [])
+        key.utf8.count == 64 ? key : ContentHash.of(Hexadecimal.bytes(key.utf8) ?? [])
     }
 
     /// The secrets of all epochs, oldest first.
@@ -77,7 +78,7 @@ package struct KeyRing: Hashable, Sendable {
     private static func wraps(_ secret: EpochSecret, _ keys: [String], _ history: HistoryID) throws(BoxError) -> [String: EpochWrap] {
         var wraps: [String: EpochWrap] = [:]
         for key in keys {
-            guard let bytes = DevicePublicKeys.hexBytes(key.utf8) else { throw .cipher }
+            guard let bytes = Hexadecimal.bytes(key.utf8) else { throw .cipher }
             wraps[name(of: key)] = try EpochWrap(secret, for: bytes, cloud: history.cloud, zone: history.zone.description)
         }
         return wraps

@@ -26,7 +26,7 @@ extension CloudRecord {
     /// - Throws: ``BoxError``, or the encoder's error for a value that JSON cannot express.
     package func sealed(by keys: BoxKeys) throws -> CloudRecord {
         guard !isOfMembership else { return self }
-        let text = try StrictJSON.encode(RecordFields(fields: fields.mapValues(ValueDocument.init)))
+        let text = try StrictJSON.encode(fields)
         var record = CloudRecord(type: type, name: name, fields: [:])
         record.fields[Self.boxField] = .bytes(Data(try keys.seal(text, kind: .record, dataset: name)))
         if !assets.isEmpty { record.fields[Self.assetsField] = .list(Self.shown(assets, by: keys).map { .asset($0) }) }
@@ -46,11 +46,11 @@ extension CloudRecord {
             if case .unknownEpoch = error { throw error }
             throw MemberList.untrusted(place, "record \(name): \(error)")
         }
-        guard let document = try? StrictJSON.decode(RecordFields.self, from: Data(text)) else {
+        guard let fields = try? StrictJSON.decode([String: CloudValue].self, from: Data(text)) else {
             throw MemberList.untrusted(place, "record \(name): what was sealed are no fields")
         }
         let record = CloudRecord(
-            type: type, name: name, fields: document.fields.mapValues(\.value), changeTag: changeTag ?? "", creation: creation, modification: modification)
+            type: type, name: name, fields: fields, changeTag: changeTag ?? "", creation: creation, modification: modification)
         // What the store goes by, to keep and to remove files, must be what the readers go by.
         guard Self.shown(record.assets, by: keys) == Self.inOrder(assets), record.fault(at: .max) == nil else {
             throw MemberList.untrusted(place, "record \(name) names other assets than what was sealed says, or is not possible")
@@ -69,17 +69,5 @@ extension CloudRecord {
 
     private static func inOrder(_ assets: [CloudAsset]) -> [CloudAsset] {
         Set(assets).sorted { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
-    }
-}
-
-/// A record's fields in the form in which they are sealed: a JSON object of typed values, as in a commit.
-private struct RecordFields: Codable {
-    let fields: [String: ValueDocument]
-
-    init(fields: [String: ValueDocument]) { self.fields = fields }
-    init(from decoder: any Decoder) throws { fields = try decoder.singleValueContainer().decode([String: ValueDocument].self) }
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(fields)
     }
 }

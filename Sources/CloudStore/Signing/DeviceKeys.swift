@@ -1,4 +1,5 @@
 import Crypto
+import StrictText
 
 /// The private keys of one device in one zone. They must never be written to a database, a cloud, a log or an error.
 public struct DeviceKeys: Sendable {
@@ -11,7 +12,7 @@ public struct DeviceKeys: Sendable {
     private let pair: Pair
     /// The public halves, if they are known: to find that of the sealing key takes as long as a signature.
     private var known: DevicePublicKeys?
-    private var signingKey: String { ContentHash.hex(pair.signing.publicKey.rawRepresentation) }
+    private var signingKey: String { Hexadecimal.text(pair.signing.publicKey.rawRepresentation) }
 
     /// The seed of the Ed25519 key (RFC 8032), 32 bytes.
     public var signingSeed: [UInt8] { Array(pair.signing.rawRepresentation) }

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import StrictText
 
 /// The public halves of a device's keys. With them other devices check its signatures and encrypt for it.
 public struct DevicePublicKeys: Hashable, Sendable, Codable {
@@ -27,33 +28,8 @@ public struct DevicePublicKeys: Hashable, Sendable, Codable {
     ///
     /// - Parameter key: 64 hexadecimal digits. Any other text is not a key, and the result is false.
     package static func isValid(_ signature: [UInt8], of bytes: [UInt8], by key: String) -> Bool {
-        guard let raw = hexBytes(key[...].utf8), raw.count == 32, let key = try? Curve25519.Signing.PublicKey(rawRepresentation: raw) else { return false }
+        guard let raw = Hexadecimal.bytes(key.utf8), raw.count == 32, let key = try? Curve25519.Signing.PublicKey(rawRepresentation: raw) else { return false }
         return bytes.withUnsafeBytes { key.isValidSignature(signature, for: $0) }
-    }
-
-    /// The bytes that lower-case hexadecimal digits stand for; nil if the text is anything else.
-    package static func hexBytes(_ digits: some Sequence<UInt8>) -> [UInt8]? {
-        digits.withContiguousStorageIfAvailable(hexBytes(in:)) ?? Array(digits).withUnsafeBufferPointer(hexBytes(in:))
-    }
-
-    private static func hexBytes(in digits: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
-        guard digits.count.isMultiple(of: 2) else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(digits.count / 2)
-        for index in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = value(digits[index]), let low = value(digits[index + 1]) else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        return bytes
-    }
-
-    /// The value of a lower-case hexadecimal digit.
-    private static func value(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        default: nil
-        }
     }
 }
 
@@ -74,7 +50,7 @@ public enum SealingKeyKind: String, Sendable, CaseIterable {
 
     /// The kind of a public key in hexadecimal digits, by its length; nil if it is none.
     package init?(publicKey: String) {
-        guard let kind = Self.allCases.first(where: { $0.publicByteCount * 2 == publicKey.utf8.count }), DevicePublicKeys.hexBytes(publicKey.utf8) != nil else {
+        guard let kind = Self.allCases.first(where: { $0.publicByteCount * 2 == publicKey.utf8.count }), Hexadecimal.bytes(publicKey.utf8) != nil else {
             return nil
         }
         self = kind
@@ -91,10 +67,10 @@ public enum SealingKeyKind: String, Sendable, CaseIterable {
     package func publicKey(of seed: [UInt8]) -> String? {
         switch self {
         case .x25519:
-            return (try? Curve25519.KeyAgreement.PrivateKey(rawRepresentation: seed)).map { ContentHash.hex($0.publicKey.rawRepresentation) }
+            return (try? Curve25519.KeyAgreement.PrivateKey(rawRepresentation: seed)).map { Hexadecimal.text($0.publicKey.rawRepresentation) }
         case .xWing:
             guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return nil }
-            return (try? XWingMLKEM768X25519.PrivateKey(seedRepresentation: seed, publicKey: nil)).map { ContentHash.hex($0.publicKey.rawRepresentation) }
+            return (try? XWingMLKEM768X25519.PrivateKey(seedRepresentation: seed, publicKey: nil)).map { Hexadecimal.text($0.publicKey.rawRepresentation) }
         }
     }
 

@@ -83,14 +83,14 @@ extension KeyFile {
         case .open(let keys):
             try StrictJSON.encode(
                 Document(
-                    cloud: cloud, device: device, formatVersion: Self.openVersion, sealing: sealingName, sealingSeed: ContentHash.hex(keys.sealingSeed),
-                    signingSeed: ContentHash.hex(keys.signingSeed), zone: zone))
+                    cloud: cloud, device: device, formatVersion: Self.openVersion, sealing: sealingName, sealingSeed: Hexadecimal.text(keys.sealingSeed),
+                    signingSeed: Hexadecimal.text(keys.signingSeed), zone: zone))
         case .locked(let lock):
             try StrictJSON.encode(
                 Document(
                     cloud: cloud, device: device, formatVersion: Self.lockedVersion, keys: lock.box.base64EncodedString(),
                     scrypt: Scrypt(
-                        n: Int64(lock.cost), p: Int64(PassphraseLock.parallelism), r: Int64(PassphraseLock.blockSize), salt: ContentHash.hex(lock.salt)),
+                        n: Int64(lock.cost), p: Int64(PassphraseLock.parallelism), r: Int64(PassphraseLock.blockSize), salt: Hexadecimal.text(lock.salt)),
                     sealing: sealingName, zone: zone))
         }
     }
@@ -107,7 +107,7 @@ extension KeyFile {
         switch document.formatVersion {
         case Self.openVersion:
             guard let signing = document.signingSeed, let seed = document.sealingSeed else { throw .unreadable }
-            guard let signing = DevicePublicKeys.hexBytes(signing.utf8), let seed = DevicePublicKeys.hexBytes(seed.utf8),
+            guard let signing = Hexadecimal.bytes(signing.utf8), let seed = Hexadecimal.bytes(seed.utf8),
                 let keys = DeviceKeys(signingSeed: signing, sealingSeed: seed, sealing: sealing)
             else { throw .noKeys }
             self.keys = .open(keys)
@@ -115,7 +115,7 @@ extension KeyFile {
             guard let scrypt = document.scrypt, let text = document.keys else { throw .unreadable }
             guard scrypt.r == PassphraseLock.blockSize, scrypt.p == PassphraseLock.parallelism, let cost = Int(exactly: scrypt.n), PassphraseLock.isCost(cost)
             else { throw .cost(n: scrypt.n, r: scrypt.r, p: scrypt.p) }
-            guard let box = Data(base64Encoded: text), let salt = DevicePublicKeys.hexBytes(scrypt.salt.utf8),
+            guard let box = Data(base64Encoded: text), let salt = Hexadecimal.bytes(scrypt.salt.utf8),
                 let lock = PassphraseLock(salt: salt, cost: cost, box: box)
             else { throw .noKeys }
             keys = .locked(lock)

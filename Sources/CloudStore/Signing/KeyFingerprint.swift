@@ -1,4 +1,5 @@
 import Crypto
+import StrictText
 
 /// A device's public keys as eight words that people compare or read aloud: `lusab-babad-gutih-tugad-mudof-sakat-bahaf-votuk`.
 ///
@@ -15,7 +16,7 @@ public struct KeyFingerprint: Hashable, Sendable, CustomStringConvertible {
     public static let wordCount = 8
 
     init(of keys: DevicePublicKeys) {
-        let bytes = Array(Self.label.utf8) + (DevicePublicKeys.hexBytes(keys.signing.utf8) ?? []) + (DevicePublicKeys.hexBytes(keys.sealing.utf8) ?? [])
+        let bytes = Array(Self.label.utf8) + (Hexadecimal.bytes(keys.signing.utf8) ?? []) + (Hexadecimal.bytes(keys.sealing.utf8) ?? [])
         let digest = Array(SHA256.hash(data: bytes))
         words = KeyWords.text(digest.prefix(Self.wordCount * 2))
     }

@@ -13,7 +13,7 @@ public struct KeyOwner: Hashable, Sendable {
 ///     struct Keychain: KeyStore { … }
 ///     var request = SetupRequest(database: "app.db", cloud: "/mnt/share", role: .reader, enables: true)
 ///     request.keyStore = Keychain()
-///     let engine = try SyncEngine(database: "app.db", keys: Keychain())
+///     let engine = try SyncEngine(database: "app.db", options: EngineOptions(keys: Keychain()))
 ///
 /// A store must be separate from the database: databases are copied and backed up, and the keys must not be part of a copy.
 public protocol KeyStore: Sendable {

@@ -3,7 +3,7 @@ import Synchronization
 /// The state of the user's account. It notifies listeners of changes.
 ///
 ///     let account = CloudAccount()
-///     let cloud = directory.requiring(account)
+///     let options = GateOptions(account: account)
 ///     for await status in account.changes { … }
 ///     account.set(.noAccount)        // somebody signed out
 public final class CloudAccount: Sendable {

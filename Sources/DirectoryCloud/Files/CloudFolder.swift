@@ -74,11 +74,6 @@ final class CloudFolder {
         return bytes
     }
 
-    /// Returns a stamp that changes when the names here change; nil if the file system has no reliable one.
-    func stamp() throws(CloudError) -> FolderStamp? {
-        try attempt(at: ownPlace) { () throws(SystemFault) in try calls.stamp(ofDirectory: descriptor.number) }
-    }
-
     /// Returns the names here, except names that are not UTF-8.
     func names() throws(CloudError) -> [String] {
         try attempt(at: ownPlace) { () throws(SystemFault) in try calls.names(in: descriptor.number) }

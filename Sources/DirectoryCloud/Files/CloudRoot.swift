@@ -37,16 +37,15 @@ enum CloudRoot {
 
     /// Makes the directory a cloud with this identity, or returns the identity of the existing cloud.
     ///
-    /// - Parameters:
-    ///   - besideOthers: whether the directory may contain other files.
-    ///   - sharing: who else may use it. nil keeps the mode of an existing directory, and creates a new one for its owner alone.
+    /// An existing directory keeps its mode; a new one is for its owner alone.
+    ///
+    /// - Parameter besideOthers: whether the directory may contain other files.
     static func create(
-        _ path: String, _ identity: CloudIdentity, _ calls: any FileSystemCalls, _ files: FileMaker, besideOthers: Bool = false,
-        sharing: DirectorySharing? = nil
+        _ path: String, _ identity: CloudIdentity, _ calls: any FileSystemCalls, _ files: FileMaker, besideOthers: Bool = false
     ) throws -> CloudIdentity {
         let isMade = try makeLastPart(of: path, calls)
         do {
-            return try create(in: path, isMade: isMade, identity, calls, files, besideOthers: besideOthers, sharing: sharing)
+            return try create(in: path, isMade: isMade, identity, calls, files, besideOthers: besideOthers)
         } catch {
             // A refused caller must not leave a new directory behind. If another process has put something into it by now, `rmdir` fails and
             // it stays.
@@ -56,18 +55,12 @@ enum CloudRoot {
     }
 
     private static func create(
-        in path: String, isMade: Bool, _ identity: CloudIdentity, _ calls: any FileSystemCalls, _ files: FileMaker, besideOthers: Bool,
-        sharing: DirectorySharing?
+        in path: String, isMade: Bool, _ identity: CloudIdentity, _ calls: any FileSystemCalls, _ files: FileMaker, besideOthers: Bool
     ) throws -> CloudIdentity {
         let root = try open(path, calls)
-        func share() throws(CloudError) {
-            guard let sharing = sharing ?? (isMade ? .owner : nil) else { return }
-            do throws(CloudError) { try root.share(sharing) } catch { throw error.moved(to: path) }
-        }
         if let found = try marker(path, calls) {
             // The process that wrote the marker may have been killed before the name was durable.
             try root.synchronizeIfPossible()
-            if sharing != nil { try share() }
             return found
         }
         // The same is true of the process that created the directory.
@@ -77,8 +70,8 @@ enum CloudRoot {
             if let found = try marker(in: root) { return found }
             throw CloudError(.notACloud, at: path, "the directory holds other files and is not a cloud", hint: "give an empty directory")
         }
-        // Set the mode before anything is written, and only once the directory is known to contain nothing of other users.
-        try share()
+        // Before anything is written: the directory above may have given it rights for others.
+        if isMade { try root.attempt(at: path) { () throws(SystemFault) in try calls.setMode(root.descriptor.number, 0o700) } }
         switch try files.put(CloudMarker.bytes(of: identity), as: CloudMarker.fileName, in: root) {
         case .placed, .wasThere: return identity
         case .taken:

@@ -53,13 +53,6 @@ public final class DirectoryCloud: CloudDatabase, @unchecked Sendable {
         try create(at: path, container: container, besideOthers: false)
     }
 
-    /// The same, and sets who besides its owner may use the directory, even if it is already a cloud.
-    ///
-    /// - Throws: also ``CloudError`` with `.permissionFailure` if the directory belongs to another user.
-    public static func create(at path: String, container: String, sharing: DirectorySharing) throws -> DirectoryCloud {
-        try create(at: path, container: container, besideOthers: false, sharing: sharing)
-    }
-
     /// Creates a cloud with the given system calls and source of random names.
     ///
     /// - Parameters:
@@ -67,13 +60,13 @@ public final class DirectoryCloud: CloudDatabase, @unchecked Sendable {
     ///   - besideOthers: whether the directory may contain other files. Only its owner knows that.
     package static func create(
         at path: String, container: String, uuid: String? = nil, calls: any FileSystemCalls = systemFileCalls, nonces: NonceSource = .system,
-        besideOthers: Bool = false, sharing: DirectorySharing? = nil
+        besideOthers: Bool = false
     ) throws -> DirectoryCloud {
         _ = try ContainerIdentifier(container)
         let files = FileMaker(nonces: nonces)
         let made = CloudIdentity(formatVersion: CloudMarker.formatVersion, uuid: uuid ?? nonces.uuid(), container: container)
         let identity = try StaleHandle.reopening { () throws in
-            try CloudRoot.create(path, made, calls, files, besideOthers: besideOthers, sharing: sharing)
+            try CloudRoot.create(path, made, calls, files, besideOthers: besideOthers)
         }
         return DirectoryCloud(path: path, identity, calls, files)
     }

@@ -129,7 +129,7 @@ struct DirectoryStore: ObjectStore, @unchecked Sendable {
         return found
     }
 
-    private static let foldersOfFiles = [CloudNames.commits, CloudNames.checkpoints, CloudNames.waiting]
+    private static let foldersOfFiles = [CloudNames.commits, CloudNames.checkpoints]
     /// The folders of a zone that contain folders of files.
     private static let foldersOfFolders = [CloudNames.assets, CloudNames.messages, CloudNames.devices]
 
@@ -161,20 +161,6 @@ struct DirectoryStore: ObjectStore, @unchecked Sendable {
         return names
     }
 
-    func stamps(of folder: String, subfolders: [String]?) throws(CloudError) -> [(folder: String, stamp: String)]? {
-        guard let folder = try self.folder(folder), let own = try folder.stamp() else { return nil }
-        var stamps: [(folder: String, stamp: String)]? = [("", own.text)]
-        func add(_ name: String, _ inner: CloudFolder?) throws(CloudError) {
-            if let stamp = try inner?.stamp() { stamps?.append((name, stamp.text)) } else { stamps = nil }
-        }
-        guard let subfolders else {
-            try folder.eachFolder(add)
-            return stamps
-        }
-        for name in subfolders { try add(name, try folder.folder(name)) }
-        return stamps
-    }
-
     func isArriving(_ path: String) -> Bool {
         guard let root = try? directory(), let bytes = try? root.bytes(of: path, limit: CloudMessage.byteLimit), ArrivingFile.isBeginning(bytes),
             let status = try? root.file(path)?.status
@@ -192,8 +178,8 @@ struct DirectoryStore: ObjectStore, @unchecked Sendable {
 
     private func put(_ bytes: [UInt8], as path: String, judge: (DurableFile.Sealed) throws(CloudError) -> Void) throws(CloudError) -> Placement {
         let (folder, name) = try folder(for: path)
-        // Reports and tickets only repeat what other files prove. If a power cut removes their names, the device writes them again.
-        let parts = path.exact.split(separator: "/"), isLasting = parts.count < 3 || ![CloudNames.devices, CloudNames.waiting].contains(parts[2])
+        // Reports only repeat what other files prove. If a power cut removes their names, the device writes them again.
+        let parts = path.exact.split(separator: "/"), isLasting = parts.count < 3 || parts[2] != CloudNames.devices
         return try files.put(bytes, as: name, in: folder, isLasting: isLasting, judge: judge)
     }
 

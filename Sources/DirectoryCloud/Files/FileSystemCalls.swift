@@ -15,8 +15,6 @@ package protocol FileSystemCalls: Sendable {
     /// Opens a file again for reading, given a descriptor that was opened for writing.
     func reopenForReading(_ descriptor: Int32) throws(SystemFault) -> Int32
     func status(_ descriptor: Int32) throws(SystemFault) -> FileStatus
-    /// Returns a stamp that changes when an open directory's names change; nil if there is no reliable one.
-    func stamp(ofDirectory descriptor: Int32) throws(SystemFault) -> FolderStamp?
     /// Whether other machines may change an open directory without this machine's cache noticing.
     func isRemote(_ directory: Int32) -> Bool
     /// Reads at an offset. May read less than requested; returns 0 at the end.
@@ -55,7 +53,7 @@ package enum OpenPurpose: Sendable {
     case read
     /// An existing directory.
     case directory
-    /// A new file under a free name, with mode 0600 unless the directory is shared (``DirectorySharing``).
+    /// A new file under a free name, with mode 0600 unless the directory is shared (``InheritedMode``).
     case create
     /// A new file without a name in the directory, with the same mode. It vanishes when it is closed, unless it was linked.
     case createNameless
@@ -84,9 +82,6 @@ package let systemFileCalls: any FileSystemCalls = {
 }()
 
 extension FileSystemCalls {
-    /// Without an implementation there is no stamp, as on a file system whose times do not show other machines' changes.
-    package func stamp(ofDirectory descriptor: Int32) throws(SystemFault) -> FolderStamp? { nil }
-
     /// A simulated file system has no other machines.
     package func isRemote(_ directory: Int32) -> Bool { false }
 

@@ -56,14 +56,13 @@ private struct ForeignFiles {
     let zone: ZoneFolder
 
     func find() throws -> [ForeignFile] {
-        let folders = [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets, CloudNames.messages, CloudNames.devices, CloudNames.waiting]
+        let folders = [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets, CloudNames.messages, CloudNames.devices]
         var found = try zone.folder.names().filter { $0 != ZoneMarker.fileName && !folders.contains($0) && !TemporaryName.matches($0) }.map {
             ForeignFile(zone.folder.place($0))
         }
         for name in folders.prefix(2) {
             if let folder = try zone.folder.folder(name) { found += try strangers(in: folder) { CloudNames.number(ofFile: $0) != nil } }
         }
-        if let folder = try zone.folder.folder(CloudNames.waiting) { found += try strangers(in: folder) { PublishTicket(fileName: $0) != nil } }
         found += try beneath(CloudNames.assets) { name, record in StoredFile.Kind(nameInAssets: name, of: record) != nil }
         found += try beneath(CloudNames.messages) { name, _ in name.exact.hasSuffix(".json") && CloudNames.isMessageID(String(name.dropLast(5))) }
         found += try beneath(CloudNames.devices) { name, _ in CloudNames.number(ofFile: name) != nil }

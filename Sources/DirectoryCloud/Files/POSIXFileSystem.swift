@@ -11,10 +11,12 @@ import StrictText
 
 /// Uses only calls of POSIX. They suffice for the whole contract of a cloud, without the faster or safer calls of a particular system.
 ///
-/// Files are created with 0600 and directories with 0700, unless the directory above is shared (``DirectorySharing``). Every file has a
+/// Files are created with 0600 and directories with 0700, unless the directory above is shared (``InheritedMode``). Every file has a
 /// temporary name until it is linked. The type of a file system is unknown here, so each one is treated as if other machines could change
 /// it.
-package struct POSIXFileSystem: FileSystemCalls {
+///
+// SAFETY (@unchecked Sendable): without state.
+package class POSIXFileSystem: FileSystemCalls, @unchecked Sendable {
     package init() {}
 
     package func openRoot(_ path: String) throws(SystemFault) -> Int32 {
@@ -58,8 +60,8 @@ package struct POSIXFileSystem: FileSystemCalls {
     /// Gives a new file the rights that its directory grants. Closes the file if that fails.
     func sharing(_ descriptor: Int32, in directory: Int32) throws(SystemFault) -> Int32 {
         do throws(SystemFault) {
-            let rights = DirectorySharing.modeOfFile(in: try mode(of: directory))
-            if rights != DirectorySharing.modeOfFile(in: 0) { try setMode(descriptor, rights) }
+            let rights = InheritedMode.ofFile(in: try mode(of: directory))
+            if rights != InheritedMode.ofFile(in: 0) { try setMode(descriptor, rights) }
             return descriptor
         } catch {
             _ = systemClose(descriptor)
@@ -88,8 +90,6 @@ package struct POSIXFileSystem: FileSystemCalls {
             isRegular: info.st_mode & S_IFMT == S_IFREG, byteCount: Int(info.st_size),
             modified: Instant(microseconds: FileTimes(info).modified))
     }
-
-    package func stamp(ofDirectory descriptor: Int32) throws(SystemFault) -> FolderStamp? { nil }
 
     /// POSIX does not tell which file system a directory is on.
     package func isRemote(_ directory: Int32) -> Bool { true }
@@ -122,6 +122,13 @@ package struct POSIXFileSystem: FileSystemCalls {
         throw SystemFault.missing("rename")
     }
 
+    /// Never succeeds: the caller writes the bytes.
+    package func copy(_ source: Int32, from offset: Int, byteCount: Int, to descriptor: Int32) throws(SystemFault) -> Int {
+        throw SystemFault.missing("copy_file_range")
+    }
+
+    package func beginSynchronizing(_ descriptor: Int32, from offset: Int, byteCount: Int) {}
+
     package func unlink(_ name: String, in directory: Int32) throws(SystemFault) {
         _ = try System.retrying("unlink") { unlinkat(directory, name, 0) }
     }
@@ -139,9 +146,9 @@ package struct POSIXFileSystem: FileSystemCalls {
 
     /// Gives a directory that this user owns the rights that its parent grants, if the parent is shared.
     private func share(_ name: String, in directory: Int32) throws(SystemFault) {
-        let wanted = DirectorySharing.modeOfFolder(in: try mode(of: directory))
+        let wanted = InheritedMode.ofFolder(in: try mode(of: directory))
         // Open it without following links, so that the mode is set only on a directory that is really here.
-        guard wanted != DirectorySharing.modeOfFolder(in: 0), let descriptor = try? open(name, in: directory, .directory) else { return }
+        guard wanted != InheritedMode.ofFolder(in: 0), let descriptor = try? open(name, in: directory, .directory) else { return }
         defer { _ = systemClose(descriptor) }
         let info = try facts(descriptor)
         if info.st_uid == geteuid(), UInt32(info.st_mode) & 0o7777 != wanted { try setMode(descriptor, wanted) }

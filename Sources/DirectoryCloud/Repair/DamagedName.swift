@@ -22,26 +22,20 @@ extension CloudFolder {
     /// After a crash the file has its old name or its new one. It has both if the file system cannot rename without replacing.
     func setAside(_ name: String, _ nonces: NonceSource) throws(CloudError) -> String? {
         let aside = DamagedName.make(name, nonces)
-        return try rename(name, to: aside) ? aside : nil
-    }
-
-    /// Renames a file to a free name; durable on return. Returns false if the file does not exist.
-    @discardableResult
-    func rename(_ name: String, to newName: String) throws(CloudError) -> Bool {
         do throws(SystemFault) {
             do throws(SystemFault) {
-                try calls.renameWithoutReplacing(name, to: newName, in: descriptor.number)
+                try calls.renameWithoutReplacing(name, to: aside, in: descriptor.number)
             } catch {
                 guard error.isUnsupported, !error.isAbsence else { throw error }
-                try calls.link(name, as: newName, in: descriptor.number)
+                try calls.link(name, as: aside, in: descriptor.number)
                 try calls.synchronize(descriptor.number)
                 try calls.unlink(name, in: descriptor.number)
             }
         } catch {
-            guard !error.isAbsence else { return false }
+            guard !error.isAbsence else { return nil }
             throw error.error(at: place(name))
         }
         try synchronize()
-        return true
+        return aside
     }
 }

@@ -4,21 +4,19 @@ import Platform
 /// Examines every commit and checkpoint of a zone separately, and finds the right bytes of damaged or missing ones.
 ///
 /// The right bytes are always proven: the next commit names a commit's hash, and commits name a checkpoint's hash. No commit names the
-/// newest one, so it is restored only from its own bytes, by its checksum.
+/// newest one, so it is restored only for a device that knows its hash.
 struct HistoryExamination {
     let zone: ZoneFolder
     /// A commit at the zone's end whose hash a device knows.
     let token: ChangeToken?
     /// The checkpoints that pins name.
     let pinned: [CheckpointReference]
-    /// A flipped bit is searched for only in documents of at most this many bytes.
-    var flipLimit = OneBitFlip.byteLimit
 
     /// Returns the damaged documents: the commits, newest first, then the checkpoints.
     ///
     /// - Throws: ``CloudError`` with `.incompatibleVersion`, and the errors of listing and reading.
     func run() throws -> [DamagedDocument] {
-        var commits = try Commits(zone.zone, flipLimit: flipLimit)
+        var commits = try Commits(zone.zone)
         let damaged = try commits.mend(copies: copies(in: CloudNames.commits), token: token)
         return damaged + (try checkpoints(commits))
     }
@@ -37,7 +35,7 @@ struct HistoryExamination {
     }
 
     private func checkpoints(_ commits: Commits) throws -> [DamagedDocument] {
-        let named = Set(commits.known.values.compactMap(\.verified.checkpoint) + pinned).sorted { $0.number < $1.number }
+        let named = Set(commits.known.values.compactMap(\.verified.commit.checkpoint) + pinned).sorted { $0.number < $1.number }
         guard !named.isEmpty else { return [] }
         let copies = try copies(in: CloudNames.checkpoints)
         var sound: [CheckpointReference: [UInt8]] = [:]
@@ -57,7 +55,7 @@ struct HistoryExamination {
             }
             // Older checkpoints may have been pruned.
             guard isThere || reference == commits.newestCheckpoint || pinned.contains(reference) else { continue }
-            let found = mend(reference, bytes, copies, sound, commits)
+            let found = mend(reference, copies, sound, commits)
             if let found { sound[reference] = found.bytes }
             damaged.append(
                 DamagedDocument(
@@ -69,7 +67,7 @@ struct HistoryExamination {
     }
 
     private func mend(
-        _ reference: CheckpointReference, _ bytes: [UInt8]?, _ copies: [Copy], _ sound: [CheckpointReference: [UInt8]], _ commits: Commits
+        _ reference: CheckpointReference, _ copies: [Copy], _ sound: [CheckpointReference: [UInt8]], _ commits: Commits
     ) -> (bytes: [UInt8], source: String)? {
         if let copy = copies.first(where: { ContentHash.of($0.bytes) == reference.sha256 }) { return (copy.bytes, "the copy \(copy.name)") }
         let below = sound.filter { $0.key.number < reference.number }.sorted { $0.key.number > $1.key.number }.map { Optional($0) } + [nil]
@@ -78,7 +76,7 @@ struct HistoryExamination {
                 return (bytes, "the commits that it follows from")
             }
         }
-        return bytes.flatMap { OneBitFlip.mend($0, limit: flipLimit, sha256: reference.sha256) }.map { ($0, "itself: one bit was flipped") }
+        return nil
     }
 
     private func fold(from start: (key: CheckpointReference, value: [UInt8])?, to number: Int, _ commits: Commits) throws -> [UInt8]? {
@@ -94,31 +92,28 @@ struct HistoryExamination {
 /// The commits of a zone, each examined separately.
 private struct Commits {
     private let zone: Zone
-    private let flipLimit: Int
     /// The commits whose right bytes are known: intact ones, and those that were found.
     private(set) var known: [Int: (bytes: [UInt8], verified: VerifiedCommit)] = [:]
-    /// The commits that are damaged: the reason, and the bytes if they can be read.
-    private var faults: [Int: (reason: String, bytes: [UInt8]?)] = [:]
+    /// Why commits are damaged.
+    private var faults: [Int: String] = [:]
     private let numbers: [Int]
 
-    init(_ zone: Zone, flipLimit: Int) throws {
-        (self.zone, self.flipLimit) = (zone, flipLimit)
+    init(_ zone: Zone) throws {
+        self.zone = zone
         numbers = try zone.commitNumbers()
         for number in numbers {
-            var bytes: [UInt8]?
             do {
-                bytes = try zone.commitBytes(number)
-                // It vanished after the listing, because a prune is running.
-                guard let bytes else { continue }
+                // It may vanish after the listing, because a prune is running.
+                guard let bytes = try zone.commitBytes(number) else { continue }
                 known[number] = (bytes, try VerifiedCommit(bytes, number: number, of: zone.history))
             } catch let error as CloudError where error.code == .damaged || error.code == .untrusted {
-                faults[number] = (error.reason, bytes)
+                faults[number] = error.reason
             }
         }
     }
 
     /// The checkpoint that counts at the newest known commit.
-    var newestCheckpoint: CheckpointReference? { known.keys.max().flatMap { known[$0]?.verified.checkpoint } }
+    var newestCheckpoint: CheckpointReference? { known.keys.max().flatMap { known[$0]?.verified.commit.checkpoint } }
 
     /// Finds the bytes of damaged and missing commits. It starts with the newest, since each commit names its parent's hash.
     mutating func mend(copies: [HistoryExamination.Copy], token: ChangeToken?) throws -> [DamagedDocument] {
@@ -136,25 +131,20 @@ private struct Commits {
             damaged.append(
                 DamagedDocument(
                     kind: .commit, number: number, isMissing: faults[number] == nil,
-                    reason: faults[number]?.reason ?? "it is missing, and later ones are there",
+                    reason: faults[number] ?? "it is missing, and later ones are there",
                     mended: found?.bytes, source: found?.source))
         }
         return damaged
     }
 
     private func mend(_ number: Int, _ expected: String?, _ copies: [HistoryExamination.Copy]) -> (bytes: [UInt8], source: String)? {
-        func isRight(_ bytes: [UInt8]) -> Bool {
-            if let expected, ContentHash.of(bytes) != expected { return false }
-            guard let verified = try? VerifiedCommit(bytes, number: number, of: zone.history) else { return false }
+        // Without a known hash, the copy may be a commit that lost this number to another one.
+        guard let expected else { return nil }
+        let copy = copies.first { copy in
+            guard ContentHash.of(copy.bytes) == expected, let verified = try? VerifiedCommit(copy.bytes, number: number, of: zone.history) else { return false }
             return known[number - 1].map { $0.verified.commit.token.hash == verified.commit.parent } ?? true
         }
-        // Without a known hash, the copy may be a commit that lost this number to another one.
-        if expected != nil, let copy = copies.first(where: { isRight($0.bytes) }) { return (copy.bytes, "the copy \(copy.name)") }
-        if let bytes = faults[number]?.bytes, let mended = OneBitFlip.mend(bytes, limit: flipLimit, isRight) { return (mended, "itself: one bit was flipped") }
-        for copy in copies where DamagedName.original(of: copy.name) == "\(CloudNames.digits(number)).json" {
-            if let mended = OneBitFlip.mend(copy.bytes, limit: flipLimit, isRight) { return (mended, "\(copy.name): one bit was flipped") }
-        }
-        return nil
+        return copy.map { ($0.bytes, "the copy \($0.name)") }
     }
 }
 

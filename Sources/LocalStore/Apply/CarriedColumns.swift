@@ -35,7 +35,7 @@ package final class CarriedColumns {
         self.missing = missing
         guard !columns.isEmpty, let id = try transaction.tracking.id(of: schema) else { return nil }
         table = "snapsync_carried_\(id)"
-        let defaults = try transaction.db.requiredDefaults(of: schema), unpublished = Set(transaction.missingColumns[schema.name] ?? [])
+        let defaults = try transaction.tables.requiredDefaults(of: schema), unpublished = Set(transaction.missingColumns[schema.name] ?? [])
         self.unpublished = unpublished
         unset = missing.map { index in
             let name = "t." + schema.columns[index].column.sqlIdentifier
@@ -101,8 +101,8 @@ package final class CarriedColumns {
 
     /// The condition that a row `t` has another value than the default in one of the columns.
     private static func isSet(_ columns: [DatasetColumn], of schema: DatasetSchema, in transaction: LocalTransaction) throws -> String {
-        let defaults = try transaction.db.defaults(of: schema.table)
-        return columns.map { "t.\($0.column.sqlIdentifier) IS NOT (\(defaults[$0.column.folded] ?? "NULL"))" }.joined(separator: " OR ")
+        let table = try TableColumns(transaction.db, schema.table)
+        return columns.map { "t.\($0.column.sqlIdentifier) IS NOT (\(table?.column($0.column)?.defaultText ?? "NULL"))" }.joined(separator: " OR ")
     }
 
     /// Tracks columns of the rows `t` of a dataset's table that satisfy a condition. An edit on top of such a change makes it an ordinary one.
@@ -142,7 +142,7 @@ package struct DefaultedRows: TransactionPart {
 
     /// Starts to note keys in this transaction, if the dataset's table has such columns.
     package func begin(of schema: DatasetSchema) throws {
-        guard try !db.requiredDefaults(of: schema).isEmpty else { return }
+        guard try !transaction.tables.requiredDefaults(of: schema).isEmpty else { return }
         try db.execute(
             sql:
                 "DROP TABLE IF EXISTS temp.snapsync_defaulted; CREATE TEMP TABLE snapsync_defaulted(dataset INTEGER, key, PRIMARY KEY(dataset, key)) WITHOUT ROWID"
@@ -168,7 +168,7 @@ package struct DefaultedRows: TransactionPart {
         guard transaction.notesDefaults else { return }
         transaction.notesDefaults = false
         if let id = try trackingID(schema) {
-            let defaults = try db.requiredDefaults(of: schema)
+            let defaults = try transaction.tables.requiredDefaults(of: schema)
             let columns = schema.columns.indices.filter { defaults[schema.columns[$0].column.folded] != nil }
             try CarriedColumns.track(
                 columns, ofRows: Self.contains(rowsOf: schema, id: id), of: schema, in: transaction, order: .after, as: .defaulted)

@@ -31,15 +31,13 @@ package final class EntityApplier: EntitySink {
     init(_ transaction: LocalTransaction, _ schema: DatasetSchema, updating: Bool = false, for target: DatasetSchema? = nil) throws {
         // SQLite checks NOT NULL before it finds that the row is there and only has to be updated.
         let key = schema.keyIndices.map { "t.\(schema.columns[$0].column.sqlIdentifier) = ?\($0 + 1)" }.joined(separator: " AND ")
-        let kept =
-            updating
-            ? try transaction.db.requiredColumns(besides: schema).map {
-                (name: $0, value: "(SELECT t.\($0) FROM main.\(schema.table.sqlIdentifier) t WHERE \(key))")
-            } : []
+        let table = try TableColumns(transaction.db, schema.table), declared = try target.map { try TableColumns(transaction.db, $0.table) } ?? table
+        let required = updating ? table?.undescribed(by: schema).filter(\.isRequired).map(\.name.sqlIdentifier) ?? [] : []
+        let kept = required.map { (name: $0, value: "(SELECT t.\($0) FROM main.\(schema.table.sqlIdentifier) t WHERE \(key))") }
         let columns = (schema.columns.map { $0.column.sqlIdentifier } + kept.map(\.name)).joined(separator: ", ")
         // A version may lack a value for a column that this table declares NOT NULL: it was published before the column was added, or by a device
         // whose table permits NULL.
-        let defaults = try transaction.db.requiredDefaults(of: schema)
+        let defaults = table?.requiredDefaults(of: schema, transaction.db) ?? [:]
         let described = schema.columns.map { column in defaults[column.column.folded].map { "coalesce(?, \($0))" } ?? "?" }
         let unpublished = Set(transaction.missingColumns[schema.name] ?? [])
         defaultColumns = schema.columns.indices.filter { !unpublished.contains($0) && defaults[schema.columns[$0].column.folded] != nil }
@@ -64,14 +62,9 @@ package final class EntityApplier: EntitySink {
         self.connection = connection
         place = "\(transaction.path), table \(schema.table)"
         self.schema = schema
-        var declared: [ExactText: String] = [:]
-        for row in try Row.fetchAll(transaction.db, sql: "SELECT name, type FROM pragma_table_info(?)", arguments: [(target ?? schema).table]) {
-            declared[(row[0] as String).folded] = row[1]
-        }
-        let isStrict = try declared.values.contains { $0.folded == "any" } && transaction.tables.isStrict((target ?? schema).table)
-        let affinities = schema.columns.map { ColumnAffinity(declared: declared[$0.column.folded] ?? "", isStrict: isStrict) }
-        changingColumns = schema.columns.indices.filter { affinities[$0].mayChange(schema.columns[$0].shape) }.map {
-            ($0, declared[schema.columns[$0].column.folded] ?? "", affinities[$0])
+        changingColumns = schema.columns.indices.compactMap { index in
+            guard let own = declared?.column(schema.columns[index].column), own.affinity.mayChange(schema.columns[index].shape) else { return nil }
+            return (index, own.declared, own.affinity)
         }
     }
 

@@ -37,7 +37,7 @@ struct ForeignKey {
     }
 
     private static func primaryKey(of table: String, at position: Int, _ db: Database) throws -> String {
-        let names = try String.fetchAll(db, sql: "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", arguments: [table])
+        let names = try TableColumns(db, table)?.primaryKey.map(\.name) ?? []
         // A foreign key without matching columns in its parent is SQLite's "foreign key mismatch". `rowid` keeps the SQL valid.
         return position < names.count ? names[position] : "rowid"
     }
@@ -83,20 +83,6 @@ package struct ForeignKeyLookup: TransactionPart {
                 .key(key)
             ).integer() != nil
         }
-    }
-
-    /// The keys of a dataset's rows that refer to a missing row of another table.
-    package func danglingKeys(of schema: DatasetSchema) throws -> Set<EntityKey> {
-        var dangling: Set<EntityKey> = []
-        for key in try ForeignKey.all(db) where key.child.folded == schema.table.folded {
-            guard try db.hasTable(key.parent) else { continue }
-            let rows = try KeyedStatement(db, "SELECT \(schema.keySQL.value(of: "c")) FROM \(key.child.sqlIdentifier) c WHERE \(key.isDangling)")
-            defer { rows.end() }
-            while try rows.step() {
-                if let key = rows.key(0) { dangling.insert(key) }
-            }
-        }
-        return dangling
     }
 
     /// The first table of a dataset whose rows refer to an entity; nil if there is none.

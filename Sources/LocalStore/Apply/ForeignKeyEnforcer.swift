@@ -6,13 +6,16 @@ import StrictText
 ///
 /// SQLite would apply ON DELETE to every deleted row, although the import inserts most of them again. So enforcement is off during an import.
 /// Afterwards this type applies the declared actions for the parents that are really gone: it deletes an application's own rows with CASCADE,
-/// clears their references with SET NULL or SET DEFAULT, and fails the import with RESTRICT or NO ACTION. References that dangled before the
-/// import stay as they are. Keys between two datasets are not enforced here: their rows are as the version has them.
+/// clears their references with SET NULL or SET DEFAULT, and fails the import with RESTRICT or NO ACTION. If the parent is still there and only
+/// the column has changed to which the reference leads, the actions of ON UPDATE apply. References that dangled before the import stay as they
+/// are. Keys between two datasets are not enforced here: their rows are as the version has them.
 package struct ForeignKeyEnforcer {
     private let transaction: LocalTransaction
     private let keys: [ForeignKey]
     private let datasets: Set<ExactText>
     private let takesVersion: Bool
+    /// The datasets to which a reference leads by other columns than the key, by the number of the foreign key.
+    private let movable: [Int: DatasetSchema]
 
     /// Records which references dangle now. Call it before the first deletion, in the import's transaction.
     ///
@@ -38,13 +41,30 @@ package struct ForeignKeyEnforcer {
             let parent = key.parent.folded, child = key.child.folded
             return !(datasets.contains(parent) && datasets.contains(child)) && (losing.contains(parent) || datasets.contains(child))
         }
+        movable = Dictionary(
+            uniqueKeysWithValues: keys.compactMap { key in
+                let schema = schemas.first { $0.table.folded == key.parent.folded }
+                guard !datasets.contains(key.child.folded), let schema else { return nil }
+                let columns = Set(schema.keyColumns.map(\.column.folded))
+                return columns.isSuperset(of: key.columns.map(\.parent.folded)) ? nil : (key.number, schema)
+            })
         guard !keys.isEmpty else { return }
         let db = transaction.db
         try db.execute(
             sql: """
                 CREATE TEMP TABLE IF NOT EXISTS snapsync_dangling(key INTEGER, target TEXT, PRIMARY KEY(key, target)) WITHOUT ROWID;
+                CREATE TEMP TABLE IF NOT EXISTS snapsync_referred(key INTEGER, target TEXT, parent, PRIMARY KEY(key, target)) WITHOUT ROWID;
                 DELETE FROM temp.snapsync_dangling;
+                DELETE FROM temp.snapsync_referred;
                 """)
+        for key in keys {
+            guard let schema = movable[key.number] else { continue }
+            try db.execute(
+                sql: """
+                    INSERT OR IGNORE INTO temp.snapsync_referred SELECT ?, \(key.target), \(schema.keySQL.value(of: "p"))
+                    FROM \(key.child.sqlIdentifier) c JOIN \(key.parent.sqlIdentifier) p ON \(key.isMatch)
+                    """, arguments: [key.number])
+        }
         for key in keys where try db.hasTable(key.parent) {
             try db.execute(
                 sql: "INSERT OR IGNORE INTO temp.snapsync_dangling SELECT ?, \(key.target) FROM \(key.child.sqlIdentifier) c WHERE \(key.isDangling)",
@@ -69,33 +89,47 @@ package struct ForeignKeyEnforcer {
                 if key.onDelete == "CASCADE", db.changesCount > 0, !datasets.contains(key.child.folded) { changed = true }
             }
         }
-        if !keys.isEmpty { try db.execute(sql: "DROP TABLE IF EXISTS temp.snapsync_dangling") }
+        if !keys.isEmpty { try db.execute(sql: "DROP TABLE IF EXISTS temp.snapsync_dangling; DROP TABLE IF EXISTS temp.snapsync_referred") }
     }
 
     private func apply(_ key: ForeignKey, _ db: Database) throws {
-        let child = key.child.sqlIdentifier
         let isNew = "\(key.isDangling) AND NOT EXISTS (SELECT 1 FROM temp.snapsync_dangling d WHERE d.key = \(key.number) AND d.target = \(key.target))"
-        switch datasets.contains(key.child.folded) ? "NO ACTION" : key.onDelete {
+        if let schema = movable[key.number] {
+            let parent = """
+                FROM temp.snapsync_referred d JOIN \(key.parent.sqlIdentifier) p ON \(schema.keySQL.matches("p", "d.parent"))
+                WHERE d.key = \(key.number) AND d.target = \(key.target)
+                """
+            try apply(key.onUpdate, to: key, where: "\(isNew) AND EXISTS (SELECT 1 \(parent))", db) { "(SELECT p.\($0.parent.sqlIdentifier) \(parent))" }
+        }
+        try apply(datasets.contains(key.child.folded) ? "NO ACTION" : key.onDelete, to: key, where: isNew, db)
+    }
+
+    /// Applies an action to the rows of a foreign key that a condition names.
+    ///
+    /// - Parameter value: for ON UPDATE, the new value of a parent's column; nil if the parent is gone.
+    private func apply(
+        _ action: String, to key: ForeignKey, where isNew: String, _ db: Database, value: (((child: String, parent: String)) -> String)? = nil
+    ) throws {
+        let child = key.child.sqlIdentifier
+        func set(_ value: ((child: String, parent: String)) throws -> String) throws {
+            let assignments = try key.columns.map { "\($0.child.sqlIdentifier) = \(try value($0))" }.joined(separator: ", ")
+            try db.execute(sql: "UPDATE \(child) AS c SET \(assignments) WHERE \(isNew)")
+        }
+        switch action {
         case "CASCADE":
-            try db.execute(sql: "DELETE FROM \(child) AS c WHERE \(isNew)")
+            if let value { try set(value) } else { try db.execute(sql: "DELETE FROM \(child) AS c WHERE \(isNew)") }
         case "SET NULL":
-            let assignments: String = key.columns.map { "\($0.child.sqlIdentifier) = NULL" }.joined(separator: ", ")
-            try db.execute(sql: "UPDATE \(child) AS c SET \(assignments) WHERE \(isNew)")
+            try set { _ in "NULL" }
         case "SET DEFAULT":
-            let assignments: String = try key.columns.map { column -> String in
-                let value = try String.fetchOne(
-                    db, sql: "SELECT dflt_value FROM pragma_table_info(?) WHERE name = ? COLLATE NOCASE", arguments: [key.child, column.child])
-                return "\(column.child.sqlIdentifier) = \(value.map { "(\($0))" } ?? "NULL")"
-            }.joined(separator: ", ")
-            try db.execute(sql: "UPDATE \(child) AS c SET \(assignments) WHERE \(isNew)")
+            try set { try TableColumns(db, key.child)?.column($0.child)?.defaultText.map { "(\($0))" } ?? "NULL" }
             // The default may refer to a missing parent, too.
-            try refuse(key, where: isNew, db)
+            try refuse(key, action, where: isNew, db)
         default:
-            try refuse(key, where: isNew, db)
+            try refuse(key, action, where: isNew, db)
         }
     }
 
-    private func refuse(_ key: ForeignKey, where isNew: String, _ db: Database) throws {
+    private func refuse(_ key: ForeignKey, _ action: String, where isNew: String, _ db: Database) throws {
         let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(key.child.sqlIdentifier) c WHERE \(isNew)") ?? 0
         if takesVersion, count > 0, datasets.contains(key.child.folded) {
             transaction.triggerNotices.append(
@@ -106,7 +140,7 @@ package struct ForeignKeyEnforcer {
         guard count == 0 else {
             throw LocalStoreError(
                 .foreignKeyViolated, at: "\(transaction.path), table \(key.child)",
-                "\(Format.count(count, "row")) would point at rows of \(key.parent) that are not there (\(key.onDelete))",
+                "\(Format.count(count, "row")) would point at rows of \(key.parent) that are not there (\(action))",
                 hint: "nothing was changed; remove or change those rows, or declare the key ON DELETE CASCADE or SET NULL")
         }
     }

@@ -34,12 +34,12 @@ package final class StashedRows {
         self.transaction = transaction
         self.schema = schema
         self.table = "temp.\(table)"
-        stashed = try schema.inTable(table)
-        let columns = try String.fetchAll(transaction.db, sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", arguments: [schema.table])
-        columnNames = (try transaction.tables.hiddenKey(of: schema).map { [$0] } ?? []).map(\.sqlIdentifier) + columns.map(\.sqlIdentifier)
-        required = try transaction.db.requiredColumns(besides: schema)
+        stashed = try schema.with { $0.table = table }
+        let own = try TableColumns(transaction.db, schema.table)
+        columnNames = (try transaction.tables.hiddenKey(of: schema).map { [$0] } ?? []).map(\.sqlIdentifier) + (own?.plain ?? []).map(\.name.sqlIdentifier)
+        required = own?.undescribed(by: schema).filter(\.isRequired).map(\.name.sqlIdentifier) ?? []
         described = (schema.columns.map { $0.column.sqlIdentifier } + required).joined(separator: ", ")
-        let defaults = try transaction.db.requiredDefaults(of: schema)
+        let defaults = own?.requiredDefaults(of: schema, transaction.db) ?? [:]
         values =
             (schema.columns.map { column in
                 defaults[column.column.folded].map { "coalesce(\(column.column.sqlIdentifier), \($0))" } ?? column.column.sqlIdentifier

@@ -90,7 +90,7 @@ package struct ConflictJournal: TransactionPart {
     /// How many open entries were removed because they were too old or too many.
     package func removedCount() throws -> Int { try removed().count }
 
-    private func removed() throws -> RemovedConflicts { try transaction.state.value("removedConflicts") ?? RemovedConflicts(count: 0, lastID: 0) }
+    private var removed: StoredValue<RemovedConflicts> { transaction.state.value("removedConflicts", RemovedConflicts(count: 0, lastID: 0)) }
 
     private func removeOld(_ now: Instant) throws {
         try remove(where: "recordedAt < ?1", .integer(now.advanced(byMicroseconds: -Self.retention).microseconds))
@@ -116,7 +116,7 @@ package struct ConflictJournal: TransactionPart {
         guard let last = try KeyedStatement(db, "SELECT max(id) FROM snapsync_conflicts WHERE \(condition)").bind(parameter).integer() else { return }
         let open = try KeyedStatement(db, "SELECT count(*) FROM snapsync_conflicts WHERE state = 'open' AND \(condition)").bind(parameter).integer() ?? 0
         let removed = try removed()
-        try transaction.state.setValue("removedConflicts", RemovedConflicts(count: removed.count + Int(open), lastID: max(removed.lastID, last)))
+        try self.removed.set(RemovedConflicts(count: removed.count + Int(open), lastID: max(removed.lastID, last)))
         try KeyedStatement(db, "DELETE FROM snapsync_conflicts WHERE \(condition)").bind(parameter).run()
     }
 
@@ -151,7 +151,7 @@ package struct ConflictJournal: TransactionPart {
 }
 
 /// What is still known about removed entries.
-private struct RemovedConflicts: Codable {
+private struct RemovedConflicts: Codable, Equatable {
     /// How many of them were open.
     let count: Int
     let lastID: Int64

@@ -10,17 +10,17 @@ package struct DecidedEdits: TransactionPart {
 
     /// What the applied version says.
     package func ofVersion() throws -> [ExactText: Int64] {
-        let pairs: [Decided]? = try transaction.state.value("answered")
-        return Dictionary((pairs ?? []).map { ($0.device.exact, $0.number) }) { max($0, $1) }
+        Dictionary(try answered().map { ($0.device.exact, $0.number) }) { max($0, $1) }
     }
 
     /// Records what the applied version says.
     package func setOfVersion(_ answered: [ExactText: Int64]) throws {
-        let pairs = answered.sorted { $0.key < $1.key }.map { Decided(device: $0.key.text, number: $0.value) }
-        try transaction.state.setValue("answered", pairs.isEmpty ? nil : pairs)
+        try self.answered.set(answered.sorted { $0.key < $1.key }.map { Decided(device: $0.key.text, number: $0.value) })
     }
 
-    private struct Decided: Codable {
+    private var answered: StoredValue<[Decided]> { transaction.state.value("answered", []) }
+
+    private struct Decided: Codable, Equatable {
         let device: String
         let number: Int64
     }

@@ -27,11 +27,8 @@ package struct SentEdits: TransactionPart {
 
     private static let table = LocalTable.sent.name
 
-    /// The message in the mailbox; nil if there is none.
-    package func file() throws -> File? { try transaction.state.value("message") }
-
-    /// Records a message, before its file is written and afterwards.
-    package func setFile(_ file: File?) throws { try transaction.state.setValue("message", file) }
+    /// The message in the mailbox; nil if there is none. It is set before its file is written, and afterwards.
+    package var file: StoredValue<File?> { transaction.state.value("message") }
 
     /// Whether an edit waits for its decision.
     package func hasAny() throws -> Bool {
@@ -111,7 +108,7 @@ package struct SentEdits: TransactionPart {
     package func handOver(of datasets: [DatasetSchema], as device: String, codec: EntityCodec, now: Instant, limit: Int) throws -> Int64? {
         try transaction.changeLog.consolidate(of: datasets)
         let absent = try absent(of: datasets)
-        let datasets = try datasets.map { absent.contains($0.name.exact) ? try $0.with(messages: .none) : $0 }
+        let datasets = try datasets.map { absent.contains($0.name.exact) ? try $0.with { $0.messages = MessagePolicy.none } : $0 }
         if let file = try file(), file.device.exact != device.exact { try withdraw() }
         try transaction.changeLog.forgetPassing(of: datasets)
         guard datasets.contains(where: { !$0.messages.isEmpty }), let own = try OwnEdits(transaction, datasets, codec, isReading: true) else { return nil }
@@ -130,7 +127,7 @@ package struct SentEdits: TransactionPart {
             first = first ?? handed.number
         }
         for schema in datasets { try transaction.changeLog.spellColumns(of: schema) }
-        if try tooLarge != self.tooLarge() { try transaction.state.setValue("tooLarge", tooLarge.isEmpty ? nil : tooLarge) }
+        if try tooLarge != self.tooLarge() { try self.tooLarge.set(tooLarge) }
         return first
     }
 
@@ -151,7 +148,7 @@ package struct SentEdits: TransactionPart {
         let key: EntityKey
     }
 
-    private func tooLarge() throws -> [TooLarge] { try transaction.state.value("tooLarge") ?? [] }
+    private var tooLarge: StoredValue<[TooLarge]> { transaction.state.value("tooLarge", []) }
 
     /// The names of the datasets that the applied version does not have: no publisher can take an edit of one.
     package func absent(of datasets: [DatasetSchema]) throws -> Set<ExactText> {

@@ -12,8 +12,7 @@ extension HeldRows {
     /// The same for several rows of a table.
     package func obstacles(in schema: DatasetSchema) throws -> (_ values: [OwnedValue]) throws -> [String] {
         guard let table = try TableColumns(db, schema.table) else { return { _ in [] } }
-        let described = schema.columns.map(\.column.folded)
-        let others = table.columns.filter { !$0.isGenerated && !described.contains($0.name.folded) }.map { "NULL AS \($0.name.sqlIdentifier)" }
+        let others = table.undescribed(by: schema).map { "NULL AS \($0.name.sqlIdentifier)" }
         let columns = schema.columns.enumerated().map { "?\($0 + 1) AS \($1.column.sqlIdentifier)" } + others
         let row = try GeneratedColumns(db, table).computed(from: "(SELECT \(columns.joined(separator: ", ")))")
         let uniques = try UniqueKey.others(db, schema) ?? []

@@ -125,20 +125,6 @@ package final class LocalDatabase: Sendable {
     /// Runs `body` in one immediate transaction. If `body` throws, the transaction is rolled back.
     package func write<T>(_ body: (LocalTransaction) throws -> T) throws -> T { try transaction(.immediate, body) }
 
-    /// Runs `body` in one immediate transaction of a database in WAL mode. It is durable when the next transaction of ``write(_:)`` is, as both
-    /// are in the same log; so it needs no fsync of its own.
-    func writeAheadOfAnother(_ body: (LocalTransaction) throws -> Void) throws {
-        guard lent == nil else { return try write(body) }
-        try setSynchronous("NORMAL")
-        let result = Result { try write(body) }
-        try setSynchronous("EXTRA")
-        try result.get()
-    }
-
-    private func setSynchronous(_ level: String) throws {
-        try LocalStoreError.translating(at: path) { try main.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = \(level)") } }
-    }
-
     /// Runs `body` in one immediate transaction, or throws at once if another connection is writing.
     package func withoutWaiting<T>(_ body: (LocalTransaction) throws -> T) throws -> T {
         try transaction(.immediate, isPatient: false, body)
@@ -218,35 +204,13 @@ extension LocalDatabase {
         // A row that breaks a CHECK constraint is no damage (``TableInspector/rowsBreakingChecks(of:keys:)``).
         let lines = try read { transaction in
             try transaction.tracking.settingChecks(off: true) {
-                let lines = try String.fetchAll(transaction.db, sql: "PRAGMA integrity_check(10)")
-                let wrong = lines.contains { $0.exact.hasPrefix("NULL value in ") } ? try Self.untrueFindings(transaction.db) : []
-                guard lines.contains(where: wrong.contains) else { return lines }
-                // The ten may be untrue ones alone.
-                let all = try String.fetchCursor(transaction.db, sql: "PRAGMA integrity_check(1000000000)")
-                return try Array(all.filter { !wrong.contains($0) }.prefix(10))
+                // SQLite 3.40 looks for NULL at wrong places of WITHOUT ROWID tables, which store the columns of the key first.
+                let others = try String.fetchAll(transaction.db, sql: "SELECT name FROM pragma_table_list WHERE schema = 'main' AND wr = 1")
+                let all = try String.fetchCursor(transaction.db, sql: "PRAGMA integrity_check(10000)")
+                return try Array(all.filter { line in !others.contains { line.exact.hasPrefix("NULL value in \($0).") } }.prefix(10))
             }
         }
         return lines == ["ok"] ? [] : lines
-    }
-
-    /// The findings about NULL that SQLite may report although the column holds none.
-    ///
-    /// SQLite 3.40 looks for the columns of a WITHOUT ROWID table at the places that they have in the declaration. The table stores the columns of
-    /// the key first. A comparison with `IS NULL` would not do here, because SQLite takes it for false where a column is NOT NULL.
-    private static func untrueFindings(_ db: Database) throws -> Set<String> {
-        let columns = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT t.name, c.name FROM pragma_table_list t, pragma_table_xinfo(t.name) c
-                WHERE t.schema = 'main' AND t.type = 'table' AND t.wr = 1 AND c."notnull" = 1
-                """)
-        return try Set(
-            columns.compactMap { row -> String? in
-                let table: String = row[0], column: String = row[1]
-                let isTrue = try Bool.fetchOne(
-                    db, sql: "SELECT EXISTS (SELECT 1 FROM main.\(table.sqlIdentifier) WHERE typeof(\(column.sqlIdentifier)) = 'null')")
-                return isTrue == false ? "NULL value in \(table).\(column)" : nil
-            })
     }
 }
 

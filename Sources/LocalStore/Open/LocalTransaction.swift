@@ -132,10 +132,6 @@ package final class LocalTransaction {
     package var waiting: WaitingRows { WaitingRows(transaction: self) }
     /// The changes that `detach` kept for the next `init`.
     package var detachedChanges: DetachedChanges { DetachedChanges(transaction: self) }
-    /// The changes that this device published and that no other device has built on yet.
-    package var publishedChanges: PublishedChanges { PublishedChanges(transaction: self) }
-    /// The versions that this database had, in sequence.
-    package var lineage: LineageTable { LineageTable(transaction: self) }
     /// The zone that `init` is about to create.
     package var zoneBeginning: ZoneBeginningTable { ZoneBeginningTable(transaction: self) }
 
@@ -160,7 +156,7 @@ package final class LocalTransaction {
     /// Drops everything that ``initialize(_:)`` and later runs created. The user's tables stay as they are.
     package func detach() throws {
         try tracking.remove()
-        for table in LocalTable.settingsTables + [.published, .lineage, .conflicts] { try table.drop(in: db) }
+        for table in LocalTable.settingsTables + [.conflicts] { try table.drop(in: db) }
     }
 
     /// Runs `body` in a savepoint. If it returns false or violates a constraint, its changes are rolled back. Returns whether they were kept.

@@ -66,7 +66,7 @@ package final class ReadSession: Sendable {
                 try transaction.changeLog.consolidate(of: schemas)
                 try transaction.changeLog.forgetPassing(of: schemas)
             }
-            if try database.usesWAL() { try database.writeAheadOfAnother(consolidate) } else { try database.write(consolidate) }
+            try database.write(consolidate)
         }
         throw LocalStoreError(.busy, at: database.path, "programs write without a pause", hint: "try again later", isRetryable: true)
     }

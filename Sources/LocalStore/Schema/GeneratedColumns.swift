@@ -24,7 +24,7 @@ struct GeneratedColumns {
         while isMoving {
             isMoving = false
             for column in waiting {
-                guard let expression = definitions[column.name.folded].flatMap(Self.expression), case let mentioned = table.columns(in: expression),
+                guard let expression = definitions[column.name.folded], case let mentioned = table.columns(in: expression),
                     known.isSuperset(of: mentioned.map(\.folded))
                 else { continue }
                 columns.append(Column(name: column.name, declared: column.declared, expression: expression, mentioned: mentioned))
@@ -33,19 +33,6 @@ struct GeneratedColumns {
                 isMoving = true
             }
         }
-    }
-
-    /// What stands in the parentheses of `AS (…)`.
-    private static func expression(of definition: String) -> String? {
-        let source = Array(definition.unicodeScalars), tokens = SQLToken.all(of: source)
-        guard let place = tokens.indices.dropLast(2).first(where: { tokens[$0].isWord("as") && tokens[$0 + 1].symbol == "(" }) else { return nil }
-        var depth = 0
-        for index in tokens.indices[(place + 1)...] {
-            if tokens[index].symbol == "(" { depth += 1 }
-            if tokens[index].symbol == ")" { depth -= 1 }
-            if depth == 0 { return SQLToken.text(of: tokens[(place + 2)..<index], in: source) }
-        }
-        return nil
     }
 
     var names: [String] { columns.map(\.name) }
@@ -81,22 +68,18 @@ extension TableColumns {
         return columns.map(\.name).filter { names.contains($0.folded) }
     }
 
+    /// What stands in the parentheses of `AS (…)`, by the folded names of the generated columns.
     fileprivate func definitions(_ db: Database) throws -> [ExactText: String] {
-        guard let sql = try String.fetchOne(db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND name = ?", arguments: [name]) else {
-            return [:]
+        guard let text = try CreateText(db, "table", name) else { return [:] }
+        let pairs = text.parts.compactMap { part in
+            (part.first?.name ?? part.first?.text).flatMap { name in text.groups(after: "as", in: part).first.map { (name.folded, $0) } }
         }
-        let source = Array(sql.unicodeScalars), tokens = SQLToken.all(of: source)
-        guard let open = tokens.firstIndex(where: { $0.symbol == "(" }) else { return [:] }
-        var found: [ExactText: String] = [:], start = open + 1, depth = 1
-        for index in tokens.indices[(open + 1)...] where depth > 0 {
-            if tokens[index].symbol == "(" { depth += 1 }
-            if tokens[index].symbol == ")" { depth -= 1 }
-            guard depth == 0 || depth == 1 && tokens[index].symbol == "," else { continue }
-            if start < index, let name = tokens[start].name ?? tokens[start].text {
-                found[name.folded] = SQLToken.text(of: tokens[start..<index], in: source)
-            }
-            start = index + 1
-        }
-        return found
+        return Dictionary(pairs) { first, _ in first }
+    }
+
+    /// The CHECK constraints as they were written, without the parentheses around them. No pragma tells them.
+    func checks(_ db: Database) throws -> [String] {
+        guard let text = try CreateText(db, "table", name) else { return [] }
+        return text.parts.flatMap { text.groups(after: "check", in: $0) }
     }
 }

@@ -68,7 +68,8 @@ extension Database {
         }
     }
 
-    private func add(
+    /// Adds a deterministic SQL function for any number of arguments.
+    func add(
         _ name: String, _ function: @escaping @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
     ) throws {
         let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS

@@ -32,7 +32,6 @@ extension LocalTable {
                 name TEXT PRIMARY KEY NOT NULL, syncTimestamp TEXT NOT NULL, recordCount INTEGER NOT NULL,
                 unknownFields TEXT NOT NULL DEFAULT '[]') WITHOUT ROWID
             """)
-    static let lineage = LocalTable(name: "snapsync_lineage", definition: "(number INTEGER PRIMARY KEY, hash TEXT NOT NULL)")
     static let beginning = LocalTable(name: "snapsync_beginning", definition: "(cloud TEXT NOT NULL, zone TEXT NOT NULL, device TEXT NOT NULL)")
 
     static let tracking = LocalTable(
@@ -41,7 +40,6 @@ extension LocalTable {
             (
                 id INTEGER PRIMARY KEY, dataset TEXT NOT NULL UNIQUE, isComplete INTEGER NOT NULL)
             """)
-    static let importing = LocalTable(name: "snapsync_importing", definition: "(one INTEGER PRIMARY KEY)")
     static let log = LocalTable(
         name: "snapsync_log",
         definition: """
@@ -68,14 +66,6 @@ extension LocalTable {
         name: "snapsync_held",
         definition: "(dataset INTEGER NOT NULL, key, entity TEXT NOT NULL, reason TEXT NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID")
     static let rowids = LocalTable(name: "snapsync_rowids", definition: "(dataset TEXT)")
-    static let published = LocalTable(
-        name: "snapsync_published",
-        definition: """
-            (
-                dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, state INTEGER NOT NULL, version INTEGER NOT NULL, clock INTEGER NOT NULL,
-                changed TEXT, base INTEGER, born INTEGER, seenAt INTEGER, seenRest INTEGER, seenBorn INTEGER, seenColumns TEXT,
-                PRIMARY KEY(dataset, key, version)) WITHOUT ROWID
-            """)
     static let detached = LocalTable(
         name: "snapsync_detached",
         definition: """
@@ -111,37 +101,11 @@ extension LocalTable {
     /// The tables that `init` creates with the settings.
     static let settingsTables = [settings, state, datasets]
     /// The tables of change tracking. Tracking works only with all of them.
-    static let trackingTables = [tracking, importing, log, changes, tombstones, instants, held]
+    static let trackingTables = [tracking, log, changes, tombstones, instants, held]
     /// The tables of the messages.
     static let mailboxTables = [sent, decided]
     /// Every table.
-    static let all = settingsTables + [lineage, beginning] + trackingTables + [rowids, published, detached, waiting, conflicts] + mailboxTables
-}
-
-extension TableColumns {
-    /// The CHECK constraints as they were written, without the parentheses around them. No pragma tells them, only the statement that made the table.
-    func checks(_ db: Database) throws -> [String] {
-        guard let sql = try String.fetchOne(db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND name = ?", arguments: [name]) else {
-            return []
-        }
-        let source = Array(sql.unicodeScalars), tokens = SQLToken.all(of: source)
-        guard let open = tokens.firstIndex(where: { $0.symbol == "(" }) else { return [] }
-        var found: [String] = [], start: Int?, depth = 1
-        for index in tokens.indices[(open + 1)...] {
-            let token = tokens[index]
-            if token.symbol == "(" { depth += 1 }
-            if token.symbol == ")" { depth -= 1 }
-            if depth == 1, let first = start, token.symbol == ")" {
-                found.append(SQLToken.text(of: tokens[first..<index], in: source))
-                start = nil
-            } else if depth == 1, token.isWord("check"), index + 1 < tokens.count, tokens[index + 1].symbol == "(" {
-                start = index + 2
-            } else if depth == 0 {
-                break
-            }
-        }
-        return found
-    }
+    static let all = settingsTables + [beginning] + trackingTables + [rowids, detached, waiting, conflicts] + mailboxTables
 }
 
 /// A number that a column of the toolkit's tables uses as a code. In SQL text it becomes the number: `"state <> \(TrackedState.deleted)"`.
@@ -177,13 +141,11 @@ enum Completeness: Int64, TableCode {
 
 /// Numbers that are not datasets: the column `dataset` of `snapsync_log`.
 enum ReservedDataset: Int64, TableCode {
-    /// The flag that an import is under way, in entry number 0.
-    case importFlag = -1
     /// An entry that only keeps the last sequence number, so that no number is reused.
     case none = 0
 }
 
-/// What happened to a tracked entity: the column `state` of `snapsync_changes` and `snapsync_published`.
+/// What happened to a tracked entity: the column `state` of `snapsync_changes`.
 package enum TrackedState: Int64, TableCode {
     /// The row exists, and its own timestamp is the change's instant.
     case plain = 0

@@ -1,3 +1,4 @@
+import GRDB
 import SnapshotModel
 import StrictText
 
@@ -83,4 +84,58 @@ struct SQLToken {
         }
         return found
     }
+}
+
+/// The statement that made a table or an index, taken apart, for what no pragma tells.
+struct CreateText {
+    /// The definitions in the parentheses, which commas separate.
+    private(set) var parts: [ArraySlice<SQLToken>] = []
+    /// What follows the parentheses.
+    let rest: ArraySlice<SQLToken>
+    private let source: [Unicode.Scalar]
+
+    /// - Returns: nil if there is no such statement, or none with parentheses.
+    init?(_ db: Database, _ type: String, _ name: String) throws {
+        let sql = try String.fetchOne(db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = ? AND name = ?", arguments: [type, name])
+        source = Array((sql ?? "").unicodeScalars)
+        let tokens = SQLToken.all(of: source)
+        guard let open = tokens.firstIndex(where: { $0.symbol == "(" }), let inner = Self.inner(tokens[open...]) else { return nil }
+        rest = tokens[(inner.endIndex + 1)...]
+        var start = inner.startIndex, depth = 0
+        for index in inner.indices {
+            depth += inner[index].nesting
+            guard depth == 0, inner[index].symbol == "," else { continue }
+            parts.append(inner[start..<index])
+            start = index + 1
+        }
+        parts.append(inner[start...])
+    }
+
+    /// What stands between the parenthesis at the beginning and the one that closes it; nil if none does.
+    private static func inner(_ tokens: ArraySlice<SQLToken>) -> ArraySlice<SQLToken>? {
+        var depth = 0
+        let close = tokens.firstIndex {
+            depth += $0.nesting
+            return depth == 0
+        }
+        return close.map { tokens[..<$0].dropFirst() }
+    }
+
+    func text(of tokens: ArraySlice<SQLToken>) -> String { SQLToken.text(of: tokens, in: source) }
+
+    /// What stands in the parentheses that follow each such word of a definition.
+    func groups(after word: ExactText, in part: ArraySlice<SQLToken>) -> [String] {
+        var depth = 0, found: [String] = []
+        for index in part.indices.dropLast() {
+            depth += part[index].nesting
+            guard depth == 0, part[index].isWord(word), part[index + 1].symbol == "(", let inner = Self.inner(part[(index + 1)...]) else { continue }
+            found.append(text(of: inner))
+        }
+        return found
+    }
+}
+
+extension SQLToken {
+    /// By how much the token changes the depth of the parentheses.
+    var nesting: Int { symbol == "(" ? 1 : symbol == ")" ? -1 : 0 }
 }

@@ -9,6 +9,8 @@ struct TableColumns {
     let isWithoutRowid: Bool
     let isStrict: Bool
     private(set) var columns: [Column]
+    /// The column that is another name of the rowid: INTEGER PRIMARY KEY.
+    let rowidAlias: Column?
 
     struct Column {
         let name: String
@@ -24,6 +26,9 @@ struct TableColumns {
         /// The default as it was written; nil if there is none.
         let defaultText: String?
 
+        /// Whether SQLite inserts no row without a value for the column.
+        var isRequired: Bool { isNotNull && defaultText == nil && keyPlace == 0 }
+
         /// The declared type without its length, in lower case: `decimal` for `DECIMAL(10,2)`.
         var declaredName: String {
             let words = declared.folded.text.utf8.prefix { $0 != UInt8(ascii: "(") }.split(separator: UInt8(ascii: " "))
@@ -36,6 +41,31 @@ struct TableColumns {
 
     /// The columns of the PRIMARY KEY, in its order.
     var primaryKey: [Column] { columns.filter { $0.keyPlace > 0 }.sorted { $0.keyPlace < $1.keyPlace } }
+
+    /// The columns that can be written.
+    var plain: [Column] { columns.filter { !$0.isGenerated } }
+
+    /// The columns that can be written and that a dataset does not describe.
+    func undescribed(by schema: DatasetSchema) -> [Column] {
+        let described = Set(schema.columns.map { $0.column.folded })
+        return plain.filter { !described.contains($0.name.folded) }
+    }
+
+    /// The defaults of optional columns of a dataset that the table declares NOT NULL, by the columns' folded names.
+    ///
+    /// A default that calls a function of the application is not among them: only the application can use it.
+    func requiredDefaults(of schema: DatasetSchema, _ db: Database) -> [ExactText: String] {
+        var found: [ExactText: String] = [:]
+        for column in schema.columns where column.isOptional {
+            guard let own = self.column(column.column), own.isNotNull, let text = own.defaultText, (try? db.makeStatement(sql: "SELECT (\(text))")) != nil
+            else { continue }
+            found[own.name.folded] = text
+        }
+        return found
+    }
+
+    /// A name of the rowid that no column has; nil if there is none, or no rowid.
+    var rowidName: String? { isWithoutRowid ? nil : RowidName.all.first { column($0) == nil } }
 
     /// The same table with only these columns.
     func only(_ names: [String]) -> TableColumns {
@@ -51,10 +81,8 @@ struct TableColumns {
     init?(_ db: Database, _ table: String) throws {
         let sql = "SELECT name, wr, strict FROM pragma_table_list(?) WHERE schema = 'main'"
         guard let list = try Row.fetchOne(db.keptStatement(sql: sql), arguments: [table]) else { return nil }
-        let name: String = list[0], isStrict: Bool = list[2]
-        self.name = name
-        isWithoutRowid = list[1]
-        self.isStrict = isStrict
+        let name: String = list[0], isStrict: Bool = list[2], isWithoutRowid: Bool = list[1]
+        (self.name, self.isStrict, self.isWithoutRowid) = (name, isStrict, isWithoutRowid)
         columns = try Row.fetchAll(
             db.keptStatement(sql: "SELECT name, type, \"notnull\", pk, hidden, dflt_value FROM pragma_table_xinfo(?) ORDER BY cid"), arguments: [table]
         ).map { row in
@@ -64,31 +92,36 @@ struct TableColumns {
                 collation: try columnCollation(db, table: name, column: column), affinity: ColumnAffinity(declared: row[1], isStrict: isStrict),
                 defaultText: row[5])
         }
+        let primary = columns.filter { $0.keyPlace > 0 }, isAlias = !isWithoutRowid && primary.count == 1 && primary[0].declared.folded == "integer"
+        // INTEGER PRIMARY KEY DESC is not the rowid, and has an index.
+        rowidAlias = try isAlias && !UniqueIndex.all(db, of: name).contains { $0.isPrimary } ? primary[0] : nil
     }
 }
 
 /// A UNIQUE constraint or index of a table.
 struct UniqueIndex {
+    struct Part {
+        /// The column; nil for an expression.
+        let name: String?
+        /// In upper case.
+        let collation: String
+        let isDescending: Bool
+    }
+
     let name: String
-    /// The columns; nil for an expression.
-    let columns: [String?]
-    /// In upper case.
-    let collations: [String]
+    let parts: [Part]
     let isPartial: Bool
     /// Whether the index belongs to the PRIMARY KEY.
     let isPrimary: Bool
 
-    var isPlain: Bool { !isPartial && !columns.contains { $0 == nil } }
+    var isPlain: Bool { !isPartial && !parts.contains { $0.name == nil } }
 
-    /// The parts of an index: name, which is NULL for an expression; collation; whether it is descending. A column that stands in the index
-    /// twice with one collation, which SQLite permits, is returned once.
-    static let partsSQL = """
-        SELECT name, coll, "desc" FROM pragma_index_xinfo(?1) part
-        WHERE key = 1 AND NOT EXISTS (
-            SELECT 1 FROM pragma_index_xinfo(?1) earlier
-            WHERE earlier.key = 1 AND earlier.seqno < part.seqno AND earlier.name = part.name AND earlier.coll = part.coll)
-        ORDER BY seqno
-        """
+    /// The parts, without a column that stands in the index a second time with one collation, which SQLite permits.
+    var distinct: [Part] {
+        parts.indices.filter { index in
+            !parts[..<index].contains { $0.name != nil && $0.name?.folded == parts[index].name?.folded && $0.collation.exact == parts[index].collation.exact }
+        }.map { parts[$0] }
+    }
 
     /// The unique indexes of a table, the index of the PRIMARY KEY first.
     static func all(_ db: Database, of table: String) throws -> [UniqueIndex] {
@@ -96,9 +129,10 @@ struct UniqueIndex {
             db.keptStatement(sql: "SELECT name, partial, origin FROM pragma_index_list(?) WHERE \"unique\" = 1 ORDER BY origin <> 'pk', seq DESC"),
             arguments: [table]
         ).map { index in
-            let parts = try Row.fetchAll(db.keptStatement(sql: partsSQL), arguments: [index[0] as String])
+            let sql = "SELECT name, coll, \"desc\" FROM pragma_index_xinfo(?1) WHERE key = 1 ORDER BY seqno"
+            let parts = try Row.fetchAll(db.keptStatement(sql: sql), arguments: [index[0] as String])
             return UniqueIndex(
-                name: index[0], columns: parts.map { $0[0] }, collations: parts.map { ($0[1] as String).upper }, isPartial: index[1],
+                name: index[0], parts: parts.map { Part(name: $0[0], collation: ($0[1] as String).upper, isDescending: $0[2]) }, isPartial: index[1],
                 isPrimary: (index[2] as String) == "pk")
         }
     }
@@ -125,33 +159,6 @@ extension Database {
         // In SQLite's schema in memory: sqlite_schema has no index.
         try KeyedStatement(self, "SELECT EXISTS (SELECT 1 FROM pragma_table_list(?) WHERE schema = 'main' AND type <> 'view')").bind(.text(name))
             .integer() == 1
-    }
-
-    /// The defaults of a table's columns, as the table declares them, by the columns' folded names.
-    ///
-    /// - Parameter required: only those of columns that are NOT NULL.
-    func defaults(of table: String, required: Bool = false) throws -> [ExactText: String] {
-        let sql = "SELECT name, dflt_value FROM pragma_table_info(?) WHERE dflt_value IS NOT NULL AND (\"notnull\" = 1 OR NOT ?)"
-        return Dictionary(
-            try Row.fetchAll(keptStatement(sql: sql), arguments: [table, required]).map { (($0[0] as String).folded, $0[1] as String) },
-            uniquingKeysWith: { first, _ in first })
-    }
-
-    /// The defaults of optional columns of a dataset that the table declares NOT NULL, by the columns' folded names.
-    ///
-    /// A default that calls a function of the application is not among them: only the application can use it.
-    func requiredDefaults(of schema: DatasetSchema) throws -> [ExactText: String] {
-        let optional = Set(schema.columns.filter(\.isOptional).map { $0.column.folded })
-        guard !optional.isEmpty else { return [:] }
-        return try defaults(of: schema.table, required: true).filter { optional.contains($0.key) && (try? makeStatement(sql: "SELECT (\($0.value))")) != nil }
-    }
-
-    /// The columns, quoted, that a dataset does not describe and without which SQLite inserts no row.
-    func requiredColumns(besides schema: DatasetSchema) throws -> [String] {
-        let described = Set(schema.columns.map { $0.column.folded })
-        return try String.fetchAll(
-            keptStatement(sql: "SELECT name FROM pragma_table_info(?) WHERE \"notnull\" = 1 AND dflt_value IS NULL AND pk = 0"), arguments: [schema.table]
-        ).filter { !described.contains($0.folded) }.map(\.sqlIdentifier)
     }
 }
 

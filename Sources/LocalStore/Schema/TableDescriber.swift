@@ -53,7 +53,7 @@ package struct TableDescriber: TransactionPart {
     ///
     /// - Parameter given: the column, as ``GivenTimestamp`` reads it; nil for none.
     package func choosing(_ given: String?, for schema: DatasetSchema) throws -> DatasetSchema {
-        guard let given else { return try schema.with(timestamp: nil, unit: nil) }
+        guard let given else { return try schema.with { ($0.timestamp, $0.timestampUnit) = (nil, nil) } }
         guard let table = try TableColumns(db, schema.table) else { return schema }
         let wanted = try GivenTimestamp(given, in: table, at: path)
         let found = try findTimestamp(of: TimestampColumn(db, table: table, references: references(of: table), wanted: wanted.column), given: .some(wanted))
@@ -61,7 +61,7 @@ package struct TableDescriber: TransactionPart {
             throw LocalStoreError(
                 .schemaMismatch, at: "\(path), table \(table.name)", "the column \(wanted.column) is not synced", hint: "name another column")
         }
-        return try schema.with(timestamp: column.name, unit: found.unit)
+        return try schema.with { ($0.timestamp, $0.timestampUnit) = (column.name, found.unit) }
     }
 
     /// The application's own tables, in the order in which they were created.
@@ -160,8 +160,9 @@ extension TableDescriber {
         }
         let timestamp = try findTimestamp(of: timestamps, given: given.map { _ in wanted })
         do {
-            let schema = try DatasetSchema(
-                name: name, table: table.name, keys: key.names, timestamp: timestamp.column, columns: columns, timestampUnit: timestamp.unit)
+            let schema = try DatasetSchema(name: name, table: table.name, keys: key.names, timestamp: timestamp.column, columns: columns) {
+                $0.timestampUnit = timestamp.unit
+            }
             _ = try transaction.tables.check(of: schema)
             description.timestamps.append(timestamp)
             if timestamp.column == nil, !timestamp.isGiven {
@@ -219,8 +220,8 @@ extension TableDescriber {
         if !primary.isEmpty { return .columns(primary) }
         var best: [TableColumns.Column] = []
         for index in try UniqueIndex.all(db, of: table.name) where index.isPlain {
-            let columns = index.columns.compactMap { $0.flatMap { table.column($0) } }
-            guard columns.count == index.columns.count, columns.allSatisfy({ $0.isNotNull && !$0.isGenerated }), columns.map(\.collation) == index.collations,
+            let parts = index.distinct, columns = parts.compactMap { $0.name.flatMap { table.column($0) } }
+            guard columns.count == parts.count, columns.allSatisfy({ $0.isNotNull && !$0.isGenerated }), columns.map(\.collation) == parts.map(\.collation),
                 TableStructure.areDistinct(columns.map(\.name))
             else { continue }
             if best.isEmpty || columns.count < best.count { best = columns }

@@ -30,7 +30,8 @@ package struct TableDifferences: Sendable {
         return try schema.with(
             columns: schema.columns.map {
                 DatasetColumn($0.name, $0.shape, column: names[$0.name.exact] ?? $0.column, isOptional: $0.isOptional, collation: $0.collation)
-            }, table: table)
+            }
+        ).with { $0.table = table ?? schema.table }
     }
 }
 
@@ -56,9 +57,9 @@ extension TableInspector {
         let name: String? = type == nil ? triggers.first?.table : schema.table
         guard let name, let table = try TableColumns(db, name) else { return found }
         found.table = name
-        let isHidden = try hiddenKey(of: schema.inTable(name)) != nil
-        let described = Set(schema.columns.map { $0.column.folded })
-        found.newColumns = table.columns.filter { !$0.isGenerated && !described.contains($0.name.folded) }.map(\.name)
+        let isHidden = try hiddenKey(of: schema.with { $0.table = name }) != nil
+        let new = table.undescribed(by: schema)
+        found.newColumns = new.map(\.name)
         let lost = schema.columns.indices.filter { table.column(schema.columns[$0].column) == nil && !(isHidden && schema.keyIndices == [$0]) }
         // Each trigger lists the columns of its group.
         var names: [Int: String] = [:]
@@ -73,9 +74,7 @@ extension TableInspector {
                 found.lostColumns.append(schema.columns[index])
             }
         }
-        let required = try String.fetchAll(
-            db, sql: "SELECT name FROM pragma_table_info(?) WHERE \"notnull\" = 1 AND dflt_value IS NULL AND pk = 0", arguments: [name])
-        found.unfillableColumns = Set(found.newColumns.map(\.exact)).intersection(required.map(\.exact))
+        found.unfillableColumns = Set(found.newColumns.map(\.exact)).intersection(new.filter(\.isRequired).map(\.name.exact))
         return found
     }
 
@@ -152,8 +151,8 @@ extension TableInspector {
         if try db.hasTable("sqlite_sequence") {
             try db.execute(sql: "INSERT INTO sqlite_sequence SELECT ?, seq FROM sqlite_sequence WHERE name = ?", arguments: [new, columns.name])
         }
-        let rowid = columns.isWithoutRowid ? nil : RowidName.all.first { columns.column($0) == nil }
-        let list = ([rowid].compactMap(\.self) + columns.columns.filter { !$0.isGenerated }.map(\.name)).map(\.sqlIdentifier).joined(separator: ", ")
+        let rowid = columns.rowidName
+        let list = ([rowid].compactMap(\.self) + columns.plain.map(\.name)).map(\.sqlIdentifier).joined(separator: ", ")
         try db.execute(sql: "INSERT INTO main.\(new)(\(list)) SELECT \(list) FROM main.\(name); DROP TABLE main.\(name)")
         // Otherwise SQLite refuses the name because views and triggers refer to it.
         let isLegacy = try Bool.fetchOne(db, sql: "PRAGMA legacy_alter_table") ?? false
@@ -207,14 +206,14 @@ package struct SchemaTransition: TransactionPart {
             try transaction.changeLog.renumberColumns(of: before, as: after)
         }
         let gone = try transaction.state.removedColumns(of: after).union(removed).subtracting(new)
-        try transaction.state.setRemovedColumns(gone, of: after)
+        try transaction.state.removedColumns.set(gone, of: after)
         // A removed column that still exists here was removed on another device. One that the application dropped and later adds again counts as
         // new.
         let here = Set(try transaction.tables.differences(from: after).newColumns.map(\.exact))
         let left = try transaction.state.leftColumns(of: after).union(before.columns.filter { removed.contains($0.name.exact) }.map(\.column.exact))
-        try transaction.state.setLeftColumns(left.intersection(here), of: after)
+        try transaction.state.leftColumns.set(left.intersection(here), of: after)
         guard try transaction.state.applied() != nil, let state = try transaction.datasetStates.all().first(where: { $0.name == after.name }) else { return }
-        try transaction.state.setDescribedColumns(transaction.state.describedColumns(of: after).subtracting(new), of: after)
+        try transaction.state.describedColumns.set(transaction.state.describedColumns(of: after).subtracting(new), of: after)
         let unseen = new.intersection(state.unknownFields.map(\.exact))
         let known = Set(try transaction.state.missingColumns(of: after).map(\.exact))
         // The instants in a change asset depend on the choice of the timestamp, so after another choice the next version is a snapshot asset.
@@ -223,8 +222,8 @@ package struct SchemaTransition: TransactionPart {
         // No reader misses a column that no version has had.
         let missing = known.union(new).subtracting(unseen).union(removed).subtracting(known.intersection(removed))
             .union(restamped)
-        try transaction.state.setMissingColumns(missing.sorted().map(\.text), of: after)
-        try transaction.state.setUnseenColumns(
+        try transaction.state.missingColumns.set(missing.sorted().map(\.text), of: after)
+        try transaction.state.unseenColumns.set(
             transaction.state.unseenColumns(of: after).union(unseen).subtracting(removed), of: after)
         try transaction.datasetStates.set(
             DatasetState(
@@ -249,13 +248,13 @@ package struct SchemaTransition: TransactionPart {
     package func end(_ schema: DatasetSchema) throws {
         try transaction.tracking.remove(schema)
         try transaction.waiting.remove(of: schema)
-        try transaction.state.setMissingColumns([], of: schema)
-        try transaction.state.setUnseenColumns([], of: schema)
-        try transaction.state.setDescribedColumns([], of: schema)
-        try transaction.state.setRemovedColumns([], of: schema)
-        try transaction.state.setLeftColumns([], of: schema)
-        try transaction.state.setKnownRecord(nil, of: schema)
-        try transaction.state.setTakenOut(transaction.state.takenOut().subtracting([schema.name.exact]))
+        try transaction.state.missingColumns.set([], of: schema)
+        try transaction.state.unseenColumns.set([], of: schema)
+        try transaction.state.describedColumns.set([], of: schema)
+        try transaction.state.removedColumns.set([], of: schema)
+        try transaction.state.leftColumns.set([], of: schema)
+        try transaction.state.knownRecord.set(nil, of: schema)
+        try transaction.state.takenOut.set(transaction.state.takenOut().subtracting([schema.name.exact]))
         try db.execute(sql: "DELETE FROM snapsync_datasets WHERE name = ?", arguments: [schema.name])
     }
 }

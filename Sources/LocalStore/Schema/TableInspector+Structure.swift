@@ -17,7 +17,8 @@ extension TableInspector {
         // INTEGER PRIMARY KEY DESC is not the rowid; like INT PRIMARY KEY, it has an index.
         let isIndexed = table.primaryKey.count == 1 && !table.isWithoutRowid && indexes.contains { $0.isPrimary }
         let unique = indexes.filter { $0.isPlain && !$0.isPrimary }.compactMap { index -> TableStructure.Unique? in
-            let columns = index.columns.compactMap { $0 }, collations = index.collations.compactMap { TableStructure.Collation(rawValue: $0.folded.text) }
+            let parts = index.distinct, columns = parts.compactMap(\.name)
+            let collations = parts.compactMap { TableStructure.Collation(rawValue: $0.collation.folded.text) }
             guard areDescribed(columns), collations.count == columns.count, TableStructure.areDistinct(columns) else { return nil }
             return TableStructure.Unique(columns: columns, collations: collations)
         }.prefix(TableStructure.constraintLimit)
@@ -49,7 +50,7 @@ extension TableInspector {
     private func isUnique(_ columns: Set<ExactText>, in table: String) throws -> Bool {
         guard let parent = try TableColumns(db, table) else { return false }
         if Set(parent.primaryKey.map(\.name.folded)) == columns { return true }
-        return try UniqueIndex.all(db, of: table).contains { $0.isPlain && Set($0.columns.compactMap { $0?.folded }) == columns }
+        return try UniqueIndex.all(db, of: table).contains { $0.isPlain && Set($0.parts.compactMap { $0.name?.folded }) == columns }
     }
 
     /// A number that changes with every change of the database's schema by any program.
@@ -225,33 +226,26 @@ struct DeferredKeys {
     private var found: Set<[ExactText]> = []
 
     init(_ db: Database, of table: String) throws {
-        guard let sql = try String.fetchOne(db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND name = ?", arguments: [table]) else { return }
-        let tokens = SQLToken.all(of: Array(sql.unicodeScalars))
-        guard let open = tokens.firstIndex(where: { $0.symbol == "(" }) else { return }
-        // The tokens of one column or constraint, without those in nested brackets but the columns of FOREIGN KEY.
-        var part: [SQLToken] = [], columns: [String] = [], parent: String?, depth = 1
-        for (index, token) in tokens.enumerated().dropFirst(open + 1) {
-            if token.symbol == ")" { depth -= 1 }
-            if depth == 0 { break }
-            if depth == 1, token.symbol == "," {
-                (part, columns, parent) = ([], [], nil)
-                continue
+        for definition in try CreateText(db, "table", table)?.parts ?? [] {
+            // The tokens without those in brackets, but the columns of FOREIGN KEY.
+            var part: [SQLToken] = [], columns: [String] = [], parent: String?, depth = 0
+            for token in definition {
+                if token.symbol == ")" { depth -= 1 }
+                if depth == 1, parent == nil, let name = token.name ?? token.text { columns.append(name) }
+                if token.symbol == "(" { depth += 1 }
+                guard depth == 0 else { continue }
+                // Commas between the constraints of a table may be left out.
+                if token.isWord("foreign") { (columns, parent) = ([], nil) }
+                if part.last?.isWord("references") == true {
+                    parent = token.name ?? token.text
+                    if !part.contains(where: { $0.isWord("foreign") }) { columns = [part.first?.name ?? part.first?.text].compactMap { $0 } }
+                }
+                part.append(token)
+                guard let parent, part.suffix(3).map({ $0.name?.folded }) == ["deferrable", "initially", "deferred"],
+                    part.dropLast(3).last?.isWord("not") != true
+                else { continue }
+                found.insert((columns + [parent]).map(\.folded))
             }
-            if depth == 2, parent == nil, let name = token.name ?? token.text { columns.append(name) }
-            if token.symbol == "(" { depth += 1 }
-            guard depth == 1 else { continue }
-            // Commas between the constraints of a table may be left out.
-            if token.isWord("foreign") { (columns, parent) = ([], nil) }
-            if index > 0, tokens[index - 1].isWord("references") {
-                parent = token.name ?? token.text
-                let isOfTable = part.contains { $0.isWord("foreign") }
-                if !isOfTable { columns = [part.first?.name ?? part.first?.text].compactMap { $0 } }
-            }
-            part.append(token)
-            guard let parent, part.suffix(3).map({ $0.name?.folded }) == ["deferrable", "initially", "deferred"],
-                part.dropLast(3).last?.isWord("not") != true
-            else { continue }
-            found.insert((columns + [parent]).map(\.folded))
         }
     }
 

@@ -52,60 +52,43 @@ package struct TableInspector: TransactionPart {
                     : "make it a table again, or take it out: snapsync describe --update --db \(path.shellWord) --remove \(schema.name)")
         }
 
-        let list = try Row.fetchOne(db.keptStatement(sql: "SELECT wr, strict FROM pragma_table_list(?) WHERE schema = 'main'"), arguments: [schema.table])
-        let withoutRowid: Bool = list?[0] ?? false, isStrict: Bool = list?[1] ?? false
-        var columns: [ExactText: (declared: String, hidden: Int)] = [:]
-        var names: [String] = [], required: Set<ExactText> = []
-        let info = "SELECT name, type, hidden, \"notnull\" AND dflt_value IS NULL AND pk = 0 FROM pragma_table_xinfo(?)"
-        for row in try Row.fetchAll(db.keptStatement(sql: info), arguments: [schema.table]) {
-            let name: String = row[0]
-            columns[name.folded] = (row[1], row[2])
-            if row[2] as Int == 0 { names.append(name) }
-            if row[3] as Bool { required.insert(name.exact) }
-        }
+        guard let table = try TableColumns(db, schema.table) else { throw DatabaseError(resultCode: .SQLITE_SCHEMA) }
         let isHidden = try hiddenKey(of: schema) != nil
         for (index, column) in schema.columns.enumerated() where !(isHidden && schema.keyIndices == [index]) {
-            guard let found = columns[column.column.folded] else {
+            guard let found = table.column(column.column) else {
                 throw refuse(
                     "it has no column \(column.column)",
                     "\(hasFile ? "correct the dataset file, or " : "")add the column; snapsync describe --update takes over what changed")
             }
-            guard found.hidden == 0 else {
+            guard !found.isGenerated else {
                 throw refuse("the column \(column.column) is computed", "take it out of the dataset file: it follows from the others")
             }
             guard let shape = column.shape else { continue }
-            guard !ColumnAffinity(declared: found.declared, isStrict: isStrict).spoils(shape) else {
+            guard !found.affinity.spoils(shape) else {
                 throw refuse(
                     "the column \(column.column) is declared \(found.declared), which cannot hold the type \(shape.rawValue)",
                     "declare the column so that it can hold the type, or leave the type out in the dataset file")
             }
         }
-        if !isHidden { try checkKey(of: schema, hasFile: hasFile || !isSetUp, refuse: refuse) }
+        if !isHidden { try checkKey(of: schema, in: table, hasFile: hasFile || !isSetUp, refuse: refuse) }
 
         // With another affinity, SQLite stores a text unchanged only if it does not look like a number. One connection reads such a table.
-        let affinity = ColumnAffinity(declared: columns[schema.keyColumns[0].column.folded]?.declared ?? "", isStrict: isStrict)
-        let described = Set(schema.columns.map { $0.column.folded })
-        let undescribed = names.filter { !described.contains($0.folded) }
+        let affinity = table.column(schema.keyColumns[0].column)?.affinity ?? .blob, undescribed = table.undescribed(by: schema)
+        let isInOrder = !schema.keyShape.isSingle || affinity == .text || affinity == .blob
         return TableShape(
-            hasRangeableKey: try !withoutRowid && (!schema.keyShape.isSingle || affinity == .text || affinity == .blob) && hasIndexInKeyOrder(schema),
-            rowidName: withoutRowid ? nil : RowidName.all.first { columns[$0.exact] == nil }, undescribedColumns: undescribed,
-            unfillableColumns: undescribed.filter { required.contains($0.exact) })
-    }
-
-    /// Whether a table of the main database is STRICT.
-    func isStrict(_ table: String) throws -> Bool {
-        try KeyedStatement(db, "SELECT strict FROM pragma_table_list(?) WHERE schema = 'main'").bind(.text(table)).integer() == 1
+            hasRangeableKey: try !table.isWithoutRowid && isInOrder && hasIndexInKeyOrder(schema), rowidName: table.rowidName,
+            undescribedColumns: undescribed.map(\.name), unfillableColumns: undescribed.filter(\.isRequired).map(\.name))
     }
 
     /// The key must be unique by itself, and the dataset must compare it as the table does. Otherwise a version would contain different entities
     /// on different devices.
-    private func checkKey(of schema: DatasetSchema, hasFile: Bool, refuse: (String, String) -> LocalStoreError) throws {
+    private func checkKey(of schema: DatasetSchema, in table: TableColumns, hasFile: Bool, refuse: (String, String) -> LocalStoreError) throws {
         // The rowid holds only integers, in any collation.
-        if try hasRowidColumn(schema) { return }
+        if schema.isKey(table.rowidAlias) { return }
         let names = schema.keyColumns.map(\.column)
         let key = names.joined(separator: ", ")
         for column in schema.keyColumns {
-            let own = try columnCollation(db, table: schema.table, column: column.column)
+            let own = table.column(column.column)?.collation ?? "BINARY"
             guard column.shape ?? .text == .text, own.folded != column.collation.rawValue.exact else { continue }
             guard let known = KeyCollation(rawValue: own.folded.text) else {
                 throw refuse(
@@ -122,14 +105,10 @@ package struct TableInspector: TransactionPart {
         }
         let wanted = Set(names.map(\.folded))
         var collations: [[String]] = []
-        for index in try uniqueIndexes(of: schema) where Set(index.map { $0.name?.folded }) == Set(wanted.map { Optional($0) }) {
-            if index.count == wanted.count { collations.append(index.map { $0.collation }) }
-            let isSame =
-                try index.count == wanted.count
-                && index.allSatisfy { part in
-                    try part.collation.folded == columnCollation(db, table: schema.table, column: part.name ?? "").folded
-                }
-            if isSame { return }
+        for index in try UniqueIndex.all(db, of: table.name).filter({ !$0.isPartial }).map(\.distinct)
+        where index.count == wanted.count && Set(index.map { $0.name?.folded }) == Set(wanted.map { Optional($0) }) {
+            if index.allSatisfy({ $0.collation.folded == table.column($0.name ?? "")?.collation.folded }) { return }
+            collations.append(index.map(\.collation))
         }
         guard let other = collations.first else {
             let columns = names.count == 1 ? "column \(key) is not unique by itself" : "columns \(key) are not unique together"
@@ -153,31 +132,23 @@ package struct TableInspector: TransactionPart {
         return "With another key the table is another dataset: run \(update) --remove \(schema.name), sync, then \(update) \(again)"
     }
 
-    /// The columns and collations of the unique indexes that cover all rows; the name is nil for an expression.
-    private func uniqueIndexes(of schema: DatasetSchema) throws -> [[(name: String?, collation: String, isDescending: Bool)]] {
-        try Row.fetchAll(
-            db.keptStatement(sql: "SELECT name FROM pragma_index_list(?) WHERE \"unique\" = 1 AND partial = 0"), arguments: [schema.table]
-        ).map { index in
-            try Row.fetchAll(db.keptStatement(sql: UniqueIndex.partsSQL), arguments: [index[0] as String]).map { ($0[0], $0[1], $0[2]) }
-        }
+    /// See ``TableColumns/requiredDefaults(of:_:)``.
+    func requiredDefaults(of schema: DatasetSchema) throws -> [ExactText: String] {
+        try TableColumns(db, schema.table)?.requiredDefaults(of: schema, db) ?? [:]
     }
 
     /// Whether a unique index has the key's columns in order, all ascending. Then SQLite reads the keys from the index alone.
     private func hasIndexInKeyOrder(_ schema: DatasetSchema) throws -> Bool {
         let names = schema.keyColumns.map(\.column.folded)
-        return try uniqueIndexes(of: schema).contains { index in index.map { $0.name?.folded ?? "" } == names && !index.contains { $0.isDescending } }
+        return try UniqueIndex.all(db, of: schema.table).contains { index in
+            !index.isPartial && index.distinct.map { $0.name?.folded ?? "" } == names && !index.distinct.contains { $0.isDescending }
+        }
     }
+}
 
-    /// Whether the key is a column that is an alias of the rowid: INTEGER PRIMARY KEY.
-    private func hasRowidColumn(_ schema: DatasetSchema) throws -> Bool {
-        guard schema.keyIndices.count == 1 else { return false }
-        return try Bool.fetchOne(
-            db,
-            sql: """
-                SELECT count(*) = 1 AND max(name = ?2 COLLATE NOCASE AND type = 'INTEGER' COLLATE NOCASE)
-                FROM pragma_table_info(?1) WHERE pk > 0
-                """, arguments: [schema.table, schema.keyColumns[0].column]) ?? false
-    }
+extension DatasetSchema {
+    /// Whether a column is the key, alone.
+    fileprivate func isKey(_ column: TableColumns.Column?) -> Bool { column.map { [$0.name.folded] == keyColumns.map(\.column.folded) } ?? false }
 }
 
 /// SQLite's names of the rowid, for tables without a column of that name.
@@ -196,17 +167,11 @@ extension TableInspector {
     }
 
     static func hiddenKey(of schema: DatasetSchema, _ db: Database) throws -> String? {
-        guard let name = rowidName(of: schema) else { return nil }
-        let isColumn =
-            try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM pragma_table_xinfo(?) WHERE name = ? COLLATE NOCASE)")
-            .bind(.text(schema.table), .text(name)).integer() == 1
-        let hasRowid = try KeyedStatement(db, "SELECT wr = 0 FROM pragma_table_list(?) WHERE schema = 'main'").bind(.text(schema.table)).integer() == 1
         // If a column is an alias of the rowid, that column is the key.
-        let hasAlias =
-            try KeyedStatement(
-                db, "SELECT count(*) = 1 AND max(type = 'INTEGER' COLLATE NOCASE) FROM pragma_table_info(?) WHERE pk > 0"
-            ).bind(.text(schema.table)).integer() == 1
-        return !isColumn && hasRowid && !hasAlias ? name : nil
+        guard let name = rowidName(of: schema), let table = try TableColumns(db, schema.table), !table.isWithoutRowid, table.rowidAlias == nil else {
+            return nil
+        }
+        return table.column(name) == nil ? name : nil
     }
 
     /// Whether the dataset's key is a rowid without a column. VACUUM may renumber such rows.
@@ -259,14 +224,7 @@ extension TableInspector {
 // Tables whose new keys SQLite generates: the key is INTEGER PRIMARY KEY.
 extension TableInspector {
     /// Whether SQLite generates the keys of new rows: the key is an alias of the table's rowid.
-    package func hasRowidKey(_ schema: DatasetSchema) throws -> Bool {
-        guard schema.keyShape.isSingle else { return false }
-        let primary = try Row.fetchAll(db, sql: "SELECT name, type FROM pragma_table_info(?) WHERE pk > 0", arguments: [schema.table])
-        guard primary.count == 1, (primary[0][0] as String).folded == schema.keyColumns[0].column.folded else { return false }
-        // A table without rowid has an index for its primary key.
-        return try (primary[0][1] as String).folded == "integer"
-            && Int.fetchOne(db, sql: "SELECT count(*) FROM pragma_index_list(?) WHERE origin = 'pk'", arguments: [schema.table]) == 0
-    }
+    package func hasRowidKey(_ schema: DatasetSchema) throws -> Bool { schema.isKey(try TableColumns(db, schema.table)?.rowidAlias) }
 
     /// Whether the table never reuses a key (AUTOINCREMENT).
     package func hasAutoincrement(_ schema: DatasetSchema) throws -> Bool {

@@ -18,14 +18,6 @@ package struct EarlierZone: Hashable, Sendable, Codable {
 }
 
 extension StateTable {
-    /// The zones that this database has left, oldest first.
-    package func earlierZones() throws -> [EarlierZone] { try value("earlierZones") ?? [] }
-    package func setEarlierZones(_ zones: [EarlierZone]) throws { try setValue("earlierZones", zones.isEmpty ? nil : zones) }
-
-    /// The successor of the zone, as JSON, while the device waits to be approved there. Meanwhile the device ignores the present zone.
-    package func nextZone() throws -> String? { try table.text(of: "nextZone") }
-    package func setNextZone(_ text: String?) throws { try table.setText(text, of: "nextZone") }
-
     /// Whether a version belongs to the zone that was left last. Then nothing was imported from the present zone yet.
     package func isOfEarlierZone(_ version: AppliedVersion?) throws -> Bool { try version != nil && earlierZones().last?.version == version }
 
@@ -43,20 +35,18 @@ extension LocalTransaction {
     /// - Parameter earlier: what to keep about the previous zone. If this database created the successor, it has no applied version from here on.
     package func enterZone(_ name: String, after earlier: EarlierZone) throws {
         let schemas = try settings.read().datasets
-        try settings.setZone(name)
-        try state.setNextZone(nil)
-        try state.setEarlierZones(state.earlierZones() + [earlier])
+        try settings.zone.set(name)
+        try state.nextZone.set(nil)
+        try state.earlierZones.set(state.earlierZones() + [earlier])
         try state.setIntended(nil)
-        for schema in schemas { try state.setKnownRecord(nil, of: schema) }
-        if earlier.madeNext { try state.forgetApplied() }
-        try state.setView(nil)
-        try state.setMailboxListing(nil)
-        try state.setOwnCommitsKnown(0)
-        try state.setPendingPins([])
-        try state.setDescriptionNote(nil)
+        for schema in schemas { try state.knownRecord.set(nil, of: schema) }
+        if earlier.madeNext { try state.applied.set(nil) }
+        try state.view.set(nil)
+        try state.ownCommitsKnown.set(0)
+        try state.pendingPins.set([])
+        try state.descriptionNote.set(nil)
         if let version = try state.undoPoint()?.version { try state.dropUndoPoint(of: version) }
-        try state.setBootstrapNote(BootstrapNote(madeZone: earlier.madeNext))
-        for table in [LocalTable.published, .lineage] { try table.drop(in: db) }
+        try state.bootstrapNote.set(BootstrapNote(madeZone: earlier.madeNext))
         try decidedEdits.carryOver()
     }
 }

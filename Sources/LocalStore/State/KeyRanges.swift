@@ -8,20 +8,20 @@ import StrictText
 /// of other devices with keys of other ranges. The counter is then set to just before the device's next block. It is never decreased.
 package struct KeyRanges: TransactionPart {
     let transaction: LocalTransaction
-    private var table: KeyValueTable { transaction.settings.table }
+    private var settings: SettingsTable { transaction.settings }
 
     /// The range and the device that it belongs to; nil if this database has none.
     package func current() throws -> (range: DeviceKeyRange, device: String)? {
-        guard try transaction.settings.exists(), let device = try table.text(of: "keyRangeDevice"),
-            let range = try table.text(of: "keyRange").flatMap(Int.init).flatMap(DeviceKeyRange.init)
+        guard try settings.exists(), let device = try settings.keyRangeDevice(),
+            let range = try settings.keyRange().flatMap(Int.init).flatMap(DeviceKeyRange.init)
         else { return nil }
         return (range, device)
     }
 
     /// Stores the range that the zone assigned to a device.
     package func set(_ range: DeviceKeyRange, of device: String) throws {
-        try table.setText(String(range.index), of: "keyRange")
-        try table.setText(device, of: "keyRangeDevice")
+        try settings.keyRange.set(String(range.index))
+        try settings.keyRangeDevice.set(device)
     }
 
     /// Moves the counters so that the next new row of each table gets a key of the device's range.
@@ -31,7 +31,7 @@ package struct KeyRanges: TransactionPart {
     ///
     /// - Throws: ``LocalStoreError`` with `.badRow` if the keys are used up.
     package func advance(_ schemas: [DatasetSchema]) throws {
-        let own = try current().flatMap { try table.text(of: "device") == $0.device ? $0.range : nil }
+        let own = try current().flatMap { try settings.device() == $0.device ? $0.range : nil }
         for schema in schemas where try transaction.tables.hasAutoincrement(schema) {
             if let own {
                 try advance(schema, own)

@@ -41,6 +41,6 @@ extension LocalDatabase {
     ///
     /// - Throws: ``LocalStoreError`` if the record could not be written.
     package func note(_ failure: RunFailure) throws {
-        try withoutWaiting { try $0.state.setLastFailure(failure) }
+        try withoutWaiting { try $0.state.lastFailure.set(failure) }
     }
 }

@@ -16,7 +16,24 @@ package struct SettingsTable: TransactionPart {
     let transaction: LocalTransaction
 
     static let name = LocalTable.settings.name
-    var table: KeyValueTable { KeyValueTable(transaction: transaction, name: Self.name) }
+    private func text(_ key: String) -> StoredText { StoredText(table: KeyValueTable(transaction: transaction, name: Self.name), key: key) }
+
+    /// The path of the cloud directory.
+    package var cloud: StoredText { text("cloud") }
+    var zone: StoredText { text("zone") }
+    /// The device's name.
+    package var device: StoredText { text("device") }
+    var keyRange: StoredText { text("keyRange") }
+    /// The device that the range belongs to.
+    var keyRangeDevice: StoredText { text("keyRangeDevice") }
+    /// The file that says whether the user may sync; nil if nothing restricts that.
+    package var entitlementFile: StoredText { text("entitlementFile") }
+    /// How large an asset may be, in bytes.
+    package var assetLimit: StoredText { text("assetLimit") }
+    /// How often a scheduler runs a sync, in seconds.
+    package var interval: StoredText { text("interval") }
+    /// 1 if a tool replicates the cloud's directory.
+    package var replicated: StoredText { text("replicated") }
 
     /// Reads the settings.
     ///
@@ -35,10 +52,10 @@ package struct SettingsTable: TransactionPart {
                 hint: "run: snapsync init --db \(path.shellWord) --cloud DIR --role writer|reader|peer")
         }
         func value(_ key: String) throws -> String {
-            guard let value = try table.text(of: key) else { throw damaged("snapsync_settings", "the setting '\(key)' is missing") }
+            guard let value = try text(key)() else { throw damaged("snapsync_settings", "the setting '\(key)' is missing") }
             return value
         }
-        func isSet(_ key: String) throws -> Bool { try table.text(of: key) == "1" }
+        func isSet(_ key: String) throws -> Bool { try text(key)() == "1" }
         guard try value("formatVersion") == "1" else {
             throw LocalStoreError(.schemaMismatch, at: "\(path), snapsync_settings", "the settings were written by a newer snapsync", hint: "update snapsync")
         }
@@ -56,7 +73,7 @@ package struct SettingsTable: TransactionPart {
         return SyncSettings(
             cloud: try value("cloud"), cloudUUID: try value("cloudUUID"), scope: try value("scope"), zone: try value("zone"),
             role: role, device: try value("device"), datasets: datasets,
-            replacesOwnRows: try isSet("replacesOwnRows"), adoptsOwnRows: try isSet("adoptsOwnRows"), container: try table.text(of: "container"))
+            replacesOwnRows: try isSet("replacesOwnRows"), adoptsOwnRows: try isSet("adoptsOwnRows"), container: try text("container")())
     }
 
     /// Whether `init` set this database up.
@@ -66,85 +83,49 @@ package struct SettingsTable: TransactionPart {
 
     /// Stores new descriptions of the datasets.
     package func setDatasets(_ datasets: [DatasetSchema]) throws {
-        try table.setText(String(decoding: try DatasetFile.encode(datasets), as: UTF8.self), of: "datasets")
+        try text("datasets").set(String(decoding: DatasetFile.encode(datasets), as: UTF8.self))
     }
 
     /// The origin of the descriptions; `file` unless `init` stored another.
-    package func descriptionSource() throws -> DescriptionSource { try table.text(of: "descriptionSource").flatMap(DescriptionSource.init) ?? .file }
-    package func setDescriptionSource(_ source: DescriptionSource) throws { try table.setText(source.rawValue, of: "descriptionSource") }
-
-    /// Changes the path of the cloud directory.
-    package func setCloud(_ path: String) throws {
-        try db.execute(sql: "UPDATE snapsync_settings SET value = ? WHERE key = 'cloud'", arguments: [path])
-    }
-
-    /// Changes the zone.
-    func setZone(_ name: String) throws {
-        try db.execute(sql: "UPDATE snapsync_settings SET value = ? WHERE key = 'zone'", arguments: [name])
-    }
-
-    /// Changes the device's name.
-    package func setDevice(_ name: String) throws {
-        try db.execute(sql: "UPDATE snapsync_settings SET value = ? WHERE key = 'device'", arguments: [name])
-    }
+    package func descriptionSource() throws -> DescriptionSource { try text("descriptionSource")().flatMap(DescriptionSource.init) ?? .file }
+    package func setDescriptionSource(_ source: DescriptionSource) throws { try text("descriptionSource").set(source.rawValue) }
 
     /// Whether the user wants this database to be synced. Without a setting it is on.
     package func preference() throws -> SyncPreference {
-        guard let choice = try SyncChoice(rawValue: table.text(of: "preference") ?? SyncChoice.on.rawValue) else {
+        guard let choice = try SyncChoice(rawValue: text("preference")() ?? SyncChoice.on.rawValue) else {
             throw damaged("snapsync_settings", "the setting 'preference' is none of on, off and undecided")
         }
-        return SyncPreference(choice, changedAt: try table.text(of: "preferenceChangedAt").flatMap { try? Instant(parsing: $0) })
+        return SyncPreference(choice, changedAt: try text("preferenceChangedAt")().flatMap { try? Instant(parsing: $0) })
     }
 
     /// Stores the preference. It is stored nowhere else.
     package func setPreference(_ preference: SyncPreference) throws {
-        try table.setText(preference.choice.rawValue, of: "preference")
-        try table.setText(preference.changedAt?.description, of: "preferenceChangedAt")
+        try text("preference").set(preference.choice.rawValue)
+        try text("preferenceChangedAt").set(preference.changedAt?.description)
     }
 
-    /// The file that the preference is bound to; nil if it is not bound.
-    package func preferenceFile() throws -> PreferenceFileSetting? {
-        guard let path = try table.text(of: "preferenceFile"), let key = try table.text(of: "preferenceKey") else { return nil }
-        return PreferenceFileSetting(path: path, key: key)
-    }
-
-    /// Binds the preference to a file, or unbinds it with nil. An agreement with another file is deleted.
-    package func setPreferenceFile(_ file: PreferenceFileSetting?) throws {
-        if try file != preferenceFile() { try transaction.state.setPreferenceAgreement(nil) }
-        try table.setText(file?.path, of: "preferenceFile")
-        try table.setText(file?.key, of: "preferenceKey")
-    }
-
-    /// The file that says whether the user may sync; nil if nothing restricts that.
-    package func entitlementFile() throws -> String? { try table.text(of: "entitlementFile") }
-
-    /// The public key whose signature that file needs; nil if it needs none.
-    package func entitlementKey() throws -> String? { try table.text(of: "entitlementKey") }
-
-    /// Sets the file that says whether the user may sync, and the key whose signature it needs, or removes both. An answer from another file is
-    /// deleted.
-    package func setEntitlementFile(_ path: String?, key: String?) throws {
-        if try path?.exact != entitlementFile()?.exact || key != entitlementKey() { try transaction.state.setEntitlementRecord(nil) }
-        try table.setText(path, of: "entitlementFile")
-        try table.setText(key, of: "entitlementKey")
+    /// Sets the file that says whether the user may sync, or removes it. An answer from another file is deleted.
+    package func setEntitlementFile(_ path: String?) throws {
+        if try path?.exact != entitlementFile()?.exact { try transaction.state.entitlementRecord.set(nil) }
+        try entitlementFile.set(path)
     }
 
     /// Whether this database is in memory, in place of one that could not be opened.
     package func isInMemory() throws -> Bool {
         guard try exists() else { return false }
-        return try table.text(of: "inMemory") != nil
+        return try text("inMemory")() != nil
     }
 
     /// Marks this database as one in memory, which can never be set up for syncing.
     package func markInMemory() throws {
         try LocalTable.settings.create(in: db)
-        try table.setText("1", of: "inMemory")
+        try text("inMemory").set("1")
     }
 
     /// Reads the operator's settings, with defaults for those that are not set.
     package func operatorSettings() throws -> OperatorSettings {
         func number(_ key: String) throws -> Int? {
-            guard let text = try table.text(of: key) else { return nil }
+            guard let text = try text(key)() else { return nil }
             guard let value = Int(text), value > 0 else { throw damaged("snapsync_settings", "the setting '\(key)' is not a number") }
             return value
         }
@@ -155,34 +136,10 @@ package struct SettingsTable: TransactionPart {
             retention: last == nil && within == nil ? nil : RetentionSetting(keepLast: last, keepWithin: within))
     }
 
-    /// Sets how large an asset may be, in bytes.
-    package func setAssetLimit(_ byteCount: Int) throws { try set("assetLimit", byteCount) }
-
-    /// Sets how often a scheduler runs a sync, in seconds.
-    package func setInterval(_ seconds: Int) throws { try set("interval", seconds) }
-
-    /// Records that a tool replicates the cloud's directory.
-    package func setReplicated() throws { try set("replicated", 1) }
-
     /// Sets which versions a publisher keeps when it removes versions automatically; nil: it removes none.
     package func setRetention(_ setting: RetentionSetting?) throws {
-        for (key, value) in [("keepLast", setting?.keepLast), ("keepWithin", setting?.keepWithin)] {
-            try table.setText(value.map(String.init), of: key)
-        }
-    }
-
-    private func set(_ key: String, _ value: Int) throws {
-        try table.setText("\(value)", of: key)
-    }
-
-    /// What to do if the zone was deleted; `keep` if the settings do not say.
-    package func zoneDeletionPolicy() throws -> ZoneDeletionPolicy {
-        guard let text = try table.text(of: "zoneDeletion") else { return .keep }
-        guard let policy = ZoneDeletionPolicy(rawValue: text) else { throw damaged("snapsync_settings", "the setting 'zoneDeletion' is not known") }
-        return policy
-    }
-    package func setZoneDeletionPolicy(_ policy: ZoneDeletionPolicy) throws {
-        try table.setText(policy.rawValue, of: "zoneDeletion")
+        try text("keepLast").set(setting?.keepLast.map(String.init))
+        try text("keepWithin").set(setting?.keepWithin.map(String.init))
     }
 }
 
@@ -218,14 +175,6 @@ public struct SyncPreference: Hashable, Sendable {
     public let changedAt: Instant?
 
     public init(_ choice: SyncChoice, changedAt: Instant?) { (self.choice, self.changedAt) = (choice, changedAt) }
-}
-
-/// The file that a database's preference is bound to, and the key in that file.
-package struct PreferenceFileSetting: Hashable, Sendable {
-    package let path: String
-    package let key: String
-
-    package init(path: String, key: String) { (self.path, self.key) = (path, key) }
 }
 
 /// The value on which the preference and its bound store last agreed.

@@ -135,9 +135,3 @@ package struct FreshnessNote: Hashable, Sendable, Codable {
         return age > 3 * interval ? age : nil
     }
 }
-
-extension StateTable {
-    /// The promise about new versions; nil if no publisher has made one.
-    package func freshness() throws -> FreshnessNote? { try value("freshness") }
-    package func setFreshness(_ note: FreshnessNote?) throws { try setValue("freshness", note) }
-}

@@ -91,7 +91,7 @@ package struct ChangeLog: TransactionPart {
             if hasEntries { consolidated.append(id) }
         }
         // Where only other datasets have entries, nothing but the last entry of no dataset is there to be removed.
-        let second = try KeyedStatement(db, "SELECT dataset FROM snapsync_log WHERE seq > 0 ORDER BY seq LIMIT 1 OFFSET 1").integer()
+        let second = try KeyedStatement(db, "SELECT dataset FROM snapsync_log ORDER BY seq LIMIT 1 OFFSET 1").integer()
         if consolidated.isEmpty, second == nil || second != ReservedDataset.none.rawValue { return }
         try removeEntries(of: consolidated, upTo: last)
     }
@@ -121,8 +121,7 @@ package struct ChangeLog: TransactionPart {
     /// Whether the log has entries of these datasets, of none, and of those that are tracked no longer alone.
     private func hasNoOthers(than ids: [Int64]) throws -> Bool {
         let tracked = try Int64.fetchAll(db, sql: "SELECT id FROM snapsync_tracking")
-        guard try tracked.allSatisfy({ try ids.contains($0) || !hasEntries(of: $0) }) else { return false }
-        return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE seq = 0)").integer() == 0
+        return try tracked.allSatisfy { try ids.contains($0) || !hasEntries(of: $0) }
     }
 
     /// The published instant that an entry says its change replaced. Triggers write the row's own timestamp, the toolkit writes RFC 3339 text.
@@ -216,14 +215,12 @@ package struct ChangeLog: TransactionPart {
         try transaction.tracking.setIncomplete(of: schema)
     }
 
-    /// Gives the changed columns of tracked and published changes the positions that they have in another description.
+    /// Gives the changed columns of tracked changes the positions that they have in another description.
     func renumberColumns(of before: DatasetSchema, as after: DatasetSchema) throws {
         let positions = before.columns.map { column in after.columns.firstIndex { $0.name.exact == column.name.exact } }
         guard let id = try trackingID(before), positions != before.columns.indices.map({ $0 }) else { return }
         try renumbering(positions) {
-            for table in [LocalTable.changes, .published] where try db.hasTable(table.name) {
-                try db.execute(sql: "UPDATE \(table.name) SET changed = snapsync_renumbered(changed) WHERE dataset = ? AND changed <> ''", arguments: [id])
-            }
+            try db.execute(sql: "UPDATE snapsync_changes SET changed = snapsync_renumbered(changed) WHERE dataset = ? AND changed <> ''", arguments: [id])
         }
     }
 
@@ -359,7 +356,7 @@ package struct ChangeLog: TransactionPart {
             sql: """
                 INSERT OR IGNORE INTO snapsync_changes(dataset, key, at, seq, state, isNew, base, born)
                 SELECT ?1, x.key, ?2, 0, \(TrackedState.stamped), 0, x.at, ?2 FROM (
-                    SELECT \(key.value(of: "t")) AS key, \(PublishedChanges.instant(of: schema)) AS at FROM \(table) t WHERE \(key.isNotNull("t"))) x
+                    SELECT \(key.value(of: "t")) AS key, \(Self.appliedInstant(of: schema)) AS at FROM \(table) t WHERE \(key.isNotNull("t"))) x
                 WHERE ifnull(x.at, \(Int64.min)) < ?2
                 """, arguments: [id, latest])
         count += db.changesCount
@@ -397,8 +394,13 @@ package struct ChangeLog: TransactionPart {
             db,
             sql: """
                 SELECT EXISTS (SELECT 1 FROM snapsync_changes c JOIN \(table) t ON \(key.matches("t", "c.key"))
-                    WHERE c.dataset = ?1 AND c.state < \(TrackedState.deleted) AND c.at IS NOT \(PublishedChanges.instant(of: schema)))
+                    WHERE c.dataset = ?1 AND c.state < \(TrackedState.deleted) AND c.at IS NOT \(Self.appliedInstant(of: schema)))
                 """, arguments: [id]) ?? false
+    }
+
+    /// The instant that the applied version gives the entity of row `t`, in SQL; `?1` is the dataset's number.
+    private static func appliedInstant(of schema: DatasetSchema) -> String {
+        "coalesce((SELECT at FROM snapsync_instants i WHERE i.dataset = ?1 AND i.key = \(schema.keySQL.value(of: "t"))), \(schema.ownInstantSQL))"
     }
 
     /// The instant of an entity on this device: that of its tracked change, else of the applied version, else its own timestamp. Nil if there is

@@ -10,7 +10,7 @@ package struct ChangeTracking: TransactionPart {
 
     /// Whether ``install(_:)`` has nothing to do: all tables and triggers exist and are as expected.
     package func isInstalled(_ schemas: [DatasetSchema]) throws -> Bool {
-        guard try hasTables(), try ImportFlag.isInstalled(db), try transaction.rowids.isQuiet(schemas) else { return false }
+        guard try hasTables(), try transaction.rowids.isQuiet(schemas) else { return false }
         return try schemas.allSatisfy { schema in
             guard let id = try trackingID(schema) else { return false }
             guard let triggers = try ChangeTriggers(db, schema, id: id) else { return true }
@@ -26,8 +26,6 @@ package struct ChangeTracking: TransactionPart {
         let isWhole = try hasTables()
         for table in LocalTable.trackingTables { try table.create(in: db) }
         try LocalTable.waiting.create(in: db)
-        let isMarked = try ImportFlag.isInstalled(db)
-        if !isMarked { try ImportFlag.install(db) }
         var mended: [String] = [], moved: [(schema: DatasetSchema, id: Int64, before: DatasetSchema)] = []
         // The triggers of all datasets are read before the first is made: SQLite reads the whole schema again after each change of it.
         let all = try schemas.compactMap { schema -> (schema: DatasetSchema, id: Int64, wanted: ChangeTriggers?, found: [OwnTrigger])? in
@@ -36,9 +34,9 @@ package struct ChangeTracking: TransactionPart {
             return try (schema, id, ChangeTriggers(db, schema, id: id), installedTriggers(schema))
         }
         for (schema, id, wanted, found) in all {
-            if isWhole, wanted.map({ isMarked && $0.areThese(found) }) ?? found.isEmpty { continue }
-            for other in schemas where try isWhole && found.contains(where: { try $0.table.folded == other.table.folded }) && other != schema {
-                try moved.append((schema, id, schema.inTable(other.table)))
+            if isWhole, wanted.map({ $0.areThese(found) }) ?? found.isEmpty { continue }
+            for other in schemas where isWhole && found.contains(where: { $0.table.folded == other.table.folded }) && other != schema {
+                try moved.append((schema, id, schema.with { $0.table = other.table }))
             }
             for trigger in found { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
             for trigger in wanted?.statements ?? [] { try db.execute(sql: trigger.sql) }
@@ -67,7 +65,7 @@ package struct ChangeTracking: TransactionPart {
     ///
     /// - Parameter before: the dataset as it was described, with the names that its table and columns have now.
     func replaceTriggers(of before: DatasetSchema, with after: DatasetSchema) throws {
-        guard let id = try trackingID(before), try ImportFlag.isInstalled(db) else { return }
+        guard let id = try trackingID(before) else { return }
         let found = try installedTriggers(before)
         let known = try transaction.settings.read().datasets.first { $0.name == before.name }
         let names = known.flatMap { $0.columns.count == before.columns.count ? $0.columns.map(\.column) : nil }
@@ -88,7 +86,7 @@ package struct ChangeTracking: TransactionPart {
     func remove(_ schema: DatasetSchema) throws {
         guard try hasTables(), let id = try trackingID(schema) else { return }
         for trigger in try installedTriggers(schema) { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
-        for table in [LocalTable.log, .changes, .tombstones, .instants, .held, .published, .sent] where try db.hasTable(table.name) {
+        for table in [LocalTable.log, .changes, .tombstones, .instants, .held, .sent] where try db.hasTable(table.name) {
             try db.execute(sql: "DELETE FROM \(table.name) WHERE dataset = ?", arguments: [id])
         }
         try db.execute(sql: "DELETE FROM snapsync_tracking WHERE id = ?", arguments: [id])
@@ -232,9 +230,7 @@ package struct ChangeTracking: TransactionPart {
         return try settingChecks(off: transaction.ignoresChecks) {
             let triggers = try ApplicationTriggers(db)
             guard triggers.isEmpty else {
-                return try unrecorded {
-                    try TriggerReplay(transaction, schemas, triggers).run(noting: false, refusing: isRefusable, then: { try end(schemas, finish) }, body)
-                }
+                return try TriggerReplay(transaction, schemas, triggers).run(noting: false, refusing: isRefusable, then: { try end(schemas, finish) }, body)
             }
             // All triggers are the tracking's. Turning them off costs no page of the log, which the import would have to write at its beginning
             // and again at its end.
@@ -263,7 +259,7 @@ package struct ChangeTracking: TransactionPart {
         func body() throws -> T { try keepingOwnColumns(of: schemas, work) }
         let triggers = try ApplicationTriggers(db)
         guard triggers.isEmpty else {
-            return try unrecorded { try TriggerReplay(transaction, schemas, triggers).run(noting: true, then: { try end(schemas, finish) }, body) }
+            return try TriggerReplay(transaction, schemas, triggers).run(noting: true, then: { try end(schemas, finish) }, body)
         }
         let result = try body()
         try end(schemas, finish)
@@ -282,15 +278,6 @@ package struct ChangeTracking: TransactionPart {
         let own = try schemas.enumerated().compactMap { try OwnColumns(transaction, $1, number: $0) }
         let result = try body()
         for one in own { try one.restore() }
-        return result
-    }
-
-    private func unrecorded<T>(_ body: () throws -> T) throws -> T {
-        guard try db.hasTable("snapsync_importing") else { return try body() }
-        try db.execute(sql: "INSERT OR IGNORE INTO snapsync_importing VALUES(1)")
-        let result = try body()
-        // If `body` throws, the caller rolls the transaction back, which also removes this row.
-        try db.execute(sql: "DELETE FROM snapsync_importing")
         return result
     }
 
@@ -321,15 +308,12 @@ struct OwnColumns {
         db = transaction.db
         self.schema = schema
         kept = "snapsync_own_\(number)"
-        let described = Set(schema.columns.map { $0.column.folded })
-        let info = try Row.fetchAll(
-            db.keptStatement(sql: "SELECT name, dflt_value FROM pragma_table_xinfo(?) WHERE hidden = 0"), arguments: [schema.table]
-        ).filter { !described.contains(($0[0] as String).folded) }
-        guard !info.isEmpty else { return nil }
-        columns = info.map { ($0[0] as String).sqlIdentifier }
+        let own = try TableColumns(db, schema.table)?.undescribed(by: schema) ?? []
+        guard !own.isEmpty else { return nil }
+        columns = own.map(\.name.sqlIdentifier)
         let table = schema.table.sqlIdentifier, key = schema.keySQL
         // A value that equals the column's default need not be copied.
-        let isSet = info.map { row in "OLD.\((row[0] as String).sqlIdentifier) IS NOT (\((row[1] as String?) ?? "NULL"))" }.joined(separator: " OR ")
+        let isSet = own.map { "OLD.\($0.name.sqlIdentifier) IS NOT (\($0.defaultText ?? "NULL"))" }.joined(separator: " OR ")
         let isKept = "EXISTS (SELECT 1 FROM temp.\(kept) k WHERE \(key.isSame("k", "OLD")))"
         try db.execute(
             sql: """

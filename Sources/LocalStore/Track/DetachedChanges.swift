@@ -147,7 +147,7 @@ package struct DetachedDevice: Hashable, Sendable, Codable {
     package func write(besides database: String) throws {
         let path = Self.path(for: database), temporary = path + "-" + String(UInt64.random(in: 0 ... .max), radix: 16)
         do {
-            _ = try StrictJSON.encode(self).withUnsafeBytes {
+            try StrictJSON.encode(self).withUnsafeBytes {
                 try FileReplacement.replace(path, by: $0, through: temporary, mode: 0o600, like: database)
             }
         } catch let fault as SystemFault {

@@ -12,49 +12,37 @@ extension Database {
     ///   position. NULL if all columns changed, or none that has a name.
     /// - `snapsync_dated(columns, own)` replaces each `true`, which stands for the row's own timestamp, by that.
     func addColumnInstantFunctions() throws {
-        let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC
-        let codes = [
-            sqlite3_create_function_v2(
-                sqliteConnection, "snapsync_column_instants", 3, flags, nil,
-                { context, _, arguments in
-                    guard let arguments else { return sqlite3_result_null(context) }
-                    let names: ColumnNames
-                    if let known = sqlite3_get_auxdata(context, 2) {
-                        // SAFETY: the pointer is the one that was set below, and SQLite keeps it while the statement runs.
-                        names = Unmanaged<ColumnNames>.fromOpaque(known).takeUnretainedValue()
-                    } else {
-                        names = ColumnNames(bytes(of: arguments[2]))
-                        sqlite3_set_auxdata(context, 2, Unmanaged.passRetained(names).toOpaque()) { $0.map { Unmanaged<ColumnNames>.fromOpaque($0).release() } }
-                    }
-                    let at = Instant(microseconds: sqlite3_value_int64(arguments[1]))
-                    guard sqlite3_value_type(arguments[0]) == SQLITE_TEXT, let text = names.text(of: ChangedColumns(bytes(of: arguments[0]), at: at)) else {
-                        return sqlite3_result_null(context)
-                    }
-                    give(text, to: context)
-                }, nil, nil, nil),
-            sqlite3_create_function_v2(
-                sqliteConnection, "snapsync_dated", 2, flags, nil,
-                { context, _, arguments in
-                    guard let arguments, let columns = ColumnInstants(bytes(of: arguments[0])) else { return sqlite3_result_null(context) }
-                    give(columns.dated(Instant(microseconds: sqlite3_value_int64(arguments[1]))).text, to: context)
-                }, nil, nil, nil),
-        ]
-        for code in codes where code != SQLITE_OK { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+        try add("snapsync_column_instants") { context, count, arguments in
+            guard let arguments, count == 3 else { return sqlite3_result_null(context) }
+            let names: ColumnNames
+            if let known = sqlite3_get_auxdata(context, 2) {
+                // SAFETY: the pointer is the one that was set below, and SQLite keeps it while the statement runs.
+                names = Unmanaged<ColumnNames>.fromOpaque(known).takeUnretainedValue()
+            } else {
+                names = ColumnNames(bytes(of: arguments[2]))
+                sqlite3_set_auxdata(context, 2, Unmanaged.passRetained(names).toOpaque()) { $0.map { Unmanaged<ColumnNames>.fromOpaque($0).release() } }
+            }
+            let at = Instant(microseconds: sqlite3_value_int64(arguments[1]))
+            guard sqlite3_value_type(arguments[0]) == SQLITE_TEXT, let text = names.text(of: ChangedColumns(bytes(of: arguments[0]), at: at)) else {
+                return sqlite3_result_null(context)
+            }
+            give(text, to: context)
+        }
+        try add("snapsync_dated") { context, count, arguments in
+            guard let arguments, count == 2, let columns = ColumnInstants(bytes(of: arguments[0])) else { return sqlite3_result_null(context) }
+            give(columns.dated(Instant(microseconds: sqlite3_value_int64(arguments[1]))).text, to: context)
+        }
     }
 
     /// Adds the SQL function `snapsync_instant`, which converts timestamps to microseconds: `snapsync_instant(updatedAt)` for RFC 3339 text,
     /// `snapsync_instant(changed, 'seconds')` for numbers of a ``TimestampUnit``. It returns NULL for a value that is not an instant.
     func addInstantFunction() throws {
-        let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC
-        let code = sqlite3_create_function_v2(
-            sqliteConnection, "snapsync_instant", -1, flags, nil,
-            { context, count, arguments in
-                guard let arguments, count == 1 || count == 2, let instant = instant(of: arguments[0], count == 2 ? arguments[1] : nil) else {
-                    return sqlite3_result_null(context)
-                }
-                sqlite3_result_int64(context, instant.microseconds)
-            }, nil, nil, nil)
-        guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+        try add("snapsync_instant") { context, count, arguments in
+            guard let arguments, count == 1 || count == 2, let instant = instant(of: arguments[0], count == 2 ? arguments[1] : nil) else {
+                return sqlite3_result_null(context)
+            }
+            sqlite3_result_int64(context, instant.microseconds)
+        }
     }
 }
 

@@ -51,7 +51,7 @@ extension ChangeLog {
         inPartsOf partSize: Int64 = 4096
     ) throws -> RewrittenTable? {
         guard let id = try trackingID(schema), try !hasChanges(of: schema) else { return nil }
-        let first = try KeyedStatement(db, "SELECT min(seq) FROM snapsync_log WHERE seq > 0").integer() ?? 0
+        let first = try KeyedStatement(db, "SELECT min(seq) FROM snapsync_log").integer() ?? 0
         let last = try lastEntry()
         guard last - first + 1 >= Int64(count) else { return nil }
         // A trigger of the application may change a row before our trigger runs. Then the log's order is not the order of the changes.

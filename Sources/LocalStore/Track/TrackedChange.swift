@@ -125,13 +125,6 @@ extension ChangedColumns {
         return columns.sorted { $0.key < $1.key }.map { $1 >= at ? "\($0)" : "\($0)@\($1.microseconds)" }.joined(separator: " ")
     }
 
-    /// These columns, changed at `at` at the latest, and those of a later change.
-    func followed(by later: ChangedColumns, of schema: DatasetSchema, at: Instant) -> ChangedColumns {
-        guard case .some(let some) = later else { return .all }
-        let first = if case .some(let own) = self { own } else { Dictionary(uniqueKeysWithValues: schema.columns.indices.map { ($0, at) }) }
-        return .some(first.merging(some) { $1 })
-    }
-
     /// Adds columns that changed at an instant; nil stands for all columns.
     mutating func add(_ positions: [Int]?, at: Instant) {
         guard case .some(var columns) = self else { return }

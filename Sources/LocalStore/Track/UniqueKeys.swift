@@ -55,31 +55,23 @@ struct UniqueKey {
         let generated = try GeneratedColumns(db, table)
         var found: [UniqueKey] = []
         let key = Set(schema.keyColumns.map { $0.column.folded })
-        for index in try Row.fetchAll(
-            db.keptStatement(sql: "SELECT name, partial FROM pragma_index_list(?) WHERE \"unique\" = 1 ORDER BY name"), arguments: [schema.table])
-        {
-            let columns = try Row.fetchAll(
-                db.keptStatement(sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key = 1 ORDER BY seqno"), arguments: [index[0] as String])
-            let isPartial: Bool = index[1]
+        for index in try UniqueIndex.all(db, of: table.name).sorted(by: { $0.name.exact < $1.name.exact }) {
             var text: IndexText?
-            if try isPartial || columns.contains(where: { try $0[0] as String? == nil }) {
-                text = try IndexText(db, index: index[0])
-                guard let text, text.parts.count == columns.count, isPartial == (text.condition != nil) else { return nil }
+            if !index.isPlain {
+                text = try IndexText(db, index: index.name)
+                guard let text, text.parts.count == index.parts.count, index.isPartial == (text.condition != nil) else { return nil }
             }
-            let parts = columns.enumerated().map { place, column in
-                let name: String? = column[0]
-                return Part(
-                    name: name, expression: name?.sqlIdentifier ?? text?.parts[place] ?? "", isExpression: name.map(generated.contains) ?? true,
-                    collation: column[1])
+            let parts = index.parts.enumerated().map { place, part in
+                Part(
+                    name: part.name, expression: part.name?.sqlIdentifier ?? text?.parts[place] ?? "", isExpression: part.name.map(generated.contains) ?? true,
+                    collation: part.collation)
             }
-            if isPartial || parts.count != key.count || Set(parts.map { $0.name?.folded ?? "" }) != key {
+            if index.isPartial || parts.count != key.count || Set(parts.map { $0.name?.folded ?? "" }) != key {
                 found.append(UniqueKey(parts, where: text?.condition, table, generated))
             }
         }
-        // INTEGER PRIMARY KEY is the rowid and has no index of its own.
-        let primary = table.primaryKey
-        if primary.count == 1, primary[0].declared.folded == "integer", key != [primary[0].name.folded] {
-            let name = primary[0].name
+        // The rowid has no index of its own.
+        if let name = table.rowidAlias?.name, key != [name.folded] {
             found.append(UniqueKey([Part(name: name, expression: name.sqlIdentifier, isExpression: false, collation: "BINARY")], table, generated))
         }
         return found
@@ -107,30 +99,8 @@ struct IndexText {
 
     /// - Returns: nil if the statement cannot be parsed.
     init?(_ db: Database, index: String) throws {
-        guard let sql = try String.fetchOne(db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'index' AND name = ?", arguments: [index]) else {
-            return nil
-        }
-        let text = Array(sql.unicodeScalars)
-        var tokens = SQLToken.all(of: text)[...]
-        guard let on = tokens.firstIndex(where: { $0.isWord("on") }) else { return nil }
-        tokens = tokens[(on + 1)...]
-        guard let open = tokens.firstIndex(where: { $0.symbol == "(" }) else { return nil }
-        var parts: [[SQLToken]] = [[]]
-        var depth = 1, end = open
-        for (place, token) in zip(tokens.indices, tokens).dropFirst(open + 1 - tokens.startIndex) {
-            end = place
-            if token.symbol == "(" { depth += 1 }
-            if token.symbol == ")" { depth -= 1 }
-            if depth == 0 { break }
-            if depth == 1, token.symbol == "," { parts.append([]) } else { parts[parts.count - 1].append(token) }
-        }
-        guard depth == 0 else { return nil }
-        self.parts = parts.map { part in
-            var part = part
-            if part.last?.isWord("asc") == true || part.last?.isWord("desc") == true { part.removeLast() }
-            return SQLToken.text(of: part[...], in: text)
-        }
-        let rest = tokens[(end + 1)...]
-        condition = rest.first?.isWord("where") == true && rest.count > 1 ? SQLToken.text(of: rest.dropFirst(), in: text) : nil
+        guard let text = try CreateText(db, "index", index) else { return nil }
+        parts = text.parts.map { part in text.text(of: part.last?.isWord("asc") == true || part.last?.isWord("desc") == true ? part.dropLast() : part) }
+        condition = text.rest.first?.isWord("where") == true && text.rest.count > 1 ? text.text(of: text.rest.dropFirst()) : nil
     }
 }

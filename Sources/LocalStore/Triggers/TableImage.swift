@@ -38,17 +38,13 @@ struct TableImage {
         hasHiddenKey = try TableInspector.hiddenKey(of: schema, db) != nil
         before = "snapsync_before_\(name)"
         after = "snapsync_after_\(name)"
-        let info = try Row.fetchAll(db, sql: "SELECT name, type, pk, \"notnull\" FROM pragma_table_xinfo(?) WHERE hidden = 0", arguments: [schema.table])
-        let hasNoRowid = try Bool.fetchOne(db, sql: "SELECT wr FROM pragma_table_list(?) WHERE schema = 'main'", arguments: [schema.table]) ?? false
-        columns = info.map { $0[0] }
-        let lowercased = Set(columns.map(\.folded))
-        let primary = info.filter { $0[2] as Int > 0 }
-        let hasAlias = primary.count == 1 && (primary[0][1] as String).folded == "integer"
-        rowid = !comparesRowids || hasNoRowid || hasAlias ? nil : ["rowid", "_rowid_", "oid"].first { !lowercased.contains($0.exact) }
+        let own = try TableColumns(db, schema.table), info = own?.plain ?? []
+        columns = info.map(\.name)
+        rowid = !comparesRowids || own?.rowidAlias != nil ? nil : own?.rowidName
         let parts = Set(try (UniqueKey.others(db, schema) ?? []).flatMap(\.valueColumns).map(\.folded))
         var unique: [Int: Bool] = [:]
-        for (index, row) in info.enumerated() where parts.contains((row[0] as String).folded) || row[2] as Int > 0 {
-            unique[index] = (row[3] as Int) == 0 && (row[2] as Int) == 0
+        for (index, column) in info.enumerated() where parts.contains(column.name.folded) || column.keyPlace > 0 {
+            unique[index] = !column.isNotNull && column.keyPlace == 0
         }
         // A row keeps its key. Key columns can differ only in spelling.
         let keyNames = Set(schema.keyColumns.map(\.column.folded))

@@ -36,24 +36,22 @@ struct TriggerReplay {
         let concerned = schemas.filter { !triggers.of($0).isEmpty }
         let firing = Set(try concerned.filter { try fires($0) }.map(\.table.exact))
         let images = try schemas.filter { noting || firing.contains($0.table.exact) }.enumerated().map { try TableImage(db, $1, name: "\($0)") }
-        let result: T
-        if images.isEmpty, concerned.isEmpty {
-            result = try body()
-        } else {
-            result = try toggle.off {
-                // Recursive triggers make the temporary triggers run also for rows that REPLACE removes.
-                let recursion = try Bool.fetchOne(db, sql: "PRAGMA recursive_triggers") ?? false
-                if !recursion { try db.execute(sql: "PRAGMA recursive_triggers = ON") }
-                defer { if !recursion { try? db.execute(sql: "PRAGMA recursive_triggers = OFF") } }
-                return try body()
-            }
-            for image in images { try image.close() }
-            if noting { for image in images { if let id = try transaction.tracking.id(of: image.schema) { try image.note(id: id) } } }
-            let seen = images.filter { firing.contains($0.schema.table.exact) }
-            if !seen.isEmpty { try replay(seen, refusing) }
-            for image in images { try image.drop() }
+        let result = try toggle.off {
+            // Recursive triggers make the temporary triggers run also for rows that REPLACE removes.
+            let recursion = try Bool.fetchOne(db, sql: "PRAGMA recursive_triggers") ?? false
+            if !recursion { try db.execute(sql: "PRAGMA recursive_triggers = ON") }
+            defer { if !recursion { try? db.execute(sql: "PRAGMA recursive_triggers = OFF") } }
+            return try body()
         }
+        for image in images { try image.close() }
+        if noting { for image in images { if let id = try transaction.tracking.id(of: image.schema) { try image.note(id: id) } } }
+        // What the tracking's triggers log from here on is no change: the rows become what they are.
+        let last = try db.hasTable(LocalTable.log.name) ? transaction.changeLog.lastEntry() : nil
+        let seen = images.filter { firing.contains($0.schema.table.exact) }
+        if !seen.isEmpty { try replay(seen, refusing) }
+        for image in images { try image.drop() }
         try self.finish(refusing, finish)
+        if let last { try db.execute(sql: "DELETE FROM snapsync_log WHERE seq > ?", arguments: [last]) }
         return result
     }
 

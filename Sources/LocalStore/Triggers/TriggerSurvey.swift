@@ -4,7 +4,7 @@ import GRDBSQLite
 package import SnapshotModel
 import StrictText
 
-/// What SQLite reports about an application's triggers before they run: which tables they write, and what they need that is missing.
+/// What SQLite reports about an application's triggers before they run: what they need that is missing.
 ///
 /// A separate read-only connection compiles statements that would write, and never runs them. A function or collation that is not registered is
 /// recorded and replaced by a stub, so that the survey can continue.
@@ -14,8 +14,6 @@ package struct TriggerSurvey: Sendable {
         package let name: String
         package let dataset: String
         package let table: String
-        /// The tables that it writes, directly or through further triggers; sorted.
-        package let writes: [String]
         /// What it needs that is missing; nil if it can run.
         package let failure: String?
     }
@@ -33,8 +31,6 @@ package struct TriggerSurvey: Sendable {
     package init(_ database: LocalDatabase, _ schemas: [DatasetSchema]) throws {
         let (path, setup) = (database.path, database.setup)
         let all = try LocalStoreError.translating(at: path) { try StatementCompiler(path: path, setup).triggers() }
-        var writes: [ExactText: Set<StatementCompiler.Write>] = [:]
-        var events: [ExactText: Set<Int32>] = [:]
         var unwritable: [String: String] = [:]
         var keys: [String: String] = [:]
         var needs: [ExactText: String] = [:]
@@ -48,17 +44,15 @@ package struct TriggerSurvey: Sendable {
             // As an import writes: every described column has a value, and OR ABORT takes the place of a column's own ON CONFLICT REPLACE. So SQLite
             // needs no default of theirs.
             let statements = [
-                (SQLITE_INSERT, "INSERT OR ABORT INTO \(name)(\(list)) VALUES(\(nulls))"), (SQLITE_DELETE, "DELETE FROM \(name)"),
-                (SQLITE_UPDATE, "UPDATE OR ABORT \(name) SET \(columns)"),
+                "INSERT OR ABORT INTO \(name)(\(list)) VALUES(\(nulls))", "DELETE FROM \(name)", "UPDATE OR ABORT \(name) SET \(columns)",
             ]
             let alone = try table ?? StatementCompiler(path: path, setup, triggers: false)
-            for (_, sql) in statements { unwritable[schema.name] = unwritable[schema.name] ?? alone.compile(sql).first?.reason }
+            for sql in statements { unwritable[schema.name] = unwritable[schema.name] ?? alone.compile(sql).first?.reason }
             table = unwritable[schema.name] == nil ? alone : nil
             if unwritable[schema.name] != nil { keys[schema.name] = try StatementCompiler(path: path, setup).missingCollation(of: schema.table) }
             let whole = try compiler ?? StatementCompiler(path: path, setup)
             var isClean = true
-            for (event, sql) in statements {
-                defer { for trigger in whole.compiled { events[trigger, default: []].insert(event) } }
+            for sql in statements {
                 for lack in whole.compile(sql) {
                     isClean = false
                     guard lack.reason.exact != unwritable[schema.name]?.exact else { continue }
@@ -68,39 +62,18 @@ package struct TriggerSurvey: Sendable {
                 }
             }
             compiler = isClean ? whole : nil
-            if !isClean { writes.merge(whole.writes) { $0.union($1) } }
         }
-        if let compiler { writes.merge(compiler.writes) { $0.union($1) } }
-        // The events of triggers on the datasets' tables are known. Triggers on other tables may run on any event.
-        func reach(_ name: ExactText, _ seen: inout Set<ExactText>) -> Set<ExactText> {
-            guard seen.insert(name).inserted else { return [] }
-            var tables: Set<ExactText> = []
-            for write in writes[name] ?? [] {
-                tables.insert(write.table)
-                for next in all where next.table.folded == write.table.text.folded {
-                    let isOfDataset = schemas.contains { $0.table.folded == next.table.folded }
-                    if !isOfDataset || events[next.name.exact]?.contains(write.event) == true { tables.formUnion(reach(next.name.exact, &seen)) }
-                }
-            }
-            return tables
-        }
-        var found: [Trigger] = []
-        for schema in schemas {
-            for trigger in all where trigger.table.folded == schema.table.folded {
-                var seen: Set<ExactText> = []
-                found.append(
-                    Trigger(
-                        name: trigger.name, dataset: schema.name, table: trigger.table, writes: reach(trigger.name.exact, &seen).sorted().map(\.text),
-                        failure: needs[trigger.name.exact]))
+        triggers = schemas.flatMap { schema in
+            all.filter { $0.table.folded == schema.table.folded }.map {
+                Trigger(name: $0.name, dataset: schema.name, table: $0.table, failure: needs[$0.name.exact])
             }
         }
-        triggers = found
         self.unwritable = unwritable
         needsForKeys = keys
     }
 }
 
-/// A connection that compiles statements and records what they would write. Not thread-safe.
+/// A connection that compiles statements and never runs them. Not thread-safe.
 private final class StatementCompiler {
     /// Something that a statement needs and that is missing.
     struct Lack {
@@ -108,16 +81,6 @@ private final class StatementCompiler {
         let reason: String
     }
 
-    /// A table that is written, and the kind of statement as SQLite's action code.
-    struct Write: Hashable {
-        let table: ExactText
-        let event: Int32
-    }
-
-    /// What each trigger writes directly, by the trigger's name.
-    private(set) var writes: [ExactText: Set<Write>] = [:]
-    /// The triggers that the last compiled statement would run.
-    private(set) var compiled: Set<ExactText> = []
     private var connection: OpaquePointer?
     /// What was replaced by a stub, as SQLite's messages.
     private var substituted: Set<ExactText> = []
@@ -131,24 +94,10 @@ private final class StatementCompiler {
         }
         sqlite3_busy_timeout(connection, 10_000)
         try setup?(connection)
-        // SAFETY: `self` outlives the connection, which `deinit` closes. SQLite calls the function only while it compiles a statement.
-        sqlite3_set_authorizer(
-            connection,
-            { context, action, table, _, _, trigger in
-                guard let context, let trigger else { return SQLITE_OK }
-                Unmanaged<StatementCompiler>.fromOpaque(context).takeUnretainedValue().note(action, table, in: ExactText(String(cString: trigger)))
-                return SQLITE_OK
-            }, Unmanaged.passUnretained(self).toOpaque())
         if !triggers { csqlite_triggers(connection, 0, nil) }
     }
 
     deinit { sqlite3_close(connection) }
-
-    private func note(_ action: Int32, _ table: UnsafePointer<CChar>?, in trigger: ExactText) {
-        compiled.insert(trigger)
-        guard let table, [SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE].contains(action) else { return }
-        writes[trigger, default: []].insert(Write(table: ExactText(String(cString: table)), event: action))
-    }
 
     /// The application's triggers of the main database.
     func triggers() throws -> [(name: String, table: String, sql: String)] {
@@ -186,7 +135,6 @@ private final class StatementCompiler {
     /// Compiles a statement. Returns what it needs that is missing.
     func compile(_ sql: String) -> [Lack] {
         var found: [Lack] = []
-        compiled = []
         // Each attempt finds one more missing thing. The limit ends the loop for a schema that lacks a hundred.
         for _ in 0..<100 {
             var statement: OpaquePointer?

@@ -41,7 +41,7 @@ package struct RequestSignature {
 
         var key = Self.mac(Array(day.utf8), key: Array("AWS4\(credentials.secretKey)".utf8))
         for part in [region, service, "aws4_request"] { key = Self.mac(Array(part.utf8), key: key) }
-        let signature = ContentHash.hex(Self.mac(Array(text.utf8), key: key))
+        let signature = Hexadecimal.text(Self.mac(Array(text.utf8), key: key))
         return signed.filter { $0.name != "host" } + [
             ("authorization", "AWS4-HMAC-SHA256 Credential=\(credentials.accessKey)/\(scope), SignedHeaders=\(names), Signature=\(signature)")
         ]

@@ -1,5 +1,6 @@
 import CloudStore
 import Foundation
+import Platform
 import Synchronization
 
 /// Reads one asset of a bucket by byte ranges.
@@ -61,17 +62,11 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
     /// Opens an asset, and reads its beginning and its index in parallel.
     static func open(_ asset: CloudAsset, in zone: ZoneID, of store: BucketStore) throws(CloudError) -> ObjectAssetReader {
         let reader = try ObjectAssetReader(asset, in: zone, of: store)
-        let beginning = Mutex(Result<Void, CloudError>.success(()))
-        var reads: [@Sendable () -> Void] = [
-            {
-                let read = Result { () throws(CloudError) in try reader.readBeginning() }
-                beginning.withLock { $0 = read }
-            }
-        ]
-        // Ignore an error here: the caller gets it when it asks for the index.
-        if asset.index != nil { reads.append { _ = try? reader.index() } }
-        Thread.sideBySide(reads)
-        try beginning.withLock { $0 }.get()
+        // Ignore an error of the index: the caller gets it when it asks for the index.
+        let beginning = BlockingThreads.run(asset.index == nil ? 0 : 1, { _ in _ = try? reader.index() }) {
+            Result { () throws(CloudError) in try reader.readBeginning() }
+        }
+        try beginning.get()
         return reader
     }
 

@@ -149,7 +149,7 @@ final class ObjectAssetWriter: AssetWriter {
         if answer.status == 200, document?.errorCode == nil, let tag = document?.tag {
             let plain = tag.filter { $0 != "\"" }
             // A plain ETag is the part's MD5.
-            guard plain.utf8.count != 32 || !CloudNames.isHex(plain.utf8) || plain == ContentHash.hex(copy.md5.finalize()) else {
+            guard plain.utf8.count != 32 || !CloudNames.isHex(plain.utf8) || plain == Hexadecimal.text(copy.md5.finalize()) else {
                 throw CloudError(
                     .damaged, at: place, "the server has copied other bytes of \(copy.asset.place) than were read there",
                     hint: "somebody replaces objects; run snapsync doctor", isRetryable: true)

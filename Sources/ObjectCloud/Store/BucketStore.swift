@@ -11,9 +11,6 @@ struct BucketStore: ObjectStore {
     func get(_ path: String, limit: Int) throws(CloudError) -> [UInt8]? { try client.get(path, limit: limit) }
     func size(of path: String) throws(CloudError) -> Int? { try client.size(of: path) }
     func list(_ prefix: String, first: Int?) throws(CloudError) -> [StoredObject] { try client.list(prefix, first: first) }
-    func listPage(_ prefix: String, after path: String) throws(CloudError) -> (objects: [StoredObject], isLast: Bool)? {
-        try client.listPage(prefix, after: path)
-    }
     func listFolder(_ folder: String) throws(CloudError) -> (objects: [StoredObject], folders: [String])? { try client.listFolder(folder) }
     func put(_ bytes: [UInt8], as path: String) throws(CloudError) -> Placement { try client.put(bytes, as: path) }
     func clock(in zone: ZoneID) -> Instant { client.clock }

@@ -283,7 +283,7 @@ package final class ObjectClient: Sendable {
     static func md5(_ bytes: [UInt8]) -> String { Data(Insecure.MD5.hash(data: bytes)).base64EncodedString() }
 
     /// The MD5 in hexadecimal digits, as in a plain ETag.
-    static func md5Hex(_ bytes: [UInt8]) -> String { ContentHash.hex(Insecure.MD5.hash(data: bytes)) }
+    static func md5Hex(_ bytes: [UInt8]) -> String { Hexadecimal.text(Insecure.MD5.hash(data: bytes)) }
 
     /// Compares a plain ETag, which is the object's MD5. Other ETags, for example of encrypted objects, cannot be compared.
     private func verifyTag(_ answer: ObjectResponse, of bytes: [UInt8], at path: String) throws(CloudError) {

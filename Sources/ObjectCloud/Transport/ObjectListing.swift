@@ -121,12 +121,6 @@ extension ObjectClient {
         try list(folder, first: nil, byFolders: true)
     }
 
-    /// One page of the objects whose paths begin with `prefix` and come after `path`, sorted by key.
-    package func listPage(_ prefix: String, after path: String) throws(CloudError) -> (objects: [StoredObject], isLast: Bool) {
-        let (page, objects) = try page(of: prefix, [("start-after", location.key(path))], byFolders: false)
-        return (objects, !page.isTruncated)
-    }
-
     private func list(_ prefix: String, first: Int?, byFolders: Bool) throws(CloudError) -> (objects: [StoredObject], folders: [String]) {
         var found: [StoredObject] = []
         var folders: Set<String> = []

@@ -308,7 +308,7 @@ export class Zone {
       const body = await checksummed(bytes, "checkpoint", false);
       need(body.number === BigInt(number) && body.cloud === this.cloud && body.zone === this.zone, "it belongs to another place");
       checkRecords(body.records, number);
-      return { number, hash: body.commit, time: instant(body.timestamp), isDeleted: body.zoneDeletion !== undefined, checkpoint: 0n,
+      return { number, hash: body.commit, time: instant(body.timestamp), checkpoint: 0n,
         answered: body.answered ?? {}, records: new Map(body.records.map(record => [record.name, record])) };
     });
   }
@@ -319,21 +319,19 @@ export class Zone {
     let state = { number: 0, records: new Map(), checkpoint: 0n, answered: {} };
     if (last.checkpoint) state = await this.checkpoint(last.checkpoint).catch(error => /is missing/.test(error.reason) ? state : Promise.reject(error));
     while (state.number < number) {
-      const commit = await this.commit(state.number + 1), { time, answered, records } = state, kind = commit.zoneEvent?.kind;
+      const commit = await this.commit(state.number + 1), { time, answered, records } = state;
       await within(this.path("commits", state.number + 1), () => {
         const clock = instant(commit.clock), after = time === undefined ? clock : time + 1000n, checkpoint = commit.checkpoint?.number ?? 0n;
         need(commit.parent === state.hash, "its parent is not the commit before it");
         need(instant(commit.timestamp) === (clock > after ? clock : after), "the timestamp");
         need(checkpoint >= state.checkpoint && checkpoint < commit.number, "its checkpoint");
         need(Object.entries(answered).every(([device, edit]) => commit.answered?.[device] >= edit), "answered has fallen");
-        need([undefined, "deleted", "created"].includes(kind) && !!state.isDeleted === (kind === "created"), "an event out of order");
-        if (kind === "deleted") records.clear();
+        need(!commit.zoneEvent, "an event");
         for (const record of commit.saved) records.set(record.name, record);
         for (const name of commit.deleted) records.delete(name);
-        state = { number: state.number + 1, hash: commit.hash, time: instant(commit.timestamp), records, isDeleted: kind === "deleted", checkpoint, answered: commit.answered ?? {} };
+        state = { number: state.number + 1, hash: commit.hash, time: instant(commit.timestamp), records, checkpoint, answered: commit.answered ?? {} };
       });
     }
-    if (state.isDeleted) throw new ZoneError(this.zone, "the zone was deleted");
     return state;
   }
   /** The versions whose commits exist, oldest first. */

@@ -72,12 +72,14 @@ private struct LimitLayer: CloudLayer {
         let replaced = Set(draft.saving.map(\.name) + draft.deleting)
         var sum = try draft.saving.reduce(0) { $0 + (try $1.byteCount()) + $1.assetByteCount }
         var before = 0
-        for info in try await cloud.liveZones() {
-            for record in try await cloud.records(in: info.id).records {
-                let size = try record.byteCount() + record.assetByteCount
-                before += size
-                if info.id != zone || !replaced.contains(record.name) { sum += size }
-            }
+        for info in try await cloud.zones() {
+            do {
+                for record in try await cloud.records(in: info.id).records {
+                    let size = try record.byteCount() + record.assetByteCount
+                    before += size
+                    if info.id != zone || !replaced.contains(record.name) { sum += size }
+                }
+            } catch let error as CloudError where error.code == .zoneMoved {}
         }
         // A commit that makes the data smaller is allowed even if the quota is already exceeded.
         guard sum > quota, sum > before else { return }

@@ -44,8 +44,6 @@ extension CloudZone {
         }
         guard !commits.isEmpty else { return RecordChanges(changed: [], deleted: [], token: token, isWhole: false) }
         let view = try await refreshed()
-        // If the zone was deleted and created again in between, the caller's records have nothing in common with it, so return everything.
-        guard commits.allSatisfy({ $0.zoneDeletion == nil }) else { return RecordChanges(whole: view, keys) }
         let touched = Set(commits.flatMap { $0.saved.map(\.name) + $0.deleted })
         return RecordChanges(touched, in: view, token: commits.last?.token, keys)
     }

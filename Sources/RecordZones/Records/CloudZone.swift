@@ -106,7 +106,6 @@ struct ZoneView: Sendable {
     /// Applies the next commit. Returns the records that it saved, with their creation events.
     @discardableResult
     mutating func apply(_ commit: Commit) -> [CloudRecord] {
-        if commit.zoneDeletion != nil { records = RecordTable() }
         for record in commit.saved { records.save(record) }
         let saved = commit.saved.compactMap { records[$0.name] }
         for name in commit.deleted { records[name] = nil }

@@ -56,7 +56,7 @@ public struct RecordNotifications: AsyncSequence, Sendable {
             } catch let error as CloudError where error.code == .changeTokenExpired {
                 try? await readWhole()
             } catch let error as CloudError where error.code == .userDeletedZone {
-                add(.zoneDeleted(error.zoneDeletion?.reason ?? .deleted))
+                add(.zoneDeleted)
                 isOver = true
             } catch let error as CloudError where error.code == .zoneMoved {
                 add(.zoneMoved(to: error.successor))
@@ -76,7 +76,6 @@ public struct RecordNotifications: AsyncSequence, Sendable {
                 let before = view.records
                 view.apply(commit)
                 guard commit.device != source.device else { continue }
-                if let deletion = commit.zoneDeletion { add(.zoneDeleted(deletion.reason)) }
                 for record in commit.saved {
                     let event: RecordSubscription.Event = before[record.name] == nil ? .creation : .update
                     if source.subscription.wants(event, of: record) { add(event == .creation ? .recordCreated : .recordUpdated, record) }
@@ -102,7 +101,7 @@ public struct RecordNotification: Hashable, Sendable {
         /// More changed than can be followed record by record: the whole zone was read again.
         case zoneChanged
         /// The zone itself was deleted.
-        case zoneDeleted(ZoneDeletion.Reason)
+        case zoneDeleted
         /// The zone was signed or sealed, and continues in another zone; nil if it does not say in which. The notifications end.
         case zoneMoved(to: ZoneSuccessor?)
     }

@@ -95,20 +95,19 @@ extension SyncEngine {
     /// container wins.
     ///
     /// - Parameters:
-    ///   - level: zlib's level, 1 (fastest) to 9 (smallest).
     ///   - allowed: the datasets that may lose more than half of their entities.
     ///   - acceptsOlder: whether the container may have an older `syncTimestamp` than the last one that was applied.
     /// - Returns: the report of the export; nothing is published if nothing differs.
     /// - Throws: ``SyncError`` with `.refused` at a reader, `.nothingThere` if the settings have no such dataset, `.dataRefused` for a container
     ///   that cannot be applied; the rows are then unchanged.
     public func publish<Container: DatasetContainer>(
-        _ container: Container, level: Int = 1, allowing allowed: ShrinkApproval = .none, acceptsOlder: Bool = false, progress: ProgressHandler? = nil
+        _ container: Container, allowing allowed: ShrinkApproval = .none, acceptsOlder: Bool = false, progress: ProgressHandler? = nil
     ) async throws -> ExportReport {
         try await run {
             let device = try device()
             let export = ExportRun(
-                device: device, level: level, isFull: false, isOneOfMany: try await device.isOneOfMany(), progress: progress, allowed: allowed)
-            try await RunGuard.Facts(device: device).ask([.role])
+                device: device, isFull: false, isOneOfMany: try await device.isOneOfMany(), progress: progress, allowed: allowed)
+            try device.verifyRole()
             let taken = try SyncError.at(.apply) {
                 let schema = try schema(of: Container.dataset)
                 let importer = FileImporter(

@@ -46,7 +46,7 @@ public struct Entitlement: Hashable, Sendable {
 /// An entitlement that the application sets whenever its shop reports a change. The gate reacts at once.
 ///
 ///     let shop = PushedEntitlement()
-///     let engine = try SyncEngine(database: path, gate: GateOptions(entitlement: shop))
+///     let engine = try SyncEngine(database: path, options: EngineOptions(gate: GateOptions(entitlement: shop)))
 ///     for await receipt in receipts { shop.set(Entitlement(isEntitled: receipt.isPaid, validUntil: receipt.end)) }
 ///
 /// Until the process sets an answer, the last answer in the database counts, until its end.

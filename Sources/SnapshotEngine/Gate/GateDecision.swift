@@ -40,8 +40,6 @@ public struct GateReason: Hashable, Sendable, CustomStringConvertible {
         public static let accountRestricted = Code(name: "accountRestricted")
         /// The account cannot be used at the moment, or its state is unknown.
         public static let accountUnavailable = Code(name: "accountUnavailable")
-        /// The application uses the database without a cloud on purpose.
-        public static let localOnly = Code(name: "localOnly")
         /// The database is an in-memory replacement for a database that could not be opened.
         public static let inMemory = Code(name: "inMemory")
 
@@ -72,16 +70,12 @@ extension SyncError {
 public struct GateOptions: Sendable {
     /// Says whether the user may sync. If nil, the file that the database's settings name does; without such a file every user may.
     public var entitlement: (any EntitlementProvider)?
-    /// A second store of the preference. If nil, the file that the database's settings name, or none.
+    /// A second store of the preference, such as the application's settings; nil if there is none.
     public var preference: (any PreferenceBinding)?
     /// The user's account, which must be available for syncing; nil if the cloud needs none.
     public var account: CloudAccount?
-    /// Whether the application never uses a cloud. The gate is then always closed, and this is no error.
-    public var isLocalOnly: Bool
 
-    public init(
-        entitlement: (any EntitlementProvider)? = nil, preference: (any PreferenceBinding)? = nil, account: CloudAccount? = nil, isLocalOnly: Bool = false
-    ) {
-        (self.entitlement, self.preference, self.account, self.isLocalOnly) = (entitlement, preference, account, isLocalOnly)
+    public init(entitlement: (any EntitlementProvider)? = nil, preference: (any PreferenceBinding)? = nil, account: CloudAccount? = nil) {
+        (self.entitlement, self.preference, self.account) = (entitlement, preference, account)
     }
 }

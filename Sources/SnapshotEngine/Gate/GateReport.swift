@@ -16,9 +16,6 @@ public struct GateReport: Sendable, Encodable {
     public let isEnabled: Bool
     /// The user's choice: `undecided`, `on` or `off`.
     public let preference: String
-    /// The file to which the choice is bound; nil if there is none.
-    public let preferenceFile: String?
-    public let preferenceKey: String?
     /// The file that states the entitlement; nil if there is none.
     public let entitlementFile: String?
     /// The last answer about the entitlement; nil if nothing restricts who may sync.
@@ -34,7 +31,7 @@ extension GateReport {
     init(unset decision: GateDecision) {
         self.init(
             isOpen: decision == .open, code: decision.reason?.code.name, reason: decision.reason?.reason, hint: decision.reason?.hint, isEnabled: false,
-            preference: SyncChoice.undecided.rawValue, preferenceFile: nil, preferenceKey: nil, entitlementFile: nil, isEntitled: nil, entitledUntil: nil,
+            preference: SyncChoice.undecided.rawValue, entitlementFile: nil, isEntitled: nil, entitledUntil: nil,
             entitlementProblem: nil)
     }
 }
@@ -46,11 +43,11 @@ extension SyncGate {
             let decision = try await decision()
             return try database.read(at: .read) { transaction in
                 guard try transaction.settings.exists() else { return GateReport(unset: decision) }
-                let file = try transaction.settings.preferenceFile(), choice = try transaction.settings.preference().choice
+                let choice = try transaction.settings.preference().choice
                 let record = try provider(in: transaction) == nil ? nil : transaction.state.entitlementRecord()
                 return GateReport(
                     isOpen: decision == .open, code: decision.reason?.code.name, reason: decision.reason?.reason, hint: decision.reason?.hint,
-                    isEnabled: choice == .on, preference: choice.rawValue, preferenceFile: file?.path, preferenceKey: file?.key,
+                    isEnabled: choice == .on, preference: choice.rawValue,
                     entitlementFile: try transaction.settings.entitlementFile(), isEntitled: record.map { $0.answer?.isEntitled ?? false },
                     entitledUntil: record?.answer?.validUntil.map { Instant(microseconds: $0).description }, entitlementProblem: record?.failure)
             }
@@ -87,8 +84,8 @@ extension SyncEngine {
         let assetLimit = try database.read { try $0.settings.operatorSettings().assetLimit }
         let zone = settings.zoneID
         return SyncContext(
-            database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: assetRule, assetLimit: assetLimit,
-            nonces: nonces, elapsed: stopwatch())
+            database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: options.assetRule, assetLimit: assetLimit,
+            nonces: options.nonces, elapsed: options.stopwatch())
     }
 }
 

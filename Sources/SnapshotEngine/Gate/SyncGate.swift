@@ -36,10 +36,6 @@ public struct SyncGate: Sendable {
     ///
     /// - Parameter asIfWanted: whether to decide as if the user had turned sync on.
     package func standing(asIfWanted: Bool = false) throws -> GateDecision {
-        if options.isLocalOnly {
-            return .closed(
-                GateReason(.localOnly, "the application uses this database without a cloud", hint: "open it with a cloud if it is to be synced"))
-        }
         var facts = try database.read(at: .open) { try lookUp($0) }
         if facts.isInMemory {
             return .closed(
@@ -75,7 +71,7 @@ public struct SyncGate: Sendable {
         }
         if try transaction.settings.isInMemory() { return Facts(isInMemory: true) }
         return Facts(
-            choice: try transaction.settings.preference().choice, isBound: try options.preference != nil || transaction.settings.preferenceFile() != nil,
+            choice: try transaction.settings.preference().choice, isBound: options.preference != nil,
             provider: try provider(in: transaction), entitlement: try transaction.state.entitlementRecord())
     }
 
@@ -156,35 +152,17 @@ public struct SyncGate: Sendable {
         }
     }
 
-    /// Binds the preference to a key of a JSON file, or to none.
-    public func bind(to file: FilePreference?) throws {
-        defer { signal.send(()) }
-        try database.write(at: .apply) { transaction in
-            try checkIsSetUp(transaction)
-            try transaction.settings.setPreferenceFile(file.map { PreferenceFileSetting(path: absolutePath($0.path), key: $0.key) })
-        }
-    }
-
     /// Sets the file that states the entitlement; nil removes it.
-    ///
-    /// - Parameter publicKey: the key that must have signed the file (``LicenceKey/publicKey``); nil for a plain file. A user who can change the
-    ///   database can change this key as well. An application that must rely on the key passes a ``LicenceFile`` to its engine.
-    /// - Throws: ``SyncError``; with `.refused` for a text that is no public key.
-    public func setEntitlementFile(_ path: String?, publicKey: String? = nil) throws {
-        guard publicKey.map(LicenceKey.isPublicKey) ?? true else {
-            throw SyncError(
-                .refused, step: .open, at: database.path, "the public key of licences is not 64 lower-case hexadecimal digits",
-                hint: "take it from: snapsync licence key FILE")
-        }
+    public func setEntitlementFile(_ path: String?) throws {
         defer { signal.send(()) }
         try database.write(at: .apply) { transaction in
             try checkIsSetUp(transaction)
-            try transaction.settings.setEntitlementFile(path.map(absolutePath), key: publicKey)
+            try transaction.settings.setEntitlementFile(path.map(Self.absolutePath))
         }
     }
 
     /// Makes a path absolute, because later runs start in other folders.
-    private func absolutePath(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
+    static func absolutePath(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
     /// Refuses a database that is not set up: it has no preference.
     func checkIsSetUp(_ transaction: LocalTransaction) throws {
@@ -205,7 +183,7 @@ public struct SyncGate: Sendable {
             let error = SyncError(error, step: .open)
             return GateReason(
                 .preferenceUnknown, "whether the user wants this is not known: \(error.place): \(error.reason)",
-                hint: error.hint ?? "mend the file that the preference is bound to")
+                hint: error.hint ?? "mend the settings that the preference is bound to")
         }
     }
 
@@ -214,10 +192,7 @@ public struct SyncGate: Sendable {
     /// `agreement` is the value that both last had. Each step is one transaction or one replaced file. After a crash between two steps, the next
     /// comparison sees which of the two has changed, and continues.
     func reconcile() throws {
-        let isInitialized = try database.read { try $0.settings.exists() && !$0.settings.isInMemory() }
-        guard isInitialized else { return }
-        guard let bound = try options.preference ?? database.read({ try $0.settings.preferenceFile().map { FilePreference(path: $0.path, key: $0.key) } })
-        else { return }
+        guard let bound = options.preference, try database.read({ try $0.settings.exists() && !$0.settings.isInMemory() }) else { return }
         let said = try bound.load()
         let known = try database.read { (preference: try $0.settings.preference(), agreement: try $0.state.preferenceAgreement()) }
         let choice = known.preference.choice
@@ -270,7 +245,7 @@ public struct SyncGate: Sendable {
             // The agreement must not be older than the choices that it covers, whatever the clocks said.
             let time = [now(), preference.changedAt, said?.changedAt].compactMap { $0 }.max() ?? now()
             if preference.choice != choice { try transaction.settings.setPreference(SyncPreference(choice, changedAt: time)) }
-            try transaction.state.setPreferenceAgreement(choice.isOn.map { PreferenceAgreement(isOn: $0, at: time) })
+            try transaction.state.preferenceAgreement.set(choice.isOn.map { PreferenceAgreement(isOn: $0, at: time) })
         }
     }
 
@@ -309,14 +284,13 @@ public struct SyncGate: Sendable {
     func provider(in transaction: LocalTransaction) throws -> (any EntitlementProvider)? {
         if let provider = options.entitlement { return provider }
         guard try transaction.settings.exists(), let path = try transaction.settings.entitlementFile() else { return nil }
-        return try transaction.settings.entitlementKey().map { LicenceFile(path: path, publicKey: $0) } ?? FileEntitlement(path: path)
+        return FileEntitlement(path: path)
     }
 
     /// Asks for the entitlement if that is due, and stores the answer. An error is stored as well, and the decision takes it into account.
     ///
     /// - Parameter asIfWanted: whether to ask even if sync is turned off.
     package func askForEntitlement(asIfWanted: Bool = false) async {
-        guard !options.isLocalOnly else { return }
         do {
             guard var facts = try database.read({ try $0.settings.exists() ? lookUp($0) : nil }), facts.provider != nil else { return }
             if facts.isBound {
@@ -335,7 +309,7 @@ public struct SyncGate: Sendable {
             } catch {
                 next = EntitlementRecord(answer: record?.answer, failure: (error as? SyncError).map { "\($0.place): \($0.reason)" } ?? "\(error)")
             }
-            if differs(next, record) { try database.write { try $0.state.setEntitlementRecord(next) } }
+            if differs(next, record) { try database.write { try $0.state.entitlementRecord.set(next) } }
         } catch {
             logger.warning("the entitlement could not be looked up", metadata: ["error": "\(error)"])
         }

@@ -58,8 +58,8 @@ struct DeviceIdentity {
         }
         let name = String(device.settings.device.prefix(59)) + "-" + device.nonces.hex(4)
         try device.database.write(at: .open) { transaction in
-            try transaction.settings.setDevice(name)
-            try transaction.state.setReportNonces(nil)
+            try transaction.settings.device.set(name)
+            try transaction.state.reportNonces.set(nil)
         }
         var renamed = device
         renamed.settings.device = name
@@ -127,7 +127,7 @@ extension SyncContext {
         let known = try transaction.state.reportNonces()
         if let next = usable(known) { return next }
         let next = nonces.uuid()
-        try transaction.state.setReportNonces(ReportNonces(seen: reportSeen ?? known?.seen, next: next, since: now()))
+        try transaction.state.reportNonces.set(ReportNonces(seen: reportSeen ?? known?.seen, next: next, since: now()))
         return next
     }
 
@@ -163,22 +163,14 @@ extension SyncEngine {
             if let path { device.settings.cloud = try await Self.verifyPlace(path, for: device.settings, database, keyStore) }
             let cloud = device.settings.cloud
             try device.database.write(at: .open) { transaction in
-                try transaction.settings.setDevice(name)
-                if path != nil { try transaction.settings.setCloud(cloud) }
+                try transaction.settings.device.set(name)
+                if path != nil { try transaction.settings.cloud.set(cloud) }
                 try transaction.recordTakeOver(seen: report?.nonce, newest: newest?.number ?? 0)
             }
             device.settings.device = name
             device.reportSeen = report?.nonce
             await device.report(try device.database.read(at: .read) { try $0.state.applied()?.token })
-            let settings = device.settings
-            let preference = try database.read(at: .read) { try $0.settings.preference().choice }
-            return SetupReport(
-                database: database.path, cloud: settings.cloud, cloudUUID: settings.cloudUUID, zone: settings.zone, role: settings.role.rawValue,
-                device: name, datasets: settings.datasets.map(\.name), tablesMade: [], journalMode: try SyncError.at(.open) { try database.journalMode() },
-                cloudMade: false, isEnabled: preference == .on, preference: preference.rawValue,
-                triggers: try SyncError.at(.read) { try TriggerSurvey(database, settings.datasets) }.triggers.map {
-                    TriggerReport($0, datasets: settings.datasets)
-                })
+            return try SetupReport(database, path: database.path)
         }
     }
 }
@@ -190,8 +182,8 @@ extension LocalTransaction {
     ///   - seen: the nonce of the last report under the name.
     ///   - newest: the zone's newest commit. Commits up to it in the device's name are no sign of a copy. 0 lets this database publish first.
     func recordTakeOver(seen: String?, newest: Int) throws {
-        try state.setReportNonces(ReportNonces(seen: seen, next: UUID().uuidString.lowercased()))
-        try state.setOwnCommitsKnown(newest)
-        if newest == 0 { try state.setBootstrapNote(BootstrapNote(madeZone: true)) }
+        try state.reportNonces.set(ReportNonces(seen: seen, next: UUID().uuidString.lowercased()))
+        try state.ownCommitsKnown.set(newest)
+        if newest == 0 { try state.bootstrapNote.set(BootstrapNote(madeZone: true)) }
     }
 }

@@ -39,7 +39,7 @@ final class DisplacedRowsFile {
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         self.file = file
         encoder = BlockEncoder(schema: schema, blockEntities: 400)
-        compressor = try MemberCompressor()
+        compressor = MemberCompressor()
         assembly = try SnapshotAssembly(schema: schema, syncTimestamp: now, blockEntities: 400) { bytes in
             do { try file.write(contentsOf: Data(bytes)) } catch { throw Self.failure(path, error) }
         }

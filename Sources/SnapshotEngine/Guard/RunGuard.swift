@@ -5,52 +5,27 @@ package import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// A check that can refuse a run before it changes anything.
-///
-/// All guards have this signature. ``ExportRun`` and ``ImportRun`` list their guards in the order of the checks. A guard changes nothing.
-struct RunGuard: Sendable {
-    /// The facts on which guards decide.
-    struct Facts: Sendable {
-        let device: SyncContext
-        /// Whether other devices publish in the zone as well.
-        var isOneOfMany = false
-        /// The datasets that may become much smaller.
-        var allowed = ShrinkApproval.none
-        /// The commits of the zone after the applied version; nil until the run has read them.
-        var upstream: UpstreamChanges?
-
-        /// Runs the guards in order.
-        ///
-        /// - Throws: the first refusal: ``SyncError`` with `.refused`, or with `.tryAgainLater` if waiting helps.
-        func ask(_ guards: [RunGuard]) async throws { for one in guards { try await one.check(self) } }
-    }
-
-    let check: @Sendable (Facts) async throws -> Void
-
+// Guards: checks that can refuse a run before it changes anything. A guard changes nothing. ``ExportRun`` and ``ImportRun`` call theirs in order;
+// each throws ``SyncError`` with `.refused`, or with `.tryAgainLater` if waiting helps.
+extension SyncContext {
     /// Refuses to publish from a reader.
-    static let role = RunGuard { facts in
-        let device = facts.device
-        guard device.settings.role.publishes else {
-            throw SyncError(
-                .refused, step: .read, at: device.database.path, "this device is a \(device.settings.role.rawValue): read-only",
-                hint: "publish from the writer; a reader imports"
-            ).asSlip
-        }
+    func verifyRole() throws {
+        guard !settings.role.publishes else { return }
+        throw SyncError(
+            .refused, step: .read, at: database.path, "this device is a \(settings.role.rawValue): read-only",
+            hint: "publish from the writer; a reader imports"
+        ).asSlip
     }
-
-    /// Refuses a clock that cannot be right.
-    static let clock = RunGuard { try ClockGuard.verify($0.device.now()) }
-
-    /// Refuses a device that may not publish in the zone.
-    static let publisher = RunGuard { try await $0.device.checkPublisher() }
 
     /// Refuses to publish before the database has imported the zone's newest version: the publication would replace data that the database does
     /// not know.
-    static let newestVersion = RunGuard { facts in
-        guard let upstream = facts.upstream, upstream.isBehind || upstream.fork != nil, let newest = upstream.changes.token else { return }
-        let place = "zone \(facts.device.zone)"
-        if upstream.fork == nil { _ = try await facts.device.checkIdentity(applied: upstream.applied, commits: upstream.changes.commits) }
-        if facts.isOneOfMany, upstream.applied != nil {
+    ///
+    /// - Parameter isOneOfMany: whether other devices publish in the zone as well.
+    func verifyNewest(_ upstream: UpstreamChanges, isOneOfMany: Bool) async throws {
+        guard upstream.isBehind, let newest = upstream.changes.token else { return }
+        let place = "zone \(zone)"
+        _ = try await checkIdentity(applied: upstream.applied, commits: upstream.changes.commits)
+        if isOneOfMany, upstream.applied != nil {
             throw SyncError(
                 .tryAgainLater, step: .fetch, at: place, "it has version \(newest.number), which this database has not imported yet",
                 hint: "run snapsync sync, which imports, merges and publishes")
@@ -62,18 +37,18 @@ struct RunGuard: Sendable {
             hint: "run snapsync import first")
     }
 
-    /// Refuses to publish before the first import, unless the database made the zone.
-    static let firstPublish = RunGuard { try FirstPublishGuard.verify($0.device, token: $0.upstream?.applied?.token) }
-
-    /// Refuses to publish if the zone's data have a field that the dataset file does not know.
-    static let knownFields = RunGuard { facts in
-        try SyncGuards.refuseUnknownFields(facts.device.database.read(at: .read) { try $0.datasetStates.all() })
-    }
-
-    /// Refuses versions in which a dataset lost more than half of its entities without approval.
-    static let shrink = RunGuard { facts in
-        guard let upstream = facts.upstream else { return }
-        try await ShrinkCheck(device: facts.device, allowed: facts.allowed).verify(upstream.changes, after: upstream.common?.token)
+    /// Refuses a database's first publication before its first import, unless the database made the zone.
+    ///
+    /// If a database is created again under its old name, its zone exists already. The zone may look empty because a sync tool is still
+    /// delivering the files. A first version published then would take the number of another one, or replace data that the database does not know.
+    func verifyFirstPublish(after applied: AppliedVersion?) throws {
+        guard applied == nil, let note = try database.read(at: .read, { try $0.state.bootstrapNote() }), !note.madeZone else { return }
+        throw SyncError(
+            .refused, step: .announce, at: "zone \(zone)",
+            "the zone has no version yet, and this database did not make it: versions of other devices may still be on their way",
+            hint:
+                "if a sync tool delivers the files, wait and run snapsync import; if this database is the first: snapsync init --take-over --db \(database.path.shellWord)"
+        )
     }
 }
 
@@ -121,25 +96,6 @@ extension SyncContext {
         try ClockGuard.verify(now)
         guard let there = try? await cloud.storeClock(in: zone) else { return }
         try SyncError.at(.announce) { try CommitClock.verify(now, against: there) }
-    }
-}
-
-/// Refuses a database's first publication before its first import, unless the database made the zone.
-///
-/// If a database is created again under its old name, its zone exists already. The zone may look empty because a sync tool is still delivering
-/// the files. A first version published then would fork the zone or replace data that the database does not know.
-enum FirstPublishGuard {
-    /// Refuses to publish from a database that has neither imported a version nor made the zone.
-    ///
-    /// - Throws: ``SyncError`` with `.refused`.
-    static func verify(_ device: SyncContext, token: ChangeToken?) throws {
-        guard token == nil, let note = try device.database.read(at: .read, { try $0.state.bootstrapNote() }), !note.madeZone else { return }
-        throw SyncError(
-            .refused, step: .announce, at: "zone \(device.zone)",
-            "the zone has no version yet, and this database did not make it: versions of other devices may still be on their way",
-            hint:
-                "if a sync tool delivers the files, wait and run snapsync import; if this database is the first: snapsync init --take-over --db \(device.database.path.shellWord)"
-        )
     }
 }
 

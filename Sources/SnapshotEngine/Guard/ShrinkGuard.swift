@@ -54,7 +54,6 @@ struct ShrinkGuard: Sendable, Hashable {
             note(record.name, Self.count(record), number, isApproved: approved.contains(ShrinkApproval.text(ofRecord: record.name)))
         }
         for name in commit.deleted { note(name, 0, number, isApproved: approved.contains(ShrinkApproval.text(ofRecord: name))) }
-        if commit.zoneDeletion != nil { (counts, shrunk) = ([:], [:]) }
     }
 
     /// Accepts the commits taken so far as the device's state. Shrinkages in them no longer count, and later counts are compared with the last
@@ -203,7 +202,7 @@ struct ShrinkCheck: Sendable {
         guard changes.base.isEmpty else { return true }
         var counts = try countsHere()
         for commit in changes.commits {
-            if !commit.deleted.isEmpty || commit.zoneDeletion != nil { return true }
+            if !commit.deleted.isEmpty { return true }
             for record in commit.saved {
                 guard let count = ShrinkGuard.count(record) else { continue }
                 if count < counts[record.name] ?? 0 { return true }

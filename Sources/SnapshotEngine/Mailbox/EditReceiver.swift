@@ -15,8 +15,6 @@ struct EditReceiver: Sendable {
     struct Outcome: Sendable {
         /// Whether a reader asks for every dataset to be written whole.
         var asksForFullSync = false
-        /// Whether the mailbox was not even listed, because nothing new can be in it.
-        var isUnchanged = false
         /// The number of edits that stand, wholly or in part.
         var appliedCount = 0
         /// The number of edits of which nothing stands.
@@ -28,43 +26,11 @@ struct EditReceiver: Sendable {
         var refusal: String?
     }
 
-    /// How long the mailbox's mark must have been unchanged before it is trusted, in microseconds. This is longer than the clock of any file
-    /// system stands still.
-    private static let settling: Int64 = 10_000_000
-    /// The mailbox is listed at least once in each period of this length, whatever its mark says, in microseconds: one hour.
-    private static let rest: Int64 = 3_600_000_000
-
     /// Edits after this are refused: no clock is so late that may send, if this device's may publish. Both may be a day off the store's.
     fileprivate static func latest(_ now: Instant) -> Instant { now.advanced(byMicroseconds: 2 * CommitClock.dayInMicroseconds) }
 
     /// Decides the waiting edits. A file that is no message is set aside and stops nothing.
-    ///
-    /// - Parameter mayRest: whether to skip listing the mailbox if its mark says that nothing has arrived.
-    func run(mayRest: Bool = false) async throws -> Outcome {
-        let look = try device.database.read(at: .read) { try $0.state.mailboxListing() }
-        if mayRest, let look, try await isAsBefore(look) { return Outcome(isUnchanged: true) }
-        return try await listAndApply(look)
-    }
-
-    /// Whether nothing can have arrived since the mailbox was last listed. Two conditions: the mark is the same, and a successful run has listed
-    /// the mailbox after the mark had been unchanged for long enough.
-    ///
-    /// Such a run either listed the mailbox or relied on a run that did; the first of them must have listed it. If a file system's times are
-    /// wrong, the next listing is at most an hour away: a message is then seen later, but not lost.
-    private func isAsBefore(_ look: MailboxListingCache) async throws -> Bool {
-        let now = device.now()
-        let last = try device.database.read(at: .read) { transaction in
-            try transaction.state.lastIdleRun(of: device.settings.role)
-                ?? transaction.state.lastRun(.export).map { $0.at.advanced(byMicroseconds: -$0.microseconds) }
-        }
-        guard let began = last, began >= look.since.advanced(byMicroseconds: Self.settling),
-            began <= now, began.microseconds / Self.rest == now.microseconds / Self.rest,
-            let mark = try? StrictJSON.decode(MailboxMark.self, from: look.mark)
-        else { return false }
-        return try await device.cloud.at(.fetch).isMailboxUnchanged(since: mark, in: device.zone)
-    }
-
-    private func listAndApply(_ look: MailboxListingCache?) async throws -> Outcome {
+    func run() async throws -> Outcome {
         let mailbox = try await device.cloud.at(.fetch).mailbox(in: device.zone)
         var received = try read(mailbox.messages)
         if received.contains(where: { $0?.fault?.isOfOtherDataset == true }), let zone = try await zoneDatasets() {
@@ -87,7 +53,6 @@ struct EditReceiver: Sendable {
                 "\(Format.count(setAside, "message")) in the mailbox \(Format.word(setAside, "was", "were")) set aside; snapsync messages says why")
         }
         if mailbox.unreadCount > 0 { outcome.warnings.append("\(mailbox.unreadCount) more messages wait; the next sync goes on with them") }
-        try remember(mailbox.mark, look)
         return outcome
     }
 
@@ -115,12 +80,6 @@ struct EditReceiver: Sendable {
         return Set(schemas.map(\.name.exact))
     }
 
-    private func remember(_ mark: MailboxMark?, _ look: MailboxListingCache?) throws {
-        let text = try mark.map { try StrictJSON.text($0) }
-        guard text != look?.mark else { return }
-        try device.database.write(at: .apply) { try $0.state.setMailboxListing(text.map { MailboxListingCache(mark: $0, since: device.now()) }) }
-    }
-
     /// Puts the edits of one device on the tables, in one transaction, as far as they are not decided yet.
     ///
     /// - Parameter edits: in the order of their numbers.
@@ -130,7 +89,7 @@ struct EditReceiver: Sendable {
             guard let last = edits.last, last.number > known else { return Outcome() }
             return try put { transaction, choice in
                 let known = try transaction.decidedEdits.number(of: sender)
-                if edits.contains(where: { $0.number > known && $0.fullSync == true }) { try transaction.state.setFullSyncRequested(true) }
+                if edits.contains(where: { $0.number > known && $0.fullSync == true }) { try transaction.state.isFullSyncRequested.set(true) }
                 try transaction.changeLog.consolidate(of: device.settings.datasets)
                 let outcome = try DeviceEdits(edits, after: known, of: sender, device: device, transaction: transaction, now: now).put(choice)
                 // The version that decides the edits also has those rows that are held.

@@ -64,16 +64,16 @@ struct EditSender: Sendable {
             }
             try await SyncError.at(.announce) { try await identity.device.announce(applied.token) }
             var written = SentEdits.File(id: id, device: name, numbers: message.map(\.number))
-            try device.database.write(at: .announce) { try $0.sentEdits.setFile(written) }
+            try device.database.write(at: .announce) { try $0.sentEdits.file.set(written) }
             try await write(wanted)
             written.isWritten = true
-            try device.database.write(at: .announce) { try $0.sentEdits.setFile(written) }
+            try device.database.write(at: .announce) { try $0.sentEdits.file.set(written) }
         }
         for old in mailbox.messages where try old.id != wanted?.id && (old.id == file?.id || isRepeated(old, by: edits)) {
             try await remove(CloudMessageName(sender: name, id: old.id))
         }
         if let file, file.device.exact != name.exact { try await remove(CloudMessageName(sender: file.device, id: file.id)) }
-        if wanted == nil { try device.database.write(at: .announce) { try $0.sentEdits.setFile(nil) } }
+        if wanted == nil { try device.database.write(at: .announce) { try $0.sentEdits.file.set(nil) } }
         let before = file.map { $0.isWritten ? Set($0.numbers) : [] } ?? []
         return SendReport(
             sent: message.count { !before.contains($0.number) }, putBack: isSame && file?.isWritten == true && !isThere ? 1 : 0, waiting: edits.count)

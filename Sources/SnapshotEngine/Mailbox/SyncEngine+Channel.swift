@@ -68,7 +68,7 @@ extension SyncEngine {
             return try SyncError.at(.apply) {
                 try EditReceiver(device: device).put { transaction, choice in
                     guard message.type != .fullSync else {
-                        try transaction.state.setFullSyncRequested(true)
+                        try transaction.state.isFullSyncRequested.set(true)
                         return .applied
                     }
                     try transaction.changeLog.consolidate(of: device.settings.datasets)

@@ -18,12 +18,12 @@ extension SyncEngine {
                 do {
                     let report = try await send(from: device)
                     if try database.read(at: .read, { try $0.state.unsentSince() }) != nil {
-                        try database.write(at: .announce) { try $0.state.setUnsentSince(nil) }
+                        try database.write(at: .announce) { try $0.state.unsentSince.set(nil) }
                     }
                     return report
                 } catch {
                     // If the database cannot be written, nothing is recorded: the thrown error says enough.
-                    try? database.write { if try $0.state.unsentSince() == nil { try $0.state.setUnsentSince(now()) } }
+                    try? database.write { if try $0.state.unsentSince() == nil { try $0.state.unsentSince.set(now()) } }
                     throw error
                 }
             }

@@ -109,7 +109,7 @@ public struct FileKeyStore: KeyStore {
         // If the path is a symbolic link, replace its target and keep the link.
         let target = System.destination(ofLink: place.path) ?? place.path
         try put(file, at: place, beside: target) { bytes, temporary in
-            _ = try FileReplacement.replace(target, by: bytes, through: temporary, mode: 0o600)
+            try FileReplacement.replace(target, by: bytes, through: temporary, mode: 0o600)
         }
     }
 
@@ -129,7 +129,7 @@ public struct FileKeyStore: KeyStore {
     ) throws {
         var bytes = Array(try file.encoded())
         defer { System.erase(&bytes) }
-        let temporary = (path ?? place.path) + ".new-" + ContentHash.hex((0..<8).map { _ in UInt8.random(in: .min ... .max) })
+        let temporary = (path ?? place.path) + ".new-" + Hexadecimal.text((0..<8).map { _ in UInt8.random(in: .min ... .max) })
         do {
             try bytes.withUnsafeBytes { try write($0, temporary) }
         } catch let error as CloudError {

@@ -43,7 +43,7 @@ extension SyncContext {
         }
         let note = interval.map { FreshnessNote(interval: $0, newest: newest.clock) }
         guard note != before else { return }
-        try database.write(at: .read) { try $0.state.setFreshness(note) }
+        try database.write(at: .read) { try $0.state.freshness.set(note) }
     }
 
     /// Publishes a version without changes if the promise makes one due. Returns its number; nil if none was due.
@@ -60,7 +60,7 @@ extension SyncContext {
             version = try await MetadataPublisher(device: self).publish { _ in MetadataPublisher.Changes(saving: [promise.record]) }.number
             current = FreshnessNote(interval: note.interval, newest: now())
         }
-        try database.write(at: .announce) { [current] in try $0.state.setFreshness(current) }
+        try database.write(at: .announce) { [current] in try $0.state.freshness.set(current) }
         return version
     }
 

@@ -13,7 +13,7 @@ public struct KeyRotationReport: Sendable, Encodable {
     /// The words of the new recovery code, if one was requested. The code is a secret and stored nowhere.
     public let recoveryCode: String?
     /// The version in which every dataset was published whole with the new keys, if the caller has exported one; see
-    /// ``SyncEngine/export(level:isFull:allowing:progress:)``.
+    /// ``SyncEngine/export(isFull:allowing:progress:)``.
     public var resealed: Int?
 }
 

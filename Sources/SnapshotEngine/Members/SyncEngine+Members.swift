@@ -233,16 +233,6 @@ extension SyncEngine {
 }
 
 extension SyncContext {
-    /// Repeats this device's changes of the list of members that lost their number to another device's commit in a fork.
-    func repeatLostStatements() async throws {
-        guard let zone = signedZone, case let lost = zone.authority.knowledge.lost, !lost.isEmpty else { return }
-        try await publishMembers(of: zone) { list, token in
-            try list.repeatStatements(lost, floor: token, by: zone.owner.device, zone.authority.signer(), at: now(), of: zone.history)
-        }
-        zone.authority.forgetLost()
-        try database.write(at: .announce) { try $0.state.setZoneKnowledge(SignedZone.text(zone.authority.knowledge)) }
-    }
-
     /// Publishes a changed list of members, and the keys that go with it; nothing if `change` leaves the list as it is.
     func publishMembers(of zone: SignedZone, _ change: (inout MemberList, _ floor: ChangeToken) throws -> Void) async throws {
         _ = try await MetadataPublisher(device: self).publish { state in
@@ -259,42 +249,7 @@ extension SyncContext {
     }
 }
 
-/// The result of `member settle`.
-public struct MemberSettlementReport: Sendable, Encodable {
-    public let zone: String
-    /// The zone's newest version.
-    public let version: Int?
-    /// The devices that were removed or demoted again, because the version with that change had lost its number.
-    public let repeated: [String]
-    /// This device's role in the zone now; nil if it is no member.
-    public let role: String?
-}
-
 extension SyncEngine {
-    /// Accepts the zone's present history if two members changed the list of members at the same time, and the change that this device has seen
-    /// lost its number.
-    ///
-    /// For a person who has asked the members. The device imports what it has refused so far. If it publishes, it repeats the removals of the
-    /// lost versions.
-    ///
-    /// - Throws: ``SyncError`` with `.refused` if the zone is not signed.
-    public func settleMembers() async throws -> MemberSettlementReport {
-        try await gate.enter()
-        return try await run {
-            let context = try await updatedDevice()
-            let zone = try signed(context.signedZone)
-            zone.authority.settleForks()
-            let imported = try await ImportRun(device: context, progress: nil).importNewest()
-            let before = try SyncError.at(.verify) { try zone.authority.current(of: zone.history)?.members ?? [] }
-            try await context.repeatLostStatements()
-            let members = try SyncError.at(.verify) { try zone.authority.current(of: zone.history)?.members ?? [] }
-            return MemberSettlementReport(
-                zone: zone.owner.zone.name, version: try database.read(at: .read) { try $0.state.applied()?.number } ?? imported.version,
-                repeated: before.filter { !members.contains($0) }.map(\.device),
-                role: members.first { $0.keys == zone.authority.knowledge.own }?.role.rawValue)
-        }
-    }
-
     /// Promises that the signed zone gets a new version at least once a day, or withdraws the promise. Every publisher keeps the promise when it
     /// syncs; readers warn after three days without a version.
     ///
@@ -316,7 +271,7 @@ extension SyncEngine {
                     .nothingThere, step: .announce, at: "zone \(context.zone)", "nothing has been published yet", hint: "run snapsync sync first")
             }
             try database.write(at: .announce) { transaction in
-                try transaction.state.setFreshness(promise.map { FreshnessNote(interval: $0.interval, newest: context.now()) })
+                try transaction.state.freshness.set(promise.map { FreshnessNote(interval: $0.interval, newest: context.now()) })
             }
             return FreshnessReport(zone: context.zone.name, interval: promise?.interval, version: token.number)
         }

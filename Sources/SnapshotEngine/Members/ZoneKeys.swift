@@ -297,7 +297,7 @@ struct ZoneSeal: CloudLayer {
     private func save() throws {
         let knowledge = zone.authority.knowledge
         guard let database, saved.value.withLock({ $0 }) != knowledge else { return }
-        try database.write { try $0.state.setZoneKnowledge(SignedZone.text(knowledge)) }
+        try database.write { try $0.state.zoneKnowledge.set(SignedZone.text(knowledge)) }
         saved.value.withLock { $0 = knowledge }
     }
 

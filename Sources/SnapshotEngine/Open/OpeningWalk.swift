@@ -12,17 +12,14 @@ struct OpeningWalk: Sendable {
     typealias Step = OpeningReport.Step
 
     let database: String
-    let container: String?
+    /// The caller's backend; nil for a cloud directory or a bucket.
+    let backend: CloudDatabase?
     let setup: SetupRequest?
     let createsDatabase: Bool
     let createsTables: Bool
-    /// The caller's backend; nil for a cloud directory or a bucket.
-    let backend: CloudDatabase?
-    /// Whether the application wants no cloud.
-    var isLocalOnly = false
-    let logger: Logger
-    /// Opens an engine on a file.
-    let engine: @Sendable (String) throws -> SyncEngine
+    let options: EngineOptions
+
+    private func engine(_ path: String) throws -> SyncEngine { try SyncEngine(database: path, cloud: backend, options: options) }
 
     func run() async throws -> SnapshotStore {
         let local: SyncEngine
@@ -32,10 +29,10 @@ struct OpeningWalk: Sendable {
             log("opened the database")
             isReadOnly = try prepare(local.database)
         } catch {
-            return try standIn(after: [givenUp(.local, Self.kind(ofLocal: error), error)])
+            return try standIn(after: [givenUp(.local, error)])
         }
-        let problem = isLocalOnly ? nil : await cloudProblem(local)
-        let level: OpeningReport.Level = isLocalOnly ? .localOnly : problem == nil ? .cloud : .local
+        let problem = await cloudProblem(local)
+        let level: OpeningReport.Level = problem == nil ? .cloud : .local
         log("the store is open", ["level": "\(level.rawValue)"])
         let report = OpeningReport(database: database, level: level, path: database, isReadOnly: isReadOnly, givenUp: problem.map { [$0] } ?? [])
         return SnapshotStore(report: report, engine: local, folder: nil)
@@ -77,9 +74,9 @@ struct OpeningWalk: Sendable {
             if !isSetUp, let setup {
                 var setup = setup
                 setup.database = database
-                if let container {
+                if let container = options.container {
                     // Check this before anything is written for a cloud of another application.
-                    if let cloud = try? backend ?? CloudLocation.open(setup.cloud), let problem = await containerProblem(cloud) { return problem }
+                    if let cloud = try? backend ?? CloudLocation.open(setup.cloud) { try await verifyContainer(of: cloud) }
                     setup.container = setup.container ?? container
                 }
                 _ = try await SyncSetup.run(setup, in: backend)
@@ -87,43 +84,35 @@ struct OpeningWalk: Sendable {
             }
             let settings = try local.database.read { try $0.settings.read() }
             await local.gate.askForEntitlement()
-            if let reason = try local.gate.standing().reason {
-                return givenUp(.cloud, .gateClosed, SyncError(reason, at: database))
-            }
+            try local.gate.verify()
             log("the gate is open")
             let cloud = try local.openCloud(settings)
             log("opened the cloud", ["cloud": "\(settings.cloud)"])
-            if let problem = await containerProblem(cloud) { return problem }
+            try await verifyContainer(of: cloud)
             _ = try await cloud.zone(settings.zoneID)
             log("found the zone", ["zone": "\(settings.zone)"])
             return nil
         } catch {
-            return givenUp(.cloud, Self.kind(ofCloud: error), error)
+            return givenUp(.cloud, error)
         }
     }
 
-    private func containerProblem(_ cloud: CloudDatabase) async -> Step? {
-        guard let container else { return nil }
-        do {
-            try ContainerIdentifier.verify(container, isThatOf: try await cloud.identity())
-            log("the cloud is that of \(container)")
-            return nil
-        } catch {
-            let isOther = (error as? CloudError)?.code == .badContainer
-            return givenUp(.cloud, isOther ? .otherContainer : Self.kind(ofCloud: error), error)
-        }
+    private func verifyContainer(of cloud: CloudDatabase) async throws {
+        guard let container = options.container else { return }
+        try ContainerIdentifier.verify(container, isThatOf: try await cloud.identity())
+        log("the cloud is that of \(container)")
     }
 
     /// Logs a step of the opening.
     private func log(_ message: String, _ facts: Logger.Metadata = [:]) {
-        logger.info("\(message)", metadata: facts.merging(["database": "\(database)"]) { fact, _ in fact })
+        options.logger.info("\(message)", metadata: facts.merging(["database": "\(database)"]) { fact, _ in fact })
     }
 
     /// Makes the report's entry for a level that failed.
-    private func givenUp(_ level: OpeningReport.Level, _ kind: Step.Kind, _ error: any Error) -> Step {
+    private func givenUp(_ level: OpeningReport.Level, _ error: any Error) -> Step {
         let error = SyncError(error, step: .open)
-        log("gave up the level \(level.rawValue)", ["kind": "\(kind)", "error": "\(error)"])
-        return Step(level: level, kind: kind, error: error)
+        log("gave up the level \(level.rawValue)", ["identifier": "\(error.identifier)", "error": "\(error)"])
+        return Step(level: level, error: error)
     }
 
     /// Makes a database in memory.
@@ -142,112 +131,26 @@ struct OpeningWalk: Sendable {
             return SnapshotStore(report: report, engine: try engine(path), folder: folder)
         }
     }
-
-    private static func kind(ofLocal error: any Error) -> Step.Kind {
-        switch Self.localCode(error) {
-        case .notFound?: .databaseMissing
-        case .damaged?, .schemaMismatch?: .databaseDamaged
-        case .permissionDenied?: .permissionDenied
-        default: (error as? SyncError).map(kind) ?? .failed
-        }
-    }
-
-    /// The engine's initialiser has already converted the error of the local store.
-    private static func kind(_ error: SyncError) -> Step.Kind {
-        switch error.code {
-        case .nothingThere: .databaseMissing
-        case .dataRefused: .databaseDamaged
-        case .permissionDenied: .permissionDenied
-        default: .failed
-        }
-    }
-
-    private static func kind(ofCloud error: any Error) -> Step.Kind {
-        if let error = error as? CloudError {
-            switch error.code {
-            case .cloudUnavailable: return .cloudMissing
-            case .notACloud: return .notACloud
-            case .badContainer: return .otherCloud
-            case .zoneNotFound, .userDeletedZone: return .zoneMissing
-            case .permissionFailure: return .permissionDenied
-            default: return .failed
-            }
-        }
-        if localCode(error) == .notInitialized { return .notSetUp }
-        switch (error as? SyncError)?.code {
-        case .cloudUnavailable?: return .cloudMissing
-        case .permissionDenied?: return .permissionDenied
-        default: return .failed
-        }
-    }
-
-    private static func localCode(_ error: any Error) -> LocalStoreError.Code? { (error as? LocalStoreError)?.code }
 }
 
 /// The level at which a store was opened, and why no higher level was possible.
-public struct OpeningReport: Sendable, Encodable {
+public struct OpeningReport: Sendable {
     /// What a store works with.
-    public enum Level: String, Sendable, Encodable {
+    public enum Level: String, Sendable {
         /// The database and the cloud.
         case cloud
         /// Only the database. It syncs as soon as the problem with the cloud is gone.
         case local
-        /// Only the database, because the application wants no cloud
-        /// (``SnapshotStore/localOnly(database:createsDatabase:createsTables:logger:now:)``).
-        case localOnly
         /// An in-memory replacement. It is lost when the program ends, and never published.
         case inMemory
     }
 
     /// A level that could not be reached.
-    public struct Step: Sendable, Encodable {
-        /// The kind of problem. It is a struct, so that a new kind breaks no switch statement.
-        public struct Kind: Hashable, Sendable, CustomStringConvertible {
-            public let name: String
-
-            /// The cloud directory does not exist: it is not mounted, or there is no network.
-            public static let cloudMissing = Kind(name: "cloudMissing")
-            /// The directory exists but contains no cloud.
-            public static let notACloud = Kind(name: "notACloud")
-            /// The directory contains another cloud than this database's.
-            public static let otherCloud = Kind(name: "otherCloud")
-            /// The cloud belongs to another application: its container identifier differs.
-            public static let otherContainer = Kind(name: "otherContainer")
-            /// The cloud lacks the zone.
-            public static let zoneMissing = Kind(name: "zoneMissing")
-            /// The gate is closed: the user has not turned sync on, or may not sync.
-            public static let gateClosed = Kind(name: "gateClosed")
-            /// The database was not set up for syncing.
-            public static let notSetUp = Kind(name: "notSetUp")
-            /// The database does not exist.
-            public static let databaseMissing = Kind(name: "databaseMissing")
-            /// The file is no SQLite database, or is damaged.
-            public static let databaseDamaged = Kind(name: "databaseDamaged")
-            public static let permissionDenied = Kind(name: "permissionDenied")
-            /// Anything else; the reason says what.
-            public static let failed = Kind(name: "failed")
-
-            public init(name: String) { self.name = name }
-            public var description: String { name }
-        }
-
+    public struct Step: Sendable {
         /// The level that could not be reached: `cloud` or `local`.
         public let level: Level
-        public let kind: Kind
-        /// The place, the reason, and what to do.
+        /// Its identifier, the place, the reason, and what to do.
         public let error: SyncError
-
-        private enum CodingKeys: String, CodingKey { case level, kind, code, place, reason, hint }
-
-        public func encode(to encoder: any Encoder) throws {
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(level, forKey: .level)
-            try container.encode(kind.name, forKey: .kind)
-            try container.encode(error.code.name, forKey: .code)
-            try container.encode(error.place, forKey: .place)
-            try container.encode(error.reason, forKey: .reason)
-            try container.encodeIfPresent(error.hint, forKey: .hint)
-        }
     }
 
     /// The requested database.

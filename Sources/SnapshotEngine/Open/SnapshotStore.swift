@@ -1,14 +1,12 @@
 public import CloudStore
 import LocalStore
-public import Logging
 import SnapshotVersions
-public import StrictText
 
 /// A database that always opens: with its cloud, else without it, else as a database in memory.
 ///
-///     let store = try await SnapshotStore.open(database: path, container: "iCloud.org.example.board")
+///     let store = try await SnapshotStore.open(database: path, options: EngineOptions(container: "iCloud.org.example.board"))
 ///     let queue = try DatabaseQueue(path: store.path)          // the application's own connection: SQLite, GRDB, …
-///     for step in store.report.givenUp { log(step.kind, step.error) }
+///     for step in store.report.givenUp { log(step.error) }
 ///     _ = try await store.engine.sync()
 ///
 /// At every level, the application reads and writes its tables in the file at ``path``. It should first create missing tables, because a database
@@ -36,60 +34,16 @@ public final class SnapshotStore: Sendable {
     ///
     /// - Parameters:
     ///   - database: the SQLite file. It is created if it is missing, unless `createsDatabase` is false.
-    ///   - cloud: the cloud directory, if it now has another path than at set-up.
-    ///   - container: the application's container identifier. With it, the report distinguishes another application's cloud from a missing one.
+    ///   - cloud: the application's own backend; nil for a directory or a bucket.
     ///   - setup: how to set up a database that is not set up yet; nil leaves it as it is.
     ///   - createsTables: whether to create missing built-in tables.
     /// - Throws: ``SyncError`` only if not even a database in memory can be made.
     public static func open(
-        database: String, cloud: String? = nil, container: String? = nil, setup: SetupRequest? = nil, createsDatabase: Bool = true,
-        createsTables: Bool = false, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync"),
-        now: @escaping @Sendable () -> Instant = { Instant.now }
+        database: String, in cloud: CloudDatabase? = nil, setup: SetupRequest? = nil, createsDatabase: Bool = true, createsTables: Bool = false,
+        options: EngineOptions = EngineOptions()
     ) async throws -> SnapshotStore {
         let walk = OpeningWalk(
-            database: database, container: container, setup: setup, createsDatabase: createsDatabase, createsTables: createsTables, backend: nil,
-            logger: logger
-        ) { try SyncEngine(database: $0, cloud: cloud, gate: gate, container: container, logger: logger, now: now) }
-        return try await WorkerThreads.host { try await walk.run() }
-    }
-
-    /// Opens a store whose cloud is the application's own backend.
-    ///
-    /// - Parameters:
-    ///   - database: the SQLite file. It is created if it is missing, unless `createsDatabase` is false.
-    ///   - cloud: the backend.
-    ///   - container: the application's container identifier. With it, the report distinguishes another application's cloud from a missing one.
-    ///   - setup: how to set up a database that is not set up yet; nil leaves it as it is.
-    ///   - createsTables: whether to create missing built-in tables.
-    /// - Throws: ``SyncError`` only if not even a database in memory can be made.
-    public static func open(
-        database: String, in cloud: CloudDatabase, container: String? = nil, setup: SetupRequest? = nil, createsDatabase: Bool = true,
-        createsTables: Bool = false, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync"),
-        now: @escaping @Sendable () -> Instant = { Instant.now }
-    ) async throws -> SnapshotStore {
-        let walk = OpeningWalk(
-            database: database, container: container, setup: setup, createsDatabase: createsDatabase, createsTables: createsTables, backend: cloud,
-            logger: logger
-        ) { try SyncEngine(database: $0, cloud: cloud, gate: gate, container: container, logger: logger, now: now) }
-        return try await WorkerThreads.host { try await walk.run() }
-    }
-
-    /// Opens a store for an application that wants no cloud. This is no error, and nothing is set up, read or sent.
-    ///
-    /// The level is `localOnly`, the gate is closed with `.localOnly`, and `engine.sync()` is refused with that reason.
-    ///
-    /// - Parameters:
-    ///   - database: the SQLite file. It is created if it is missing, unless `createsDatabase` is false.
-    ///   - createsTables: whether to create missing built-in tables.
-    /// - Throws: ``SyncError`` only if not even a database in memory can be made.
-    public static func localOnly(
-        database: String, createsDatabase: Bool = true, createsTables: Bool = false, logger: Logger = Logger(label: "snapsync"),
-        now: @escaping @Sendable () -> Instant = { Instant.now }
-    ) async throws -> SnapshotStore {
-        let walk = OpeningWalk(
-            database: database, container: nil, setup: nil, createsDatabase: createsDatabase, createsTables: createsTables, backend: nil, isLocalOnly: true,
-            logger: logger
-        ) { try SyncEngine(database: $0, gate: GateOptions(isLocalOnly: true), logger: logger, now: now) }
+            database: database, backend: cloud, setup: setup, createsDatabase: createsDatabase, createsTables: createsTables, options: options)
         return try await WorkerThreads.host { try await walk.run() }
     }
 
@@ -97,11 +51,8 @@ public final class SnapshotStore: Sendable {
     ///
     /// - Parameter createsTables: whether to create the built-in tables.
     /// - Throws: ``SyncError`` if the system has no place for the database.
-    public static func inMemory(
-        createsTables: Bool = false, logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
-    ) throws -> SnapshotStore {
-        try OpeningWalk(
-            database: ":memory:", container: nil, setup: nil, createsDatabase: true, createsTables: createsTables, backend: nil, logger: logger
-        ) { try SyncEngine(database: $0, logger: logger, now: now) }.standIn(after: [])
+    public static func inMemory(createsTables: Bool = false, options: EngineOptions = EngineOptions()) throws -> SnapshotStore {
+        try OpeningWalk(database: ":memory:", backend: nil, setup: nil, createsDatabase: true, createsTables: createsTables, options: options)
+            .standIn(after: [])
     }
 }

@@ -18,12 +18,12 @@ struct AssetAssembler {
     /// The number of entities so far.
     private(set) var recordCount = 0
 
-    init(schema: DatasetSchema, syncTimestamp: Instant, blockEntities: Int, level: Int, previous: PreviousSnapshot?, asset: any AssetWriter) {
+    init(schema: DatasetSchema, syncTimestamp: Instant, blockEntities: Int, previous: PreviousSnapshot?, asset: any AssetWriter) {
         self.schema = schema
         self.previous = previous
         self.asset = asset
         makeAssembly = {
-            try SnapshotAssembly(schema: schema, syncTimestamp: syncTimestamp, blockEntities: blockEntities, level: level, boxes: asset.boxes) {
+            try SnapshotAssembly(schema: schema, syncTimestamp: syncTimestamp, blockEntities: blockEntities, boxes: asset.boxes) {
                 try asset.write($0)
             }
         }

@@ -17,7 +17,6 @@ package struct DatasetExporter: Sendable {
     let session: ReadSession
     let previous: PreviousSnapshot?
     let syncTimestamp: Instant
-    let level: Int
     let progress: ProgressHandler?
     /// Tombstones from before this instant are left out; nil keeps all.
     let horizon: Instant?
@@ -29,7 +28,7 @@ package struct DatasetExporter: Sendable {
     let leastCount: Int?
 
     package init(
-        schema: DatasetSchema, shape: TableShape, session: ReadSession, previous: PreviousSnapshot?, syncTimestamp: Instant, level: Int,
+        schema: DatasetSchema, shape: TableShape, session: ReadSession, previous: PreviousSnapshot?, syncTimestamp: Instant,
         progress: ProgressHandler?, horizon: Instant? = nil, rule: AssetRule = .standard, trackedCount: Int? = nil, leastCount: Int? = nil
     ) {
         self.schema = schema
@@ -37,7 +36,6 @@ package struct DatasetExporter: Sendable {
         self.session = session
         self.previous = previous
         self.syncTimestamp = syncTimestamp
-        self.level = level
         self.progress = progress
         self.horizon = horizon
         self.rule = rule
@@ -113,7 +111,7 @@ package struct DatasetExporter: Sendable {
         _ worker: Int, _ source: any BlockSource, _ queue: OrderedQueue<[Piece]>, _ previous: PreviousSnapshot?, _ boxes: DatasetBoxes?
     ) {
         do {
-            let compressor = try MemberCompressor(level: level, boxes: boxes)
+            let compressor = MemberCompressor(boxes: boxes)
             var pieces: [Piece] = []
             try source.run(
                 worker: worker, take: { number, block in pieces.append(try piece(of: block, isFirst: number == 0 && pieces.isEmpty, compressor, previous)) },
@@ -174,7 +172,7 @@ package struct DatasetExporter: Sendable {
     private func work(_ changed: ChangedBlocks, _ rows: RangeReader, _ queue: OrderedQueue<[Piece]>, _ previous: PreviousSnapshot, _ boxes: DatasetBoxes?)
         throws
     {
-        let compressor = try MemberCompressor(level: level, boxes: boxes)
+        let compressor = MemberCompressor(boxes: boxes)
         var number = 0, pieces: [Piece] = []
         let blocks = BlockStream(schema: schema, blockEntities: previous.index.blockEntities, cutKey: boxes?.cutKey) { block in
             pieces.append(try piece(of: block, isFirst: number == 0 && pieces.isEmpty, compressor, previous))
@@ -205,7 +203,7 @@ package struct DatasetExporter: Sendable {
         _ queue: OrderedQueue<[Piece]>, _ blockEntities: Int, _ previous: PreviousSnapshot?, _ asset: any AssetWriter, _ transaction: LocalTransaction,
         _ progress: ((Int) -> Void)?, doubting doubt: (_ recordCount: Int) throws -> Outcome?
     ) throws -> Outcome {
-        var writer = AssetAssembler(schema: schema, syncTimestamp: syncTimestamp, blockEntities: blockEntities, level: level, previous: previous, asset: asset)
+        var writer = AssetAssembler(schema: schema, syncTimestamp: syncTimestamp, blockEntities: blockEntities, previous: previous, asset: asset)
         while let pieces = try queue.take() {
             for piece in pieces {
                 try SyncError.at(.store) {

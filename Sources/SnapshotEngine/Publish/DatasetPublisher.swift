@@ -15,7 +15,6 @@ struct DatasetPublisher: Sendable {
     let syncTimestamp: Instant
     /// The commit's number.
     let number: Int
-    let level: Int
     let isFull: Bool
     /// Whether the session has only one reader but can be reopened with more for a large snapshot asset.
     let mayReopen: Bool
@@ -85,7 +84,7 @@ struct DatasetPublisher: Sendable {
         }
         guard isWhole else { return nil }
         let writer = try await device.cloud.storing(schema.recordName, number: number, kind: .changes, in: device.zone)
-        let exporter = ChangeExporter(schema: schema, syncTimestamp: syncTimestamp, after: last.end, level: level, rule: device.assetRule)
+        let exporter = ChangeExporter(schema: schema, syncTimestamp: syncTimestamp, after: last.end, rule: device.assetRule)
         do {
             return try session.withReader(0, at: .read) { reader in
                 guard let encoded = try exporter.encode(reader) else {
@@ -143,7 +142,7 @@ struct DatasetPublisher: Sendable {
         let least = try isChecked ? nil : missing.leastCount(schema, last, session)
         let writer = try await device.cloud.storing(schema.recordName, number: number, kind: .snapshot, in: device.zone)
         let exporter = DatasetExporter(
-            schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level,
+            schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp,
             progress: progress, horizon: dropping, rule: device.assetRule, trackedCount: changes?.recordCount,
             leastCount: least)
         let outcome: DatasetExporter.Outcome
@@ -207,7 +206,6 @@ struct ChangeExporter: Sendable {
     let syncTimestamp: Instant
     /// The asset that the last version ends with.
     let after: CloudAsset
-    let level: Int
     let rule: AssetRule
 
     /// The encoded changes.
@@ -243,7 +241,7 @@ struct ChangeExporter: Sendable {
 
     /// Compresses and stores the asset.
     func store(_ encoded: Encoded, into asset: any AssetWriter) throws -> CloudAsset {
-        let compressor = try SyncError.at(.compress) { try MemberCompressor(level: level, boxes: asset.boxes) }
+        let compressor = MemberCompressor(boxes: asset.boxes)
         let member = try SyncError.at(.compress) { try encoded.text.withBytes { try compressor.compress($0) } }
         return try SyncError.at(.store) {
             try asset.write(member.bytes)

@@ -14,8 +14,6 @@ struct ExportBase: Sendable {
     let descriptions: PendingDescriptions
     /// The datasets that another device has removed from the zone. They are not published again.
     let takenOut: Set<ExactText>
-    /// Whether no change and no answer was pending before the mailbox was read.
-    var isIdle = false
     var warnings: [String]
 
     /// Reads the version `token`, and finds the descriptions and datasets that differ from it in this database.
@@ -131,7 +129,7 @@ extension SyncContext {
         try recordPublished(first, intended, after: upstream.applied)
         return UpstreamChanges(
             applied: intended.version,
-            changes: ZoneChanges(base: [], commits: Array(upstream.changes.commits.dropFirst()), token: upstream.changes.token), fork: nil,
+            changes: ZoneChanges(base: [], commits: Array(upstream.changes.commits.dropFirst()), token: upstream.changes.token),
             warnings: ["found version \(first.token.number), which an earlier run had published without noting it"], hasRecovered: true)
     }
 
@@ -147,13 +145,13 @@ extension SyncContext {
             }
             try transaction.recordPublished(intended.version, saved, after: applied, of: settings.datasets)
             try transaction.decidedEdits.setOfVersion(commit.answered)
-            try transaction.state.setRemovedRecords(transaction.state.removedRecords().filter { !commit.deleted.contains($0) })
+            try transaction.state.removedRecords.set(transaction.state.removedRecords().filter { !commit.deleted.contains($0) })
             for schema in settings.datasets {
                 if let sequence = intended.sequences[schema.name] {
                     // The intended version may come from a table that was rewritten and exported from the log (``RewrittenTable``). Consolidate
                     // its entries first.
                     try transaction.changeLog.consolidate(of: schema, upTo: sequence)
-                    try transaction.acknowledgePublished(schema, upTo: sequence, version: intended.version.number, at: now())
+                    try transaction.acknowledgePublished(schema, upTo: sequence)
                 }
                 try TombstoneHorizon.take(from: commit, of: schema, in: transaction)
             }
@@ -179,22 +177,17 @@ extension LocalTransaction {
         for (schema, fields) in saved {
             try datasetStates.set(DatasetState(name: schema.name, syncTimestamp: fields.syncTimestamp, recordCount: fields.recordCount, unknownFields: []))
             // A snapshot asset of this version has every column of the description.
-            if AssetPath(fields.dataFile.path)?.number == version.number { try state.setMissingColumns([], of: schema) }
+            if AssetPath(fields.dataFile.path)?.number == version.number { try state.missingColumns.set([], of: schema) }
         }
     }
 
-    /// Removes tracked changes that the version contains, and keeps a copy of them in case of a fork.
+    /// Removes tracked changes that the version contains.
     ///
     /// - Parameter doubt: what was known of the tracking when the version's rows were read; nil if that is not known any more.
     func acknowledgePublished(
-        _ schema: DatasetSchema, upTo sequence: Int64, _ rewritten: RewrittenTable? = nil, settling doubt: TrackingDoubt? = nil, version: Int,
-        at clock: Instant
+        _ schema: DatasetSchema, upTo sequence: Int64, _ rewritten: RewrittenTable? = nil, settling doubt: TrackingDoubt? = nil
     ) throws {
-        guard let rewritten else {
-            try publishedChanges.keep(of: schema, upTo: sequence, version: version, at: clock)
-            return try changeLog.acknowledge(of: schema, upTo: sequence, settling: doubt)
-        }
-        try publishedChanges.keep(rewritten, of: schema, version: version, at: clock)
+        guard let rewritten else { return try changeLog.acknowledge(of: schema, upTo: sequence, settling: doubt) }
         try changeLog.acknowledge(rewritten, of: schema, settling: doubt)
     }
 }

@@ -11,7 +11,6 @@ import StrictText
 /// one commit. Nothing takes effect before that commit is in place.
 package struct ExportRun: Sendable {
     var device: SyncContext
-    let level: Int
     /// Whether to write every dataset whole, changed or not. Use it if an asset in the cloud is damaged or missing.
     var isFull: Bool
     /// Whether other devices publish in the zone as well, so that a race can be lost.
@@ -19,22 +18,20 @@ package struct ExportRun: Sendable {
     let progress: ProgressHandler?
     /// The datasets that may become much smaller.
     let allowed: ShrinkApproval
-    /// The queue for turns among several publishers; nil publishes without waiting.
-    let turn: PublishTurn?
+    /// The identity to publish under. It is checked once; later attempts after lost races reuse it.
+    var identity = OnceValue<DeviceIdentity>()
     /// The zone's new commits, if the caller has just read them and changed nothing since.
     var upstream: UpstreamChanges?
 
     package init(
-        device: SyncContext, level: Int, isFull: Bool, isOneOfMany: Bool = false, progress: ProgressHandler?, allowed: ShrinkApproval = .none,
-        turn: PublishTurn? = nil, upstream: UpstreamChanges? = nil
+        device: SyncContext, isFull: Bool, isOneOfMany: Bool = false, progress: ProgressHandler?, allowed: ShrinkApproval = .none,
+        upstream: UpstreamChanges? = nil
     ) {
         self.device = device
-        self.level = level
         self.isFull = isFull
         self.isOneOfMany = isOneOfMany
         self.progress = progress
         self.allowed = allowed
-        self.turn = turn
         self.upstream = upstream
     }
 
@@ -62,7 +59,7 @@ package struct ExportRun: Sendable {
     /// - Parameter warnings: the warnings so far.
     package func run(_ warnings: [String] = []) async throws -> ExportReport {
         let base = try await prepare(device.notices + warnings)
-        let mail = try await EditReceiver(device: device).run(mayRest: base.isIdle)
+        let mail = try await EditReceiver(device: device).run()
         var report = try await publish(on: base, mail)
         report.conflicts += mail.conflicts.count
         report.conflictReasons.merge(mail.conflicts.reasons, uniquingKeysWith: +)
@@ -79,14 +76,9 @@ package struct ExportRun: Sendable {
         }
         var base = prepared
         base.warnings += mail.warnings
-        if try base.isIdle && mail.isUnchanged || !isFull && base.hasNothing(toPublishBy: device) { return try recordNothingNew(on: base, read: []) }
-        // The other device has published in the meantime, so start again.
-        if let turn, try await turn.giveWay(before: (base.token?.number ?? 0) + 1) {
-            var again = self
-            again.upstream = nil
-            return try await again.run(prepared.warnings)
-        }
-        let identity = try await identity(base.token)
+        if try !isFull && base.hasNothing(toPublishBy: device) { return try recordNothingNew(on: base, read: []) }
+        let token = base.token
+        let identity = try await identity.value { try await device.checkIdentity(applied: token.map { AppliedVersion($0) }, commits: []) }
         base.warnings += identity.warnings
         var run = self
         run.device = identity.device
@@ -95,16 +87,8 @@ package struct ExportRun: Sendable {
         return try await run.publish(on: base)
     }
 
-    /// Returns the identity to publish under. It is checked once; later attempts after lost races reuse it.
-    private func identity(_ token: ChangeToken?) async throws -> DeviceIdentity {
-        if let known = await turn?.identity { return known }
-        let identity = try await device.checkIdentity(applied: token.map { AppliedVersion($0) }, commits: [])
-        await turn?.remember(identity)
-        return identity
-    }
-
     private func publish(on base: ExportBase) async throws -> ExportReport {
-        let writer = VersionWriter(device: device, level: level, isFull: isFull, progress: progress, allowed: allowed)
+        let writer = VersionWriter(device: device, isFull: isFull, progress: progress, allowed: allowed)
         let rewritten = try writer.findRewrittenTables(base.last)
         var readers = rewritten.isEmpty ? writer.readerCount(base.last) : WorkerThreads.count + 1
         var base = base
@@ -129,26 +113,20 @@ package struct ExportRun: Sendable {
 
     // MARK: prepare, guard
 
-    /// The guards that run before the zone is read, in this order.
-    static let guardsBeforeLooking: [RunGuard] = [.role, .clock, .publisher]
-    /// The guards that run after the zone is read. The shrink guard comes later: it needs the new version's counts (``announce(_:on:)``).
-    static let guardsOnUpstream: [RunGuard] = [.newestVersion, .firstPublish, .knownFields]
-
     /// Runs the guards, updates change tracking and finds the version to build on.
     private func prepare(_ noted: [String]) async throws -> ExportBase {
-        var facts = RunGuard.Facts(device: device, isOneOfMany: isOneOfMany, allowed: allowed)
-        try await facts.ask(Self.guardsBeforeLooking)
+        try device.verifyRole()
+        try ClockGuard.verify(device.now())
+        try await device.checkPublisher()
         let upstream = if let upstream { upstream } else { try await device.recoverAndFetchUpstreamChanges() }
-        facts.upstream = upstream
-        try await facts.ask(Self.guardsOnUpstream)
+        try await device.verifyNewest(upstream, isOneOfMany: isOneOfMany)
+        try device.verifyFirstPublish(after: upstream.applied)
+        try SyncGuards.refuseUnknownFields(device.database.read(at: .read) { try $0.datasetStates.all() })
         let returned = try SyncError.at(.apply) { try device.showHeldRows() }
         let warnings = try noted + upstream.warnings + returned + device.keepTracking()
         try await device.correctFutureInstants()
         try refuseUnseen()
-        // An export that publishes anything lists the mailbox, even if the mailbox's mark says that nothing is new.
-        var base = try await ExportBase(device, after: upstream.applied?.token, isOneOfMany: isOneOfMany, warnings)
-        base.isIdle = try !isFull && base.hasNothing(toPublishBy: device)
-        return base
+        return try await ExportBase(device, after: upstream.applied?.token, isOneOfMany: isOneOfMany, warnings)
     }
 
     /// Refuses rows that lack columns of the applied version: they would be published without these columns' values.
@@ -199,8 +177,7 @@ package struct ExportRun: Sendable {
             // The commit may still arrive, and then it needs its assets. If it does not arrive, a prune removes them.
             throw error
         } catch {
-            // Other devices may publish. Discard the assets at the end, so that this device's next attempt is not delayed.
-            if let turn { await turn.discardInTheEnd(stored.assets) } else { await device.cloud.discard(stored.assets, in: device.zone) }
+            await device.cloud.discard(stored.assets, in: device.zone)
             throw error
         }
     }
@@ -218,16 +195,15 @@ package struct ExportRun: Sendable {
                 of: device.settings.datasets)
             for one in stored.read {
                 if stored.isWritten(one.schema) {
-                    try transaction.acknowledgePublished(
-                        one.schema, upTo: one.sequence, one.rewritten, settling: one.doubt, version: announced.token.number, at: device.now())
+                    try transaction.acknowledgePublished(one.schema, upTo: one.sequence, one.rewritten, settling: one.doubt)
                 } else {
                     // The dataset's rows were written without being changed.
                     try transaction.changeLog.drop(of: one.schema, upTo: one.sequence, settling: one.doubt)
                 }
             }
-            try transaction.state.setPendingPins([])
-            if let note = base.descriptions.note { try transaction.state.setDescriptionNote(note) }
-            try transaction.state.setRemovedRecords([])
+            try transaction.state.pendingPins.set([])
+            if let note = base.descriptions.note { try transaction.state.descriptionNote.set(note) }
+            try transaction.state.removedRecords.set([])
             for lost in announced.pending.lost { try transaction.state.dropUndoPoint(of: lost.version) }
             for one in stored.datasets {
                 if let horizon = one.horizon { try transaction.tombstonesAndInstants.removeTombstones(of: one.schema, before: horizon) }
@@ -235,7 +211,7 @@ package struct ExportRun: Sendable {
             try device.recordSuccess(.export, in: transaction)
             try device.nextNonce(in: transaction)
             try transaction.decidedEdits.setOfVersion(transaction.decidedEdits.ofVersion().merging(stored.decided) { $1 })
-            if isFull { try transaction.state.setFullSyncRequested(false) }
+            if isFull { try transaction.state.isFullSyncRequested.set(false) }
         }
         await device.report(announced.token)
         return ExportReport(

@@ -6,16 +6,14 @@ import StrictText
 
 /// Syncs a database with a zone that has other publishers as well: imports what is new, merges, and publishes the tracked changes.
 ///
-/// If another device publishes first, the prepared version is discarded and the sync starts again, after a random wait. Some device always wins;
-/// a device that has lost several times asks the others to wait (``PublishTurn``). When the attempts of ``retry`` are used up, the sync fails
-/// with `.tryAgainLater`.
+/// If another device publishes first, the prepared version is discarded and the sync starts again, after a random wait. Some device always wins.
+/// When the attempts of ``retry`` are used up, the sync fails with `.tryAgainLater`.
 struct PeerSync: Sendable {
     let device: SyncContext
-    let level: Int
     /// The datasets that may become much smaller.
     let allowed: ShrinkApproval
     let progress: ProgressHandler?
-    var retry = RetryPolicy(attempts: 12, firstDelay: .milliseconds(10), longestDelay: .milliseconds(200))
+    var retry = RetryPolicy(attempts: 100, firstDelay: .milliseconds(10), longestDelay: .milliseconds(200))
     /// Waits between attempts.
     let pause: @Sendable (Duration) async throws -> Void
 
@@ -24,43 +22,39 @@ struct PeerSync: Sendable {
     /// - Throws: ``SyncError`` with `.tryAgainLater` if other devices published first every time. What was imported stays.
     func run() async throws -> SyncReport {
         try await KeyRangeClaim.renew(device)
-        let turn = PublishTurn(device: device, pause: pause)
+        var newest: ChangeToken?
         do {
-            let report = try await run(turn)
-            await end(turn, reporting: report.exported?.published != true)
+            let report = try await run(noting: &newest)
+            if report.exported?.published != true { await self.report(newest) }
             return report
         } catch {
-            await end(turn, reporting: true)
+            await self.report(newest)
             throw error
         }
     }
 
-    /// Ends the turn. With `reporting`, reports the imported version, because no publication has reported.
-    private func end(_ turn: PublishTurn, reporting: Bool) async {
-        await turn.ends()
-        guard reporting, let token = await turn.imported else { return }
+    /// Reports the imported version, because no publication has reported.
+    private func report(_ imported: ChangeToken?) async {
+        guard let token = imported else { return }
         var named = device
         // The import may have renamed the device because another database uses its name.
         if let settings = try? device.database.read({ try $0.settings.read() }) { named.settings = settings }
         await named.report(token)
     }
 
-    private func run(_ turn: PublishTurn) async throws -> SyncReport {
+    /// - Parameter newest: is set to the version that was imported last.
+    private func run(noting newest: inout ChangeToken?) async throws -> SyncReport {
+        let identity = OnceValue<DeviceIdentity>()
         var imported: ImportReport?
         var losses = 0
         var found: [String] = []
         var known: UpstreamChanges?
         while true {
-            let hasPlace: Bool
-            let (report, news) = try await importUpstream(known)
-            var upstream = news
+            let (report, upstream) = try await importUpstream(known)
             known = nil
             if let report {
-                if report.applied, let token = try device.database.read(at: .read, { try $0.state.applied() })?.token { await turn.note(imported: token) }
+                if report.applied, let token = try device.database.read(at: .read, { try $0.state.applied() })?.token { newest = token }
                 imported = imported.map { $0.followed(by: report) } ?? report
-                try await device.repeatLostStatements()
-                // This may have published a version.
-                if device.signedZone != nil { upstream = nil }
             }
             var publisher = device
             if imported != nil {
@@ -70,14 +64,12 @@ struct PeerSync: Sendable {
                 (publisher.settings.datasets, publisher.settings.device) = (settings.datasets, settings.device)
             }
             publisher.notices += found
-            let export = ExportRun(
-                device: publisher, level: level, isFull: false, isOneOfMany: true, progress: progress, allowed: allowed, turn: turn, upstream: upstream)
+            var export = ExportRun(device: publisher, isFull: false, isOneOfMany: true, progress: progress, allowed: allowed, upstream: upstream)
+            export.identity = identity
             switch try await export.attempt() {
             case .finished(let exported): return SyncReport(role: device.settings.role.rawValue, exported: exported, imported: imported)
             case .lostRace(let upstream):
                 if upstream.hasRecovered { found += upstream.warnings }
-                // This device let another one publish first: that is no lost race.
-                if await turn.gaveWay { continue }
                 losses += 1
                 guard losses < retry.attempts else {
                     throw SyncError(
@@ -85,12 +77,10 @@ struct PeerSync: Sendable {
                         "other devices published first, \(losses) times in a row; what was changed here stays tracked",
                         hint: "run the same command again")
                 }
-                hasPlace = await turn.lost((upstream.applied?.number ?? 0) + 1, losses: losses)
                 // Import the winner's commits without reading the zone again.
                 if !upstream.hasRecovered { known = upstream }
             }
-            // A device that has a place in the queue waits only briefly: the others wait for it.
-            try await pause(retry.delay(after: hasPlace ? 1 : losses))
+            try await pause(retry.delay(after: losses))
         }
     }
 
@@ -112,7 +102,7 @@ struct PeerSync: Sendable {
         let hasUnseen = try device.database.read(at: .read) { transaction in
             try device.settings.datasets.contains { try !transaction.state.unseenColumns(of: $0).isEmpty }
         }
-        if upstream.isBehind || upstream.fork != nil || hasUnseen {
+        if upstream.isBehind || hasUnseen {
             var run = ImportRun(device: device, progress: progress, allowed: allowed)
             // A report costs two requests, and the publication that follows reports as well.
             run.reportsAtOnce = false
@@ -122,9 +112,7 @@ struct PeerSync: Sendable {
             let here = try device.database.read(at: .read) { try $0.state.view() == nil ? $0.state.applied() : nil }
             let isNewest = report.applied && upstream.follows && !upstream.isExpired && here?.token == upstream.changes.token
             return (
-                report,
-                isNewest
-                    ? UpstreamChanges(applied: here, changes: ZoneChanges(base: [], commits: [], token: here?.token), fork: nil, warnings: []) : nil
+                report, isNewest ? UpstreamChanges(applied: here, changes: ZoneChanges(base: [], commits: [], token: here?.token), warnings: []) : nil
             )
         }
         let warnings = try device.notices + upstream.warnings + device.keepTracking()
@@ -141,11 +129,13 @@ extension ImportReport {
         let again = Set(later.datasets.map(\.name))
         // If the later import knows the fields, it has taken them in; if not, it says so itself.
         let outdated = again.map { $0 + Self.unknownFields }
-        return ImportReport(
-            applied: applied || later.applied, version: later.version, datasets: datasets.filter { !again.contains($0.name) } + later.datasets,
-            view: later.view,
-            warnings: warnings.filter { warning in !outdated.contains(where: warning.exact.hasPrefix) } + later.warnings,
-            conflicts: conflicts + later.conflicts, conflictReasons: conflictReasons.merging(later.conflictReasons, uniquingKeysWith: +))
+        var both = later
+        both.applied = applied || later.applied
+        both.datasets = datasets.filter { !again.contains($0.name) } + later.datasets
+        both.warnings = warnings.filter { warning in !outdated.contains(where: warning.exact.hasPrefix) } + later.warnings
+        both.conflicts += conflicts
+        both.conflictReasons.merge(conflictReasons, uniquingKeysWith: +)
+        return both
     }
 
     /// The beginning of a warning, after the dataset's name.
@@ -153,8 +143,8 @@ extension ImportReport {
 
     /// This report with one more warning.
     package func warning(_ text: String) -> ImportReport {
-        ImportReport(
-            applied: applied, version: version, datasets: datasets, view: view, warnings: warnings + [text], conflicts: conflicts,
-            conflictReasons: conflictReasons)
+        var report = self
+        report.warnings.append(text)
+        return report
     }
 }

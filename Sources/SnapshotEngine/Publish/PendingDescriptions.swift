@@ -38,7 +38,7 @@ struct PendingDescriptions: Sendable {
             let synced = Set(device.settings.datasets.flatMap { [$0.recordName.exact, DatasetDescription.recordName(of: $0.name).exact] })
             pending.removed = removed.filter { state.record($0) != nil && !synced.contains($0.exact) }
             // What is gone, or was put back, must not be deleted later, when another device may have published it anew.
-            if pending.removed != removed { try device.database.write(at: .read) { [left = pending.removed] in try $0.state.setRemovedRecords(left) } }
+            if pending.removed != removed { try device.database.write(at: .read) { [left = pending.removed] in try $0.state.removedRecords.set(left) } }
         }
         return pending
     }
@@ -84,7 +84,7 @@ struct PendingDescriptions: Sendable {
         }
         let note = DescriptionNote(schemaVersion: version, hashes: hashes)
         if pending.isEmpty {
-            try device.database.write(at: .read) { try $0.state.setDescriptionNote(note) }
+            try device.database.write(at: .read) { try $0.state.descriptionNote.set(note) }
         } else {
             pending.note = note
         }

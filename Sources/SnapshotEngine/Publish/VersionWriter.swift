@@ -32,7 +32,6 @@ struct StoredVersion: Sendable {
 /// encode, compress and store of an ``ExportRun``.
 struct VersionWriter: Sendable {
     let device: SyncContext
-    let level: Int
     /// Whether to write every dataset whole, changed or not.
     let isFull: Bool
     let progress: ProgressHandler?
@@ -74,7 +73,7 @@ struct VersionWriter: Sendable {
             let missing = MissingRows(device: device, allowed: allowed)
             let publisher = DatasetPublisher(
                 device: device, session: session, syncTimestamp: base.timestamp(device.now(), notBefore: latest), number: (base.token?.number ?? 0) + 1,
-                level: level, isFull: isFull, mayReopen: readers == 1, progress: progress,
+                isFull: isFull, mayReopen: readers == 1, progress: progress,
                 missing: missing,
                 horizon: (crowded + [TombstoneHorizon.now(device.now(), last: base.last)].compactMap(\.self)).max())
             for schema in settings.datasets {

@@ -9,7 +9,7 @@ import StrictText
 /// Imports a container file from this program or another.
 ///
 /// The file is read once, in pieces. The name of its array says which dataset it holds. Nothing is changed unless the whole file is valid. The table
-/// then has the file's rows alone; but a file that was kept beside this database only adds its rows (``KeptRows``).
+/// then has the file's rows alone, unless they are only added (``AddedRows``).
 struct FileImporter: Sendable {
     let database: LocalDatabase
     /// The datasets that a file may contain.
@@ -21,7 +21,9 @@ struct FileImporter: Sendable {
     let progress: ProgressHandler?
 
     /// Imports a file.
-    func run(_ path: String) throws -> ImportReport { try database.withoutRollbacks { try runOnce(path) } }
+    ///
+    /// - Parameter adds: whether its rows are only added, as those of a file that was kept beside this database always are.
+    func run(_ path: String, adds: Bool) throws -> ImportReport { try database.withoutRollbacks { try runOnce(path, adds) } }
 
     /// Makes the dataset equal to a container that an application has made. Only rows that differ are changed.
     func run<Container: DatasetContainer>(_ container: Container, of schema: DatasetSchema) throws -> ImportReport {
@@ -45,7 +47,7 @@ struct FileImporter: Sendable {
         }
     }
 
-    private func runOnce(_ path: String) throws -> ImportReport {
+    private func runOnce(_ path: String, _ adds: Bool) throws -> ImportReport {
         guard let file = FileHandle(forReadingAtPath: path) else {
             throw SyncError(.nothingThere, step: .fetch, at: path, "the file cannot be opened", hint: "check the path given with --file")
         }
@@ -60,7 +62,7 @@ struct FileImporter: Sendable {
             size += count
             return count
         }
-        if isKept(path) { return try putBack(container, from: path, byteCount: { size }) }
+        if adds || isKept(path) { return try add(container, from: path, byteCount: { size }) }
         // Name the view after the file, not after its folders.
         let view = role == .reader ? "file \(URL(fileURLWithPath: path).lastPathComponent)" : nil
         return try apply(from: path, view: view, byteCount: { size }) { transaction in
@@ -80,15 +82,15 @@ struct FileImporter: Sendable {
         return role != nil && resolved(path).exact.hasPrefix(resolved(database.path + ".snapsync-kept") + "/")
     }
 
-    /// Puts the rows of a kept file back, as edits of this device.
-    private func putBack(_ container: ContainerReader, from path: String, byteCount: () -> Int) throws -> ImportReport {
+    /// Adds the rows of a file, as edits of this device.
+    private func add(_ container: ContainerReader, from path: String, byteCount: () -> Int) throws -> ImportReport {
         try database.write { transaction in
             try transaction.changeLog.consolidate(of: schemas)
             if let view = try transaction.state.view() {
                 throw SyncError(
                     .refused, step: .apply, at: database.path, "the database shows \(view); nothing was changed", hint: "run snapsync import first")
             }
-            var rows: KeptRows?, keeper: ForeignKeyEnforcer?
+            var rows: AddedRows?, unknown: Set<String> = [], keeper: ForeignKeyEnforcer?
             try transaction.tracking.changing(schemas, then: { try SyncError.at(.apply) { try keeper?.enforce() } }) {
                 let block = EntityBlock()
                 while try at(.decode, path, { try container.next(reusing: block) }) != nil {
@@ -96,10 +98,11 @@ struct FileImporter: Sendable {
                         if rows == nil, let schema = container.schema {
                             try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: database.path)
                             keeper = try ForeignKeyEnforcer(transaction, datasets: schemas)
-                            rows = try KeptRows(schema, of: container.syncTimestamp ?? .distantPast, transaction)
+                            rows = try AddedRows(schema, of: container.syncTimestamp ?? .distantPast, transaction)
                         }
                         if let rows { try block.give(to: rows) }
                     }
+                    unknown.formUnion(block.unknownFieldNames)
                     block.clear()
                 }
             }
@@ -112,7 +115,7 @@ struct FileImporter: Sendable {
                     ImportedDataset(
                         name: schema.name, recordCount: rows?.count ?? 0, syncTimestamp: syncTimestamp.description, size: byteCount(), blocks: nil,
                         blocksFetched: nil, changeFiles: nil)
-                ], view: nil, warnings: (rows?.sentences ?? []) + transaction.triggerNotices)
+                ], view: nil, warnings: leftOut(unknown, of: schema.name) + (rows?.sentences ?? []) + transaction.triggerNotices)
         }
     }
 
@@ -142,8 +145,11 @@ struct FileImporter: Sendable {
                     blocksFetched: nil, changeFiles: nil)
             ],
             view: view,
-            warnings: (dataset.unknownFields.isEmpty
-                ? [] : ["\(dataset.name): the fields \(dataset.unknownFields.joined(separator: ", ")) are not known and were left out"]) + notices)
+            warnings: leftOut(dataset.unknownFields, of: dataset.name) + notices)
+    }
+
+    private func leftOut(_ fields: some Collection<String>, of dataset: String) -> [String] {
+        fields.isEmpty ? [] : ["\(dataset): the fields \(fields.sorted().joined(separator: ", ")) are not known and were left out"]
     }
 
     private func apply(_ opened: Opened, from path: String, view: String?, _ keeper: inout ForeignKeyEnforcer?, in transaction: LocalTransaction) throws
@@ -192,7 +198,7 @@ struct FileImporter: Sendable {
         try transaction.datasetStates.set(state)
         if role == .reader {
             try SyncGuards.refuseViewOverChanges(transaction, schemas, at: database.path)
-            try transaction.state.setView(view)
+            try transaction.state.view.set(view)
             for schema in schemas where schema.name == state.name { try transaction.tracking.setIncomplete(of: schema) }
         }
     }

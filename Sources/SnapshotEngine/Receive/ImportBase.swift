@@ -26,10 +26,9 @@ struct ImportBase: Sendable {
         self.upstream = upstream
         let datasets = device.settings.datasets
         (applied, view, untracked, deletedParents, hasMissingColumns) = try device.database.read(at: .read) { transaction in
-            // After a fork, the commits that lost their number are in no version of the zone, so all rows are compared. A column that was added
-            // after the version was applied has no values in the rows yet.
+            // A column that was added after the version was applied has no values in the rows yet.
             let untracked = try datasets.filter {
-                try upstream?.fork != nil || !transaction.changeLog.isComplete(of: $0) || !transaction.state.unseenColumns(of: $0).isEmpty
+                try !transaction.changeLog.isComplete(of: $0) || !transaction.state.unseenColumns(of: $0).isEmpty
             }
             return (
                 try transaction.state.applied(), try transaction.state.view(), Set(untracked.map(\.name)),

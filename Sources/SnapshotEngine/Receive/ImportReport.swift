@@ -3,15 +3,15 @@ public import ObjectCloud
 /// The result of an import.
 public struct ImportReport: Sendable, Encodable {
     /// Whether a version was applied; false if it was applied already.
-    public let applied: Bool
+    public internal(set) var applied: Bool
     /// The zone's version that the database now shows; nil for a file.
-    public let version: Int?
+    public internal(set) var version: Int?
     /// The datasets that were replaced.
-    public let datasets: [ImportedDataset]
+    public internal(set) var datasets: [ImportedDataset]
     /// A description of what the database shows instead of the newest version; nil if it follows the cloud.
-    public let view: String?
+    public internal(set) var view: String?
     /// Warnings, one sentence each.
-    public let warnings: [String]
+    public package(set) var warnings: [String]
     /// The number of edits that lost to others and were written to the conflict journal (``SyncEngine/conflicts(all:)``).
     public internal(set) var conflicts = 0
     /// The number of those edits by their reasons: `laterEdit`, `laterDeletion`, `sameKey`, `valueTaken`, `parentNeeded` and `refused`.

@@ -35,9 +35,6 @@ package struct ImportRun: Sendable {
         self.allowed = allowed
     }
 
-    /// The guards that run after the zone is read, in this order. The guards that check rows run in the transaction (``VersionReplacement``).
-    static let guards: [RunGuard] = [.shrink]
-
     /// The number of attempts if another program keeps changing rows that the import must compare first.
     private static let attempts = 3
 
@@ -75,32 +72,28 @@ package struct ImportRun: Sendable {
         try await device.correctFutureInstants()
         if !discardsChanges { warnings += try await TrackingRebuild(device: device).run(upstream) }
         var local = try ImportBase(device, upstream)
-        local.countsRows = countsRows && !discardsChanges && local.view == nil && upstream.fork == nil
+        local.countsRows = countsRows && !discardsChanges && local.view == nil
         if upstream.isExpired || discardsChanges || comparesAll { local.untracked = Set(device.settings.datasets.map(\.name)) }
         guard let newest = upstream.changes.token else {
             throw SyncError(
                 .nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
-        if newest == local.applied?.token, local.view == nil, local.untracked.isEmpty, upstream.fork == nil {
+        if newest == local.applied?.token, local.view == nil, local.untracked.isEmpty {
             try SyncError.at(.apply) {
                 warnings += try device.showHeldRows()
                 try device.recordIdleSuccess(.import)
             }
             return .nothingNew(ImportReport(applied: false, version: newest.number, datasets: [], view: nil, warnings: warnings))
         }
-        // After a fork, commits in this device's name may be its own, although it no longer intends them. They are no sign of a copy, so they are
-        // not checked.
-        let identity = try await DeviceIdentity.check(device, applied: local.applied, commits: upstream.fork == nil ? upstream.changes.commits : [])
+        let identity = try await DeviceIdentity.check(device, applied: local.applied, commits: upstream.changes.commits)
         // A further attempt must use the device's current name.
         device = identity.device
         warnings += identity.warnings
-        try await RunGuard.Facts(device: device, allowed: allowed, upstream: upstream).ask(Self.guards)
+        // The guards that check rows run in the transaction (``VersionReplacement``).
+        try await ShrinkCheck(device: device, allowed: allowed).verify(upstream.changes, after: upstream.appliedHere?.token)
         let followed = try SchemaUpdate(device: device).follow(upstream.changes)
         device = followed.device
         warnings += followed.notices
-        let agreed = try SchemaUpdate(device: device).followChoices(upstream.changes)
-        device = agreed.device
-        warnings += agreed.notices
         local.answered = upstream.changes.answered
         let outcome = try await applyNewest(upstream, newest, local, warnings)
         if case .applied = outcome, reportsAtOnce { await device.report(newest) }
@@ -175,7 +168,7 @@ package struct ImportRun: Sendable {
                 )
             }
         }
-        let state = try await device.records(at: newest.number, notBefore: upstream.common)
+        let state = try await device.records(at: newest.number, notBefore: upstream.appliedHere)
         let isDoubtful = needsWhole || warnings.count > noted.count
         do {
             return try await apply(state, local, token: newest, view: nil, isDoubtful: isDoubtful, warnings: warnings)

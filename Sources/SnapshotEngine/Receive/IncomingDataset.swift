@@ -94,12 +94,12 @@ struct IncomingDataset: Sendable {
             try carried?.restore()
             if let carried { merge.carried.append(carried) }
             try transaction.defaultedRows.end(of: schema)
-            if snapshot != nil { try transaction.state.setUnseenColumns([], of: schema) }
+            if snapshot != nil { try transaction.state.unseenColumns.set([], of: schema) }
             // Change assets do not name columns. If the version lacks one, the next version must be a snapshot asset.
             if let snapshot {
                 // The version still has columns that were removed here.
                 let surplus = ledger.publishes ? snapshot.index.columns.map(\.name).filter { removed.contains($0.exact) } : []
-                try transaction.state.setMissingColumns(missing.map { schema.columns[$0].name } + surplus, of: schema)
+                try transaction.state.missingColumns.set(missing.map { schema.columns[$0].name } + surplus, of: schema)
             }
         }
         return Outcome(

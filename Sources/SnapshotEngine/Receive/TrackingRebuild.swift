@@ -16,18 +16,15 @@ struct TrackingRebuild: Sendable {
 
     /// Rebuilds the tracking before an import of the zone's new commits.
     func run(_ news: UpstreamChanges) async throws -> [String] {
-        try await run(news.applied, isOfEarlierZone: news.isOfEarlierZone, fork: news.fork)
+        try await run(news.applied, isOfEarlierZone: news.isOfEarlierZone)
     }
 
     /// Rebuilds the tracking of datasets whose tracking is incomplete, if there is a version to compare with.
     ///
-    /// - Parameters:
-    ///   - version: the applied version.
-    ///   - fork: the version before the fork, if the applied one has lost its number. A publisher publishes again what differs from it; a reader
-    ///     cannot tell its edits from those of the version that lost.
+    /// - Parameter version: the applied version.
     /// - Returns: a warning for each dataset that could not be compared.
-    func run(_ version: AppliedVersion?, isOfEarlierZone: Bool = false, fork: AppliedVersion? = nil) async throws -> [String] {
-        guard let applied = fork ?? version else { return [] }
+    func run(_ version: AppliedVersion?, isOfEarlierZone: Bool = false) async throws -> [String] {
+        guard let applied = version else { return [] }
         let untracked: [DatasetSchema] = try device.database.read(at: .read) { transaction in
             // The rows of an old version that is shown are no changes.
             guard try transaction.state.view() == nil else { return [] }
@@ -53,11 +50,11 @@ struct TrackingRebuild: Sendable {
             guard let record = state.record(schema.recordName) else { continue }
             do {
                 // Rows of a reader that differ from the newest version are old more often than edited.
-                guard publishes || isApplied && fork == nil else {
+                guard publishes || isApplied else {
                     throw SyncError(.nothingThere, step: .fetch, at: schema.name, "the version is no longer in the zone")
                 }
                 let version = try await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone)
-                try track(schema, comparedWith: version, isApplied: isApplied, fork: fork)
+                try track(schema, comparedWith: version, isApplied: isApplied)
             } catch let error as SyncError where !publishes && [.nothingThere, .dataRefused, .tryAgainLater].contains(error.code) {
                 warnings.append(
                     "\(schema.name): its changes were not tracked, and version \(applied.number), to compare with, is not to be had (\(error.reason)); "
@@ -67,7 +64,7 @@ struct TrackingRebuild: Sendable {
         return warnings
     }
 
-    private func track(_ schema: DatasetSchema, comparedWith version: DatasetVersion, isApplied: Bool, fork: AppliedVersion?) throws {
+    private func track(_ schema: DatasetSchema, comparedWith version: DatasetVersion, isApplied: Bool) throws {
         // Columns that only one side has values of cannot be compared.
         let unseen = try device.database.read(at: .read) { try $0.state.unseenColumns(of: schema) }
         let here = try schema.with(columns: schema.columns.filter { !unseen.contains($0.name.exact) })
@@ -80,16 +77,8 @@ struct TrackingRebuild: Sendable {
         // A logged change whose row is not there is no change: the row is missing.
         try device.database.write(at: .read) { try $0.changeLog.consolidate(of: [schema]) }
         let positions = Dictionary(uniqueKeysWithValues: schema.columns.enumerated().map { ($1.name.exact, $0) })
-        var (found, absent) = try version.giving(shared).differences(from: device.database)
-        // What this device published in the versions that lost has its own instants, and is tracked again with them.
-        if let fork {
-            let published = try device.database.read(at: .read) { try $0.publishedChanges.columns(of: schema, after: fork.number) }
-            found.removeAll { one in
-                guard let columns = published[one.key] else { return false }
-                return one.columns.allSatisfy { positions[shared.columns[$0].name.exact].map { columns?.contains($0) ?? true } ?? false }
-            }
-        }
-        try device.database.write(at: .read) { [found] transaction in
+        let (found, absent) = try version.giving(shared).differences(from: device.database)
+        try device.database.write(at: .read) { transaction in
             let rows = try transaction.rows.lookup(of: schema), nowhere = EntityStates(schema: schema) { _ in false }
             // A row that is missing without a tracked deletion counts as damage; the import brings it back.
             let isRenumbered = try transaction.rowids.mayBeRenumbered(schema)

@@ -70,7 +70,6 @@ struct VersionReplacement {
             // Consolidating the log may write many pages. The rows are read on other connections meanwhile.
             let prepared = try transaction.lettingOthersRead { try prepare(changes, ledger, in: transaction) }
             guard let prepared else { return nil }
-            if let upstream = local.upstream, upstream.fork == nil { try forgetPublished(upstream, in: transaction) }
             transaction.ignoresChecks = ignoringChecks
             transaction.takesNewest = view == nil
             let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets, takesVersion: true)
@@ -85,7 +84,7 @@ struct VersionReplacement {
             }
             if view != nil { for schema in schemas { try transaction.tracking.setIncomplete(of: schema) } }
             if let token { try recordApplied(AppliedVersion(token), in: transaction) }
-            try transaction.state.setView(view)
+            try transaction.state.view.set(view)
             for (one, done) in zip(incoming, replaced) {
                 try transaction.datasetStates.set(
                     DatasetState(
@@ -146,7 +145,6 @@ struct VersionReplacement {
             return nil
         }
         if let answered = local.answered { try transaction.decidedEdits.setOfVersion(answered) }
-        if let fork = local.upstream?.fork { try trackAgain(after: fork, in: transaction) }
         let importers = incoming.indices.map { index in
             incoming[index].snapshot.map {
                 DatasetImporter(schema: incoming[index].schema, asset: $0, database: device.database, progress: progress)
@@ -156,48 +154,25 @@ struct VersionReplacement {
         return Prepared(merging: merging, importers: importers, plans: try importers.map { try $0?.plan(transaction) })
     }
 
-    /// Tracks this device's published changes again after a fork.
-    private func trackAgain(after fork: AppliedVersion, in transaction: LocalTransaction) throws {
-        try transaction.publishedChanges.trackAgain(of: device.settings.datasets, after: fork.number)
-        // No version that stands need have the rows that the lost one held.
-        if device.settings.role.publishes { for schema in device.settings.datasets { try transaction.waiting.take(heldOf: schema, .json) } }
-        try transaction.lineage.forget(after: fork.number)
-        // Descriptions that lost with their commits are published again, too. Choices that wait (an empty hash) go on waiting.
-        let names = Set(device.settings.datasets.map(\.name))
-        if let note = try transaction.state.descriptionNote() {
-            let hashes = note.hashes.filter { $0.value.isEmpty || !names.contains($0.key) }
-            try transaction.state.setDescriptionNote(DescriptionNote(schemaVersion: note.schemaVersion, hashes: hashes))
-        }
-    }
-
-    /// Forgets published changes after other devices have published on top of them.
-    private func forgetPublished(_ upstream: UpstreamChanges, in transaction: LocalTransaction) throws {
-        try transaction.publishedChanges.forget(
-            before: upstream.newestCommit(notBy: device.settings.device), orAt: device.now().advanced(byMicroseconds: -UpstreamChanges.retention))
-    }
-
     private func recordApplied(_ version: AppliedVersion, in transaction: LocalTransaction) throws {
         let fields = Dictionary(uniqueKeysWithValues: incoming.map { ($0.schema.name, $0.fields) })
-        // After a view or a fork, the stored records of a dataset belong to another version than its rows.
+        // After a view, the stored records of a dataset belong to another version than its rows.
         try transaction.keepFields(
-            fields, of: device.settings.datasets, before: local.view == nil && local.upstream?.fork == nil ? local.applied : nil, now: version)
-        let commits = local.upstream?.changes.commits ?? []
-        try transaction.state.setApplied(
-            version, after: commits.compactMap { commit in commit.parent.map { AppliedVersion(number: commit.token.number - 1, hash: $0) } })
+            fields, of: device.settings.datasets, before: local.view == nil ? local.applied : nil, now: version)
+        try transaction.state.setApplied(version)
         let names = incoming.map(\.schema.name.exact)
-        try transaction.state.setLeftDatasets(transaction.state.leftDatasets().subtracting(names))
+        try transaction.state.leftDatasets.set(transaction.state.leftDatasets().subtracting(names))
         var takenOut = try transaction.state.takenOut().subtracting(names)
         let seen = Set(try transaction.datasetStates.all().map(\.name.exact))
         for schema in local.absent {
-            try transaction.state.setKnownRecord(nil, of: schema)
-            // What no version has had yet, or only one that lost a fork, is still to be published.
+            try transaction.state.knownRecord.set(nil, of: schema)
+            // What no version has had yet is still to be published.
             let wasThere = try seen.contains(schema.name.exact) || !transaction.state.unseenColumns(of: schema).isEmpty
-            let isDeleted = commits.contains { $0.deleted.contains(schema.recordName) }
-            guard wasThere && (isDeleted || local.upstream?.fork == nil) else { continue }
+            guard wasThere else { continue }
             takenOut.insert(schema.name.exact)
             if device.settings.role.publishes { try transaction.waiting.take(heldOf: schema, .json) }
-            try transaction.state.setUnseenColumns([], of: schema)
+            try transaction.state.unseenColumns.set([], of: schema)
         }
-        try transaction.state.setTakenOut(takenOut)
+        try transaction.state.takenOut.set(takenOut)
     }
 }

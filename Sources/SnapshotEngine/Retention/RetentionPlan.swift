@@ -182,7 +182,7 @@ extension RetentionPlan {
 extension Commit {
     /// Whether the commit changes more than pins and the record of a prune.
     package var changesData: Bool {
-        saved.contains { !$0.isOfVersions } || deleted.contains { $0 != RetentionRecord.recordName && !VersionPin.isRecordName($0) } || zoneDeletion != nil
+        saved.contains { !$0.isOfVersions } || deleted.contains { $0 != RetentionRecord.recordName && !VersionPin.isRecordName($0) } || zoneMove != nil
     }
 }
 

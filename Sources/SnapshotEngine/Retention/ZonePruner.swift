@@ -199,7 +199,7 @@ extension SyncEngine {
         guard let setting else { return report }
         var report = report
         do {
-            try database.write(at: .store) { try $0.state.setLastRetention(now) }
+            try database.write(at: .store) { try $0.state.lastRetention.set(now) }
             let outcome = try await prune(setting.policy, by: device(), dryRun: false)
             report.warnings += outcome.problems
             if !outcome.removedVersions.isEmpty || !outcome.removedFiles.isEmpty { report.pruned = RetentionOutcome(outcome) }

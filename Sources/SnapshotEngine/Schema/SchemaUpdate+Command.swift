@@ -219,7 +219,7 @@ extension SchemaUpdate {
                 report.willPublish = true
             }
             // Make the next publish compare these descriptions with the zone's, although no table has changed.
-            try transaction.state.setDescriptionNote(DescriptionNote(schemaVersion: -1, hashes: hashes))
+            try transaction.state.descriptionNote.set(DescriptionNote(schemaVersion: -1, hashes: hashes))
         }
 
         /// Has a dataset published again that another device took out of the zone, if the request names its table.
@@ -228,7 +228,7 @@ extension SchemaUpdate {
             guard takenOut.contains(schema.name.exact), request.tables?.tables?.contains(where: { $0.folded == schema.table.folded }) == true else {
                 return schema
             }
-            try transaction.state.setTakenOut(takenOut.subtracting([schema.name.exact]))
+            try transaction.state.takenOut.set(takenOut.subtracting([schema.name.exact]))
             note(.datasetAdded, schema.name, "the table \(schema.table) is synced again as the dataset \(schema.name)")
             report.willPublish = true
             return schema
@@ -245,7 +245,7 @@ extension SchemaUpdate {
             let copies = try DisplacedRowsFile.keepLost(
                 of: [schema], sent: found.table == nil ? sent : [], in: transaction, database: device.database.path, now: device.now())
             kept += copies
-            if !publishes { try transaction.state.setLeftDatasets(transaction.state.leftDatasets().union([schema.name.exact])) }
+            if !publishes { try transaction.state.leftDatasets.set(transaction.state.leftDatasets().union([schema.name.exact])) }
             try transaction.transition.end(now)
             // If another device has taken it out, or the zone has another dataset of that name, the zone stays as it is.
             let isZones =
@@ -255,7 +255,7 @@ extension SchemaUpdate {
                 } ?? true
             if publishes, isZones {
                 let records = Set(try transaction.state.removedRecords()).union([schema.recordName, DatasetDescription.recordName(of: schema.name)])
-                try transaction.state.setRemovedRecords(Array(records))
+                try transaction.state.removedRecords.set(records.sorted())
                 report.willPublish = true
             }
             let back = sent.isEmpty ? "" : "; the next sync takes back \(Format.count(sent.count, "edit")) of it that no version has"
@@ -404,7 +404,7 @@ extension SchemaUpdate {
                         hint: "move the rows to another table first, or rename the table")
                 }
                 datasets.append(one.schema)
-                try transaction.state.setUnseenColumns(["*"], of: one.schema)
+                try transaction.state.unseenColumns.set(["*"], of: one.schema)
                 note(.datasetAdded, name, "the dataset \(name) is imported from now on into the table \(one.schema.table)")
             }
         }

@@ -6,21 +6,10 @@ import SnapshotVersions
 extension SchemaUpdate {
     /// Takes over what all devices of the zone must agree on: the choice of the timestamp, the rules for edits by readers, and which columns change as one. The device that
     /// published last decides, whatever this device's dataset file says.
-    func followChoices(_ changes: ZoneChanges) throws -> Outcome {
-        var outcome = Outcome(device: device)
-        let isFirst = try device.database.read(at: .read) { try $0.state.applied() == nil }
-        var latest: [String: (record: CloudRecord, isOwn: Bool)] = [:]
-        // A checkpoint does not contain a publisher's own unpublished choice, so a publisher ignores checkpoints.
-        if isFirst || !device.settings.role.publishes {
-            for record in changes.base where DatasetDescription.isRecord(record) { latest[record.name] = (record, false) }
-        }
-        for commit in changes.commits {
-            for record in commit.saved where DatasetDescription.isRecord(record) { latest[record.name] = (record, commit.device == device.settings.device) }
-        }
-        for one in latest.values.sorted(by: { $0.record.name < $1.record.name }) where !one.isOwn {
-            guard let zone = try? DatasetDescription(one.record, in: device.zone).schema,
-                let schema = outcome.device.settings.datasets.first(where: { $0.name == zone.name }),
-                let after = try? schema.following(zone), after != schema
+    func followChoices(_ descriptions: [DatasetSchema], isFirst: Bool, _ outcome: inout Outcome) throws {
+        for zone in descriptions {
+            guard let schema = outcome.device.settings.datasets.first(where: { $0.name == zone.name }), let after = try? schema.following(zone),
+                after != schema
             else { continue }
             try device.database.write(at: .open) { transaction in
                 try transaction.transition.take(schema, as: after, publishes: device.settings.role.publishes)
@@ -32,7 +21,6 @@ extension SchemaUpdate {
                 outcome.notices.append("\(after.timestampSentence), as the zone says")
             }
         }
-        return outcome
     }
 }
 
@@ -40,8 +28,11 @@ extension DatasetSchema {
     /// The same dataset with the zone's choices.
     fileprivate func following(_ zone: DatasetSchema) throws -> DatasetSchema {
         let isKnown = zone.timestamp.map { name in columns.contains { $0.name == name } } ?? true
-        let choosing = try isKnown ? with(timestamp: zone.timestamp, unit: zone.timestampUnit) : self
-        return try choosing.with(messages: zone.messages.limited(to: columns), merging: zone.merging.limited(to: columns))
+        return try with {
+            if isKnown { ($0.timestamp, $0.timestampUnit) = (zone.timestamp, zone.timestampUnit) }
+            $0.messages = zone.messages.limited(to: columns)
+            $0.setMerging(zone.merging.limited(to: columns))
+        }
     }
 
     /// Which column says when a row was last changed, as a sentence.

@@ -102,21 +102,13 @@ struct SchemaUpdate {
     private func isFirst() throws -> Bool { try device.database.read(at: .read) { try $0.state.applied() == nil } }
 
     /// Takes the columns that the zone's publisher has added to a dataset into this reader's descriptions where the tables have them, and those out
-    /// that it has removed. The tables' columns and their values stay.
+    /// that it has removed. The tables' columns and their values stay. Then takes over the choices (``followChoices(_:isFirst:_:)``).
     ///
     /// - Throws: ``SyncError`` with `.refused` at a publisher, whose next version would bring the columns back.
     func follow(_ changes: ZoneChanges) throws -> Outcome {
         var outcome = Outcome(device: device)
-        let isFirst = try isFirst()
-        // Of several commits, the last one counts.
-        var latest: [String: (commit: Commit?, record: CloudRecord)] = [:]
-        // A checkpoint does not contain a publisher's own unpublished choice, so a publisher ignores checkpoints.
-        if !device.settings.role.publishes { for record in changes.base where DatasetDescription.isRecord(record) { latest[record.name] = (nil, record) } }
-        for commit in changes.commits {
-            for record in commit.saved where DatasetDescription.isRecord(record) { latest[record.name] = (commit, record) }
-        }
-        for (commit, record) in latest.sorted(by: { $0.key < $1.key }).map(\.value) where commit?.device != device.settings.device {
-            guard let zone = try? DatasetDescription(record, in: device.zone) else { continue }
+        let isFirst = try isFirst(), latest = latestDescriptions(changes, isFirst: isFirst)
+        for (commit, zone) in latest {
             guard var schema = outcome.device.settings.datasets.first(where: { $0.name == zone.schema.name }) else {
                 if isFirst { continue }
                 outcome.notices.append(
@@ -134,12 +126,12 @@ struct SchemaUpdate {
             }
             let back = removed.intersection(names)
             if !back.isEmpty {
-                try device.database.write(at: .open) { try $0.state.setRemovedColumns(removed.subtracting(names), of: schema) }
+                try device.database.write(at: .open) { try $0.state.removedColumns.set(removed.subtracting(names), of: schema) }
             }
             let added = names.subtracting(schema.columns.map(\.name.exact))
             if device.settings.role == .reader, source != .file, !added.isEmpty || !described.isEmpty {
                 try device.database.write(at: .open) { transaction in
-                    try transaction.state.setDescribedColumns(added, of: schema)
+                    try transaction.state.describedColumns.set(added, of: schema)
                     let here = try transaction.tables.differences(from: schema).newColumns.filter { added.contains($0.exact) }
                     guard !here.isEmpty, here.count <= schema.freeColumns else { return }
                     try add(here, to: schema, &outcome, transaction)
@@ -169,7 +161,24 @@ struct SchemaUpdate {
                 "\(schema.name): \(by) has taken \(list) out of the dataset; this table keeps the column and its values, and no import changes them"
             )
         }
+        try followChoices(latest.map(\.description.schema), isFirst: isFirst, &outcome)
         return outcome
+    }
+
+    /// The newest description of each dataset, with its commit, except this device's own.
+    private func latestDescriptions(_ changes: ZoneChanges, isFirst: Bool) -> [(commit: Commit?, description: DatasetDescription)] {
+        // Of several commits, the last one counts.
+        var latest: [String: (commit: Commit?, record: CloudRecord)] = [:]
+        // A checkpoint does not contain a publisher's own unpublished choice, so a publisher ignores checkpoints.
+        if isFirst || !device.settings.role.publishes {
+            for record in changes.base where DatasetDescription.isRecord(record) { latest[record.name] = (nil, record) }
+        }
+        for commit in changes.commits {
+            for record in commit.saved where DatasetDescription.isRecord(record) { latest[record.name] = (commit, record) }
+        }
+        return latest.values.sorted { $0.record.name < $1.record.name }.filter { $0.commit?.device != device.settings.device }.compactMap { one in
+            (try? DatasetDescription(one.record, in: device.zone)).map { (one.commit, $0) }
+        }
     }
 }
 

@@ -24,17 +24,13 @@ package enum CloudLocation {
 
     /// Makes a cloud at an empty place, or opens the existing one. Returns the cloud and whether it was made.
     ///
-    /// - Parameters:
-    ///   - sharing: the users besides the owner who may use a directory.
-    ///   - verdict: receives the result of testing a bucket. If it throws, nothing is made there.
+    /// - Parameter verdict: receives the result of testing a bucket. If it throws, nothing is made there.
     static func create(
-        at text: String, container: String, sharing: DirectorySharing?, trial verdict: (BucketProbe) throws -> Void
+        at text: String, container: String, trial verdict: (BucketProbe) throws -> Void
     ) throws -> (cloud: CloudDatabase, isNew: Bool) {
         if isBucket(text) { return try ObjectCloud.create(at: text, container: container, after: verdict) }
         let wasThere = FileManager.default.fileExists(atPath: text + "/cloud.json")
-        let cloud =
-            try sharing.map { try DirectoryCloud.create(at: text, container: container, sharing: $0) } ?? DirectoryCloud.create(at: text, container: container)
-        return (cloud, !wasThere)
+        return (try DirectoryCloud.create(at: text, container: container), !wasThere)
     }
 
     /// Makes the copy of a cloud at an empty place, or opens the existing cloud. Returns the cloud and whether it was made.

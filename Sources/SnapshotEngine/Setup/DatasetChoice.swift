@@ -152,9 +152,9 @@ extension ReaderEdits {
             }
         }
         let edited = try datasets.map { schema in
-            if isChosen(schema) { return try schema.with(messages: .wholeRows) }
+            if isChosen(schema) { return try schema.with { $0.messages = .wholeRows } }
             // Choosing whole tables does not remove what a dataset file allows for single columns.
-            return schema.messages.rows && !schema.takesBuiltInMessages ? try schema.with(messages: .none) : schema
+            return schema.messages.rows && !schema.takesBuiltInMessages ? try schema.with { $0.messages = MessagePolicy.none } : schema
         }
         try Self.refuse(edited, sharesKeys: sharesKeys, in: transaction, at: path)
         return edited

@@ -1,5 +1,6 @@
 package import LocalStore
 package import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// The result of `init`.
@@ -12,7 +13,7 @@ public struct SetupReport: Sendable, Encodable {
     public let device: String
     public let datasets: [String]
     /// The tables that were created.
-    public let tablesMade: [String]
+    public internal(set) var tablesMade: [String] = []
     /// What the zone's SQL text made: `table books`, `index titles`.
     public internal(set) var schemaMade: [String] = []
     /// The statements of the zone's SQL text that were not run, each with the reason.
@@ -22,7 +23,7 @@ public struct SetupReport: Sendable, Encodable {
     /// The database's journal mode. `init` does not change it in a database that existed before.
     public let journalMode: String
     /// Whether a cloud was made in the directory.
-    public let cloudMade: Bool
+    public internal(set) var cloudMade = false
     /// Whether sync is on.
     public let isEnabled: Bool
     /// The user's choice: `undecided`, `on` or `off`.
@@ -51,6 +52,20 @@ public struct SetupReport: Sendable, Encodable {
     }
 }
 
+extension SetupReport {
+    /// The report of a database that is set up.
+    init(_ database: LocalDatabase, path: String) throws {
+        let (settings, choice) = try database.read(at: .read) { (try $0.settings.read(), try $0.settings.preference().choice) }
+        self.init(
+            database: path, cloud: settings.cloud, cloudUUID: settings.cloudUUID, zone: settings.zone, role: settings.role.rawValue, device: settings.device,
+            datasets: settings.datasets.map(\.name), journalMode: try SyncError.at(.open) { try database.journalMode() }, isEnabled: choice == .on,
+            preference: choice.rawValue,
+            triggers: try SyncError.at(.read) { try TriggerSurvey(database, settings.datasets) }.triggers.map {
+                TriggerReport($0, datasets: settings.datasets)
+            })
+    }
+}
+
 /// A device's state in a signed zone after `init`.
 public struct SignedSetupReport: Sendable, Encodable {
     /// The fingerprint of the zone's creator; nil if nothing has been published yet and none was given.
@@ -76,10 +91,6 @@ public struct TriggerReport: Sendable, Encodable, Hashable {
     public let name: String
     public let dataset: String
     public let table: String
-    /// The tables that the trigger writes, directly or through further triggers.
-    public let writes: [String]
-    /// The synced tables among them. An import ignores what the trigger writes there.
-    public let ignored: [String]
     /// Whether the trigger runs when an import changes rows. It does not if the dataset file says `"triggers": "off"`, or if it needs something
     /// that is missing.
     public let runs: Bool
@@ -87,12 +98,9 @@ public struct TriggerReport: Sendable, Encodable, Hashable {
     public let failure: String?
 
     package init(_ trigger: TriggerSurvey.Trigger, datasets: [DatasetSchema]) {
-        let own = Set(datasets.map { $0.table.folded })
         name = trigger.name
         dataset = trigger.dataset
         table = trigger.table
-        writes = trigger.writes
-        ignored = trigger.writes.filter { own.contains($0.folded) }
         failure = trigger.failure
         runs = trigger.failure == nil && datasets.first { $0.name == trigger.dataset }?.triggers != .off
     }
@@ -106,29 +114,21 @@ public struct TriggerReport: Sendable, Encodable, Hashable {
         }
         let failing = triggers.filter { $0.failure != nil }, able = triggers.filter { $0.failure == nil }
         let lacks = failing.compactMap(\.failure).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
-        return said(able.filter { $0.runs && $0.ignored.isEmpty }, "run for the rows that an import changes")
-            + said(
-                able.filter { $0.runs && !$0.ignored.isEmpty },
-                "run for the rows that an import changes, and what they write into synced tables is ignored then: those are what the version says")
+        return said(able.filter(\.runs), "run for the rows that an import changes; what they write into synced tables is ignored then")
             + said(
                 failing,
                 "cannot run without the application (\(lacks.joined(separator: ", "))); an import changes rows of these tables with triggers off and warns")
             + said(able.filter { !$0.runs }, "an import does not run them, as the dataset file says")
     }
 
-    /// Whether an import does less than the trigger does otherwise.
-    package var isRestricted: Bool { !runs || !ignored.isEmpty }
-
     /// The trigger and what an import does with it, as a sentence.
     public var sentence: String {
-        let found = "the trigger \(name) of \(table)\(writes.isEmpty ? "" : " writes \(writes.joined(separator: ", "))")"
+        let found = "the trigger \(name) of \(table)"
         if let failure {
-            return
-                "\(found)\(writes.isEmpty ? "" : ",") and cannot run without the application (\(failure)); an import changes rows of \(table) with triggers off and warns"
+            return "\(found) cannot run without the application (\(failure)); an import changes rows of \(table) with triggers off and warns"
         }
-        guard runs else { return "\(found); an import does not run it, as the dataset file says" }
-        guard !ignored.isEmpty else { return "\(found); it runs for the rows that an import changes" }
-        return
-            "\(found); it runs for the rows that an import changes, and what it writes into \(ignored.joined(separator: ", ")) is ignored then: synced tables are what the version says"
+        return runs
+            ? "\(found) runs for the rows that an import changes; what it writes into synced tables is ignored then"
+            : "an import does not run \(found), as the dataset file says"
     }
 }

@@ -22,25 +22,20 @@ public struct SetupRequest: Sendable {
     /// Whether to use the built-in datasets if nothing else says which tables to sync. If false, a database with other tables is refused.
     public var assumesBuiltIn = true
     /// Whether to create the database and the built-in tables if they are missing.
-    public var createsTables: Bool
+    public var createsTables = false
     /// With ``createsTables``: whether to run the zone's SQL text, which makes the tables as the publisher's are, and the indexes, views and triggers.
     public var runsSchema = false
     /// Whether the first import may replace existing rows.
-    public var replacesOwnRows: Bool
+    public var replacesOwnRows = false
     /// Whether the first import keeps rows that the cloud does not know. A publisher always keeps them, unless it replaces them.
-    public var adoptsOwnRows: Bool
+    public var adoptsOwnRows = false
     /// Whether the device may take a name under which another database has reported, for example after that database was lost.
-    public var takesOver: Bool
+    public var takesOver = false
     /// The largest size of an asset, in bytes; nil means CloudKit's limit of 250,000,000.
     public var assetLimit: Int?
     /// The versions that this device keeps automatically, checked after a publish and at most once a day; nil removes none automatically. Only
     /// for a role that publishes.
     public var retention: RetentionPolicy?
-    /// What to do with the local data if the zone is deleted one day.
-    public var zoneDeletion = ZoneDeletionPolicy.keep
-    /// The users besides the owner who may use the cloud's directory; this sets the directory's mode. nil leaves an existing directory as it is,
-    /// and makes a new one for its owner alone. Only for a role that publishes.
-    public var sharing: CloudSharing?
     /// Whether a tool gives each device its own copy of the directory although nothing in the directory shows it, for example behind a bind
     /// mount. No device may then be a peer.
     public var isReplicated = false
@@ -84,38 +79,20 @@ public struct SetupRequest: Sendable {
         get { choice == .on }
         set { choice = newValue ? .on : .undecided }
     }
-    /// A settings file of the application to which the choice is bound; nil if there is none.
-    public var preference: FilePreference?
     /// The path of a file that states the entitlement (``FileEntitlement``); nil if nothing restricts who may sync.
     public var entitlementFile: String?
-    /// The public key that must have signed that file (``LicenceKey/publicKey``); nil for a plain file.
-    public var entitlementKey: String?
 
     /// The container identifier of a new cloud if none was requested.
     public static let standardContainer = "iCloud.org.snapsync"
 
     /// - Parameter enables: whether sync is on from the start; otherwise ``choice`` is undecided.
     public init(
-        database: String, cloud: String, role: SyncRole, device: String? = nil, zone: String = "ZentikSyncZone",
-        container: String? = nil, datasets: String? = nil, createsTables: Bool = false, replacesOwnRows: Bool = false,
-        assetLimit: Int? = nil, enables: Bool = false, preference: FilePreference? = nil, entitlementFile: String? = nil,
-        adoptsOwnRows: Bool = false, takesOver: Bool = false
+        database: String, cloud: String, role: SyncRole, device: String? = nil, zone: String = "ZentikSyncZone", createsTables: Bool = false,
+        enables: Bool = false
     ) {
-        self.database = database
-        self.cloud = cloud
-        self.role = role
-        self.device = device
-        self.zone = zone
-        self.container = container
-        self.datasets = datasets
+        (self.database, self.cloud, self.role, self.device, self.zone) = (database, cloud, role, device, zone)
         self.createsTables = createsTables
-        self.replacesOwnRows = replacesOwnRows
-        self.adoptsOwnRows = adoptsOwnRows
-        self.takesOver = takesOver
-        self.assetLimit = assetLimit
         choice = enables ? .on : .undecided
-        self.preference = preference
-        self.entitlementFile = entitlementFile
     }
 }
 

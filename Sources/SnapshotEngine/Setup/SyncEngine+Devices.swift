@@ -54,9 +54,9 @@ extension SyncEngine {
             }
             let newest = try await device.cloud.at(.open) { try await $0.records(in: device.zone) }.token?.number ?? 0
             try device.database.write(at: .open) { transaction in
-                try transaction.settings.setDevice(name)
-                try transaction.state.setReportNonces(nil)
-                try transaction.state.setOwnCommitsKnown(newest)
+                try transaction.settings.device.set(name)
+                try transaction.state.reportNonces.set(nil)
+                try transaction.state.ownCommitsKnown.set(newest)
             }
             device.settings.device = name
             device.reportSeen = nil
@@ -129,7 +129,7 @@ extension SyncEngine {
             try gate.verify()
             let settings = try database.read(at: .open) { try $0.settings.read() }
             let place = try await Self.verifyPlace(path, for: settings, database, keyStore)
-            try database.write(at: .open) { try $0.settings.setCloud(place) }
+            try database.write(at: .open) { try $0.settings.cloud.set(place) }
             return RelocationReport(
                 database: database.path, zone: settings.zone, previousCloud: settings.cloud, cloud: place, cloudUUID: settings.cloudUUID)
         }

@@ -14,11 +14,6 @@ package enum SyncSetup {
     /// - Parameter backend: the caller's backend; nil for the cloud that the request names.
     static func run(_ asked: SetupRequest, in backend: CloudDatabase? = nil) async throws -> SetupReport {
         let request = try await asked.followingZone(in: backend)
-        guard backend == nil || request.sharing == nil else {
-            throw SyncError(
-                .refused, step: .open, at: request.cloud, "only a cloud directory has a mode that says who may use it",
-                hint: "leave sharing nil for a backend of your own")
-        }
         let filed = try SyncError.at(.open) { try request.tables == nil ? DatasetChoice.schemas(request.datasets) : [] }
         let isNew = !FileManager.default.fileExists(atPath: request.database)
         let database = try SyncError.at(.open) {
@@ -78,23 +73,23 @@ package enum SyncSetup {
             let range = KeyRangeClaim(zone: zone, cloud: signed?.zone.opened ?? cloud, device: device)
             let keyRange = sharesZone ? try await claimKeyRange(request, datasets, range, database) : nil
             var taken = 0
-            let journalMode = try SyncError.at(.open) {
+            try SyncError.at(.open) {
                 try database.write {
                     try $0.zoneBeginning.clear()
                     try $0.initialize(settings)
                     try claim.note(madeZone: madeZone, in: $0)
                     if let signed {
-                        try $0.state.setZoneKnowledge(SignedZone.text(signed.zone.authority.knowledge))
-                        if request.isFresh, madeZone { try $0.state.setFreshness(FreshnessNote(interval: FreshnessRecord.standardInterval, newest: nil)) }
+                        try $0.state.zoneKnowledge.set(SignedZone.text(signed.zone.authority.knowledge))
+                        if request.isFresh, madeZone { try $0.state.freshness.set(FreshnessNote(interval: FreshnessRecord.standardInterval, newest: nil)) }
                         if let seen = signed.report.isMember ? claim.requestNonce : nonce {
-                            try $0.state.setReportNonces(ReportNonces(seen: seen, next: NonceSource.system.uuid()))
+                            try $0.state.reportNonces.set(ReportNonces(seen: seen, next: NonceSource.system.uuid()))
                         }
                     }
-                    if request.isReplicated { try $0.settings.setReplicated() }
-                    if let limit = request.assetLimit { try $0.settings.setAssetLimit(limit) }
+                    if request.isReplicated { try $0.settings.replicated.set("1") }
+                    if let limit = request.assetLimit { try $0.settings.assetLimit.set("\(limit)") }
                     if request.role.publishes { try $0.settings.setRetention(request.retention.flatMap { RetentionSetting($0) }) }
-                    try $0.settings.setZoneDeletionPolicy(request.zoneDeletion)
                     try $0.settings.setPreference(SyncPreference(request.choice, changedAt: request.choice == .undecided ? nil : .now))
+                    try $0.settings.setEntitlementFile(request.entitlementFile.map(SyncGate.absolutePath))
                     if let keyRange {
                         try $0.keyRanges.set(keyRange, of: device)
                         try $0.keyRanges.advance(datasets)
@@ -104,20 +99,12 @@ package enum SyncSetup {
                     try $0.settings.setDescriptionSource(choice.described != nil ? .database : choice.fromZone != nil ? .zone : .file)
                     try $0.state.setTablesSeen()
                 }
-                return try database.journalMode()
             }
-            let preference = try setUpGate(request, database, madeZone ? beginning : nil)
-            let triggers = try SyncError.at(.read) { try TriggerSurvey(database, datasets) }.triggers.map {
-                TriggerReport($0, datasets: datasets)
-            }
-            var report = SetupReport(
-                database: request.database, cloud: path, cloudUUID: identity.uuid, zone: request.zone, role: request.role.rawValue,
-                device: device, datasets: datasets.map(\.name), tablesMade: tablesMade, journalMode: journalMode, cloudMade: cloudMade,
-                isEnabled: preference == .on, preference: preference.rawValue,
-                triggers: triggers, changesTaken: taken, keyRange: keyRange?.index,
-                warnings: (request.zone == asked.zone ? [] : ["zone \(asked.zone) goes on as zone \(request.zone), which this device joins"])
-                    + probeWarnings + name.warnings
-                    + (sharesZone ? try database.read(at: .read) { try SharedKeys(datasets, in: $0).warnings(request) } : []))
+            var report = try SetupReport(database, path: request.database)
+            (report.tablesMade, report.cloudMade, report.changesTaken, report.keyRange) = (tablesMade, cloudMade, taken, keyRange?.index)
+            report.warnings =
+                (request.zone == asked.zone ? [] : ["zone \(asked.zone) goes on as zone \(request.zone), which this device joins"])
+                + probeWarnings + name.warnings + (sharesZone ? try database.read(at: .read) { try SharedKeys(datasets, in: $0).warnings(request) } : [])
             report.schemaMade = fromText.made
             report.schemaLeftOut = fromText.leftOut
             if !request.runsSchema, !tablesMade.isEmpty {
@@ -153,26 +140,6 @@ package enum SyncSetup {
         try ClockGuard.verify(.now)
         return try await claim.run { range in
             try database.read(at: .read) { try $0.keyRanges.isUsed(range, by: tables) }
-        }
-    }
-
-    /// Binds the choice and stores the entitlement file, as requested. Returns the resulting choice.
-    ///
-    /// - Parameter beginning: what the next `init` must know if this one fails here: that this database made the zone.
-    private static func setUpGate(_ request: SetupRequest, _ database: LocalDatabase, _ beginning: ZoneBeginning?) throws -> SyncChoice {
-        let gate = SyncGate(database: database, options: GateOptions(), now: { .now }, logger: Logger(label: "snapsync"))
-        do {
-            try gate.setEntitlementFile(request.entitlementFile, publicKey: request.entitlementKey)
-            try gate.bind(to: request.preference)
-            try SyncError.at(.open) { try gate.reconcile() }
-            return try database.read(at: .read) { try $0.settings.preference().choice }
-        } catch {
-            // Undo a partial set-up.
-            try database.write(at: .open) {
-                try $0.detach()
-                if let beginning { try $0.zoneBeginning.record(beginning) }
-            }
-            throw error
         }
     }
 
@@ -234,15 +201,10 @@ package enum SyncSetup {
     /// place was tested.
     private static func openCloud(_ request: SetupRequest) throws -> (CloudDatabase, made: Bool, warnings: [String]?) {
         guard request.role.publishes else { return (try CloudLocation.open(request.cloud), false, nil) }
-        guard request.sharing == nil || !CloudLocation.isBucket(request.cloud) else {
-            throw CloudError(
-                .invalidArguments, at: request.cloud, "a bucket has no mode that says who may use it", hint: "leave --share out; the bucket's policy decides")
-        }
         var warnings: [String]?
-        let (cloud, isNew) = try CloudLocation.create(
-            at: request.cloud, container: request.container ?? SetupRequest.standardContainer,
-            sharing: request.sharing.flatMap { DirectorySharing(rawValue: $0.rawValue) }
-        ) { warnings = try BucketTrial.verdict($0, for: request.role, at: request.cloud) }
+        let (cloud, isNew) = try CloudLocation.create(at: request.cloud, container: request.container ?? SetupRequest.standardContainer) {
+            warnings = try BucketTrial.verdict($0, for: request.role, at: request.cloud)
+        }
         return (cloud, isNew, warnings)
     }
 

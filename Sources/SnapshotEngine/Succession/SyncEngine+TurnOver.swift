@@ -32,7 +32,7 @@ extension SyncEngine {
     /// Signs or seals the data of a zone. The data continues in a new zone, whose first version contains every dataset whole.
     ///
     /// The last version of the present zone names the next zone, and every other device follows at its next sync. If a call is interrupted, the
-    /// same call or the next ``sync(level:allowing:progress:)`` continues it. Source: docs/security.md, "Existing zones".
+    /// same call or the next ``sync(allowing:progress:)`` continues it. Source: docs/security.md, "Existing zones".
     ///
     /// - Parameter showsCode: receives the recovery code of a sealed zone as soon as the code is valid, even if a later step fails.
     /// - Throws: ``SyncError`` with `.refused` if the zone is of that kind already, or this device does not publish in it; `.nothingThere` before
@@ -76,7 +76,7 @@ extension SyncEngine {
                     return (try await ZoneTurner(device(), request, keyStore: keyStore, in: openCloud(settings())).close(code), warnings)
                 }
             } catch let error as SyncError where error.code == .tryAgainLater && attempt < policy.attempts {
-                try await pause(policy.delay(after: attempt))
+                try await options.pause(policy.delay(after: attempt))
             }
         }
         throw SyncError(.tryAgainLater, step: .announce, at: database.path, "other devices publish without a pause", hint: "run the same command again")

@@ -20,7 +20,7 @@ extension SyncEngine {
                 return try await body()
             } catch let error as SyncError {
                 guard let move = error.move else { throw error }
-                try await follow(move.successor, commonVersion: move.commonVersion)
+                try await follow(move)
             }
         }
         return try await body()
@@ -36,24 +36,22 @@ extension SyncEngine {
     ///
     /// If a third zone already continues that zone, and its members have signed this, the database moves on at once.
     ///
-    /// - Parameters:
-    ///   - commonVersion: the last version that this device and the zone have in common, if the device has a different one applied.
-    ///   - limit: the largest number of zones to follow.
-    func follow(_ successor: ZoneSuccessor, commonVersion: Int? = nil, limit: Int = SyncEngine.moveLimit) async throws {
+    /// - Parameter limit: the largest number of zones to follow.
+    func follow(_ successor: ZoneSuccessor, limit: Int = SyncEngine.moveLimit) async throws {
         let context = try device()
         let text = try String(decoding: StrictJSON.encode(successor), as: UTF8.self)
         try database.write(at: .open) { transaction in
             guard try transaction.settings.read().zone == context.zone.name else { throw context.anotherRun(.open) }
-            if try transaction.state.nextZone() == nil { try transaction.state.setNextZone(text) }
+            if try transaction.state.nextZone() == nil { try transaction.state.nextZone.set(text) }
         }
-        let follower = try ZoneFollower(context, successor, keyStore: keyStore, in: openCloud(context.settings), nonces: nonces)
+        let follower = try ZoneFollower(context, successor, keyStore: keyStore, in: openCloud(context.settings), nonces: options.nonces)
         do {
-            let notice = try await follower.run(commonVersion)
+            let notice = try await follower.run()
             moves.withLock { $0.append(notice) }
         } catch let error as SyncError {
-            guard let next = error.move?.successor, next.zone != successor.zone, limit > 1 else { throw error }
-            try database.write(at: .open) { try $0.state.setNextZone(String(decoding: StrictJSON.encode(next), as: UTF8.self)) }
-            try await follow(next, commonVersion: commonVersion, limit: limit - 1)
+            guard let next = error.move, next.zone != successor.zone, limit > 1 else { throw error }
+            try database.write(at: .open) { try $0.state.nextZone.set(String(decoding: StrictJSON.encode(next), as: UTF8.self)) }
+            try await follow(next, limit: limit - 1)
         }
     }
 }
@@ -81,7 +79,7 @@ struct ZoneFollower {
     ///
     /// - Throws: ``SyncError`` with `.tryAgainLater` if the zone has no version yet, or this device must be approved first; `.dataRefused` if the
     ///   zone is not the announced one.
-    func run(_ commonVersion: Int?) async throws -> String {
+    func run() async throws -> String {
         let info = try await zoneInfo()
         guard Set(info.features) == Set(successor.features) else {
             throw SyncError(
@@ -120,7 +118,7 @@ struct ZoneFollower {
         try SyncError.at(.verify) { try zoneKeys?.learn(state.records) }
         try await settleOldZone()
         let sent = try sentMessages()
-        try enter(zone.authority.knowledge, madeNext: false, seen: nonce, commonVersion)
+        try enter(zone.authority.knowledge, madeNext: false, seen: nonce)
         // The messages are sent again in the next zone. Remove the old ones, because anybody could read them.
         for message in sent { try? await context.cloud.removeMessage(message, in: context.zone) }
         return notice(keys.publicKeys, isMember: isMember)
@@ -133,33 +131,27 @@ struct ZoneFollower {
                 .refused, step: .open, at: "zone \(id)", "it is to be made by the device \(info.creator), and this one is \(owner.device)",
                 hint: "run snapsync sync on \(info.creator)")
         }
-        try enter(knowledge, madeNext: true, seen: nil, nil)
+        try enter(knowledge, madeNext: true, seen: nil)
         return "zone \(context.zone.name) goes on as the \(successor.kind) zone \(id.name), which this device makes"
             + (knowledge.recoveryKey == nil ? "" : "; no recovery code was shown: snapsync key rotate --new-recovery-code makes one")
     }
 
-    private func enter(_ knowledge: ZoneKnowledge, madeNext: Bool, seen nonce: String?, _ commonVersion: Int?) throws {
+    private func enter(_ knowledge: ZoneKnowledge, madeNext: Bool, seen nonce: String?) throws {
         try context.database.write(at: .open) { transaction in
-            try ZoneFollower.enter(id, context, knowledge, madeNext: madeNext, seen: nonce, commonVersion, in: transaction)
+            try ZoneFollower.enter(id, context, knowledge, madeNext: madeNext, seen: nonce, in: transaction)
         }
     }
 
     /// Records in one transaction that the next zone is this database's zone.
     static func enter(
-        _ next: ZoneID, _ context: SyncContext, _ knowledge: ZoneKnowledge, madeNext: Bool, seen nonce: String?, _ commonVersion: Int?,
-        in transaction: LocalTransaction
+        _ next: ZoneID, _ context: SyncContext, _ knowledge: ZoneKnowledge, madeNext: Bool, seen nonce: String?, in transaction: LocalTransaction
     ) throws {
         guard try transaction.settings.read().zone == context.zone.name else { throw context.anotherRun(.open) }
-        // Changes that this device published, but that are not in the common version, are published again in the next zone.
-        if let commonVersion {
-            try transaction.changeLog.consolidate(of: context.settings.datasets)
-            try transaction.publishedChanges.trackAgain(of: context.settings.datasets, after: commonVersion)
-        }
         let earlier = EarlierZone(
             zone: context.zone.name, version: try transaction.state.applied(), madeNext: madeNext, mustAdmit: madeNext && context.signedZone != nil)
         try transaction.enterZone(next.name, after: earlier)
-        try transaction.state.setZoneKnowledge(SignedZone.text(knowledge))
-        try transaction.state.setReportNonces(nonce.map { ReportNonces(seen: $0, next: context.nonces.uuid()) })
+        try transaction.state.zoneKnowledge.set(SignedZone.text(knowledge))
+        try transaction.state.reportNonces.set(nonce.map { ReportNonces(seen: $0, next: context.nonces.uuid()) })
     }
 
     private func zoneInfo() async throws -> ZoneInfo {
@@ -203,7 +195,7 @@ struct ZoneFollower {
     private func settleOldZone() async throws {
         let applied = try context.database.read(at: .read) { try $0.state.applied() }
         guard let applied else { return }
-        let news = UpstreamChanges(applied: applied, changes: ZoneChanges(base: [], commits: [], token: applied.token), fork: nil, warnings: [])
+        let news = UpstreamChanges(applied: applied, changes: ZoneChanges(base: [], commits: [], token: applied.token), warnings: [])
         // If the applied version was pruned, skip this: the next import compares all rows with the new zone's version.
         do { _ = try await TrackingRebuild(device: context).run(news) } catch let error as SyncError where error.code != .inputOutput {}
     }
@@ -245,57 +237,5 @@ enum ZoneMoveKeys {
             return copied
         }
         return try store.makeKeys(of: owner, for: protection)
-    }
-}
-
-extension SyncEngine {
-    /// Returns what this device does with its own data when the zone is deleted.
-    public func zoneDeletionPolicy() throws -> ZoneDeletionPolicy {
-        try database.read(at: .open) { transaction in
-            _ = try transaction.settings.read()
-            return try transaction.settings.zoneDeletionPolicy()
-        }
-    }
-
-    /// Sets the policy for all later runs.
-    public func setZoneDeletionPolicy(_ policy: ZoneDeletionPolicy) throws {
-        try database.write(at: .open) { transaction in
-            _ = try transaction.settings.read()
-            try transaction.settings.setZoneDeletionPolicy(policy)
-        }
-    }
-
-    /// Runs `body`. If the zone turns out to be deleted, applies the policy and describes the outcome in the error.
-    ///
-    /// - Throws: what `body` throws; for a deleted zone ``SyncError`` with `.refused`, the reason of the deletion, and what happened to the local
-    ///   data.
-    func meetingZoneDeletion<T>(_ body: () async throws -> T) async throws -> T {
-        do {
-            return try await body()
-        } catch let error as SyncError {
-            guard let deletion = error.zoneDeletion else { throw error }
-            let outcome = try SyncError.at(.apply) { try database.withoutRollbacks { try database.write { try respond(to: deletion, in: $0) } } }
-            throw SyncError(
-                error.code, step: error.step, at: error.place, "\(error.reason); \(outcome)",
-                hint: "join another zone (snapsync detach, then snapsync init), or have the device that publishes make the zone anew")
-        }
-    }
-
-    /// Applies the policy and returns a sentence that says what was done.
-    private func respond(to deletion: ZoneDeletion, in transaction: LocalTransaction) throws -> String {
-        guard try transaction.settings.zoneDeletionPolicy() == .erase else { return "everything here stays as it is" }
-        guard deletion.reason != .encryptedDataReset else { return "everything here stays as it is, to be uploaded again" }
-        guard try transaction.state.applied() != nil else { return "everything here stays as it is: nothing of it came from there" }
-        let datasets = try transaction.settings.read().datasets
-        // If a change may have been missed, the origin of a dataset's rows is unknown. Installing the triggers detects a table that was rebuilt.
-        if try !transaction.tracking.isInstalled(datasets) { _ = try transaction.tracking.install(datasets) }
-        let known = try datasets.filter { try transaction.changeLog.isComplete(of: $0) }
-        try transaction.changeLog.consolidate(of: datasets)
-        let count = try transaction.merge.eraseApplied(of: known, among: datasets)
-        var words =
-            "as its settings say, this device has erased what it had from there (\(Format.count(count, "entity", "entities"))) and kept what was changed here"
-        let unknown = try datasets.filter { dataset in try !known.contains { $0.name == dataset.name } && transaction.rows.hasRows(dataset) }
-        if !unknown.isEmpty { words += "; all of \(unknown.map(\.name).joined(separator: ", ")) stays, for it is not known which of it came from there" }
-        return ([words] + transaction.triggerNotices).joined(separator: "; ")
     }
 }

@@ -120,7 +120,7 @@ struct ZoneTurner {
         let identity = try await context.checkIdentity(applied: AppliedVersion(token), commits: [])
         guard identity.device.settings.device == context.settings.device else { throw context.anotherRun(.announce) }
         var draft = CommitDraft(device: context.settings.device, saving: [], clock: context.now())
-        draft.zoneEvent = .moved(successor)
+        draft.successor = successor
         // The checkpoint tells a reader of an older version that it was pruned, even after everything else is removed.
         draft.checkpoint = try await context.cloud.at(.store) { try await $0.placeCheckpoint(at: token.number, in: context.zone) }
         let commit = try await context.cloud.at(.announce) { try await $0.prepare(draft, after: token, in: context.zone) }
@@ -129,7 +129,7 @@ struct ZoneTurner {
         knowledge.protection = request.protection
         knowledge.recoveryKey = code?.publicKey(request.protection.sealingKeyKind)
         try context.database.write(at: .announce) { [knowledge] transaction in
-            try ZoneFollower.enter(id, context, knowledge, madeNext: true, seen: nil, nil, in: transaction)
+            try ZoneFollower.enter(id, context, knowledge, madeNext: true, seen: nil, in: transaction)
         }
         report.isEarlierRemoved = false
         return report
@@ -187,7 +187,7 @@ struct ZoneTurner {
             try await cloud.at(.store) { try await $0.remove(files.filter { $0.kind != .commit(last) }, by: context.settings.device, in: id) }
         }
         try context.database.write(at: .store) { transaction in
-            try transaction.state.setEarlierZones(
+            try transaction.state.earlierZones.set(
                 transaction.state.earlierZones().map { zone in
                     var removed = zone
                     removed.isPruned = true
@@ -215,7 +215,7 @@ extension SyncContext {
         try database.write(at: .announce) { transaction in
             var zones = try transaction.state.earlierZones()
             if let last = zones.indices.last { zones[last].mustAdmit = false }
-            try transaction.state.setEarlierZones(zones)
+            try transaction.state.earlierZones.set(zones)
         }
     }
 }

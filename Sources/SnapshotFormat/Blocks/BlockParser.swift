@@ -61,10 +61,6 @@ package final class BlockParser: @unchecked Sendable {
             guard position > 0 || number == 0, scanner.base[position] == UInt8(ascii: "\n") else {
                 throw fault(number, count, .damaged, "a separator is missing before the entity")
             }
-            // The bytes before this entity, without the separator before the block and the comma before this entity.
-            guard count == 0 || position - (number == 0 ? 2 : 3) < FormatLimits.fullBlockBytes else {
-                throw fault(number, count, .damaged, "the block is full before the entity, which had to begin another")
-            }
             let end: Int
             do throws(EntityFault) {
                 end = try entities.parse(scanner, at: position + 1, into: block)

@@ -6,7 +6,7 @@ internal import CZlib
 /// Which library compresses and decompresses deflate streams. Equal input nearly always gives an equal
 /// stream with the same library in the same version; nothing but a repair may rely on it, which checks the hash.
 package enum DeflateEngine: Sendable {
-    /// ISA-L, for level 1: a fifth of zlib's time, and smaller streams. Where the system lacks it, zlib does this work.
+    /// ISA-L: a fifth of zlib's time, and smaller streams. Where the system lacks it, zlib does this work.
     case isal
     case zlib
 

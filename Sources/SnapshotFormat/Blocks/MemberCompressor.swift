@@ -3,7 +3,7 @@ package import Sealing
 
 /// Compresses blocks, and the file's head and tail, into one gzip member each, and encrypts the members in a sealed zone.
 ///
-///     let compressor = try MemberCompressor(level: 1, boxes: asset.boxes)
+///     let compressor = MemberCompressor(boxes: asset.boxes)
 ///     let block = try compressor.compress(raw, isFirst: number == 0)
 ///
 /// Equal input gives an equal member, with the same library in the same version (``DeflateEngine``) and in the same epoch. Memory: the
@@ -16,16 +16,11 @@ package final class MemberCompressor: @unchecked Sendable {
     /// A member before it is sealed or copied.
     private let plain = ByteBuffer()
 
-    /// Makes a compressor with a level from 1, the fastest, to 9; `engine` says which library it uses.
+    /// Makes a compressor; `engine` says which library it uses.
     ///
     /// - Parameter boxes: encrypts the members in a sealed zone; nil if they are not encrypted.
-    /// - Throws: ``FormatError`` with `.misuse` for another level.
-    package init(level: Int = 1, engine: DeflateEngine = .isal, boxes: DatasetBoxes? = nil) throws {
-        guard (1...9).contains(level) else {
-            throw FormatError(.misuse, at: "compression", "the level must be 1 to 9")
-        }
-        deflater = Deflater(level: level, engine: engine)
-        self.boxes = boxes
+    package init(engine: DeflateEngine = .isal, boxes: DatasetBoxes? = nil) {
+        (deflater, self.boxes) = (Deflater(engine), boxes)
     }
 
     /// Compresses a block that is not empty. Reuses the memory of `member`, which must not be needed any more.
@@ -99,15 +94,13 @@ package final class MemberCompressor: @unchecked Sendable {
 ///
 /// Memory: zlib's 256 KiB, or ISA-L's 480 KiB and one block. One thread at a time.
 final class Deflater {
-    private let level: Int
     private let engine: DeflateEngine
     private var zlib: ZlibDeflater?
     #if canImport(CIsal)
         private lazy var isal = IsalDeflater()
     #endif
 
-    /// Makes a deflater with a level from 1 to 9.
-    init(level: Int, engine: DeflateEngine) { (self.level, self.engine) = (level, engine) }
+    init(_ engine: DeflateEngine) { self.engine = engine }
 
     /// The maximum length of a stream for this many raw bytes.
     func bound(_ rawLength: Int) -> Int { rawLength + rawLength >> 8 + 512 }
@@ -118,11 +111,11 @@ final class Deflater {
     /// - Throws: ``FormatError`` with `.compression` if memory is short.
     func deflate(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>, room: Int) throws -> Int {
         #if canImport(CIsal)
-            if level == 1, engine == .isal, first.count + second.count <= Int(UInt32.max) {
+            if engine == .isal, first.count + second.count <= Int(UInt32.max) {
                 return try isal.deflate(first, second, to: target, room: room)
             }
         #endif
-        let zlib = try self.zlib ?? ZlibDeflater(level: level)
+        let zlib = try self.zlib ?? ZlibDeflater()
         self.zlib = zlib
         return try zlib.deflate(first, second, to: target, room: room)
     }
@@ -132,11 +125,11 @@ private final class ZlibDeflater {
     // zlib keeps the stream's address, so the stream is allocated separately.
     private let stream: UnsafeMutablePointer<z_stream>
 
-    init(level: Int) throws {
+    init() throws {
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         stream.initialize(to: z_stream())
         let status = deflateInit2_(
-            stream, Int32(level), Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+            stream, Z_BEST_SPEED, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
         guard status == Z_OK else {
             stream.deallocate()
             throw Self.fault(status)

@@ -15,10 +15,8 @@ package final class SnapshotReader {
     package let header: SnapshotHeader
     private let read: (Int, UnsafeMutableRawBufferPointer) throws -> Void
     private let members: MemberReader
-    let boxes: DatasetBoxes?
     private let parser: BlockParser
     private let compressed = ByteBuffer()
-    let keyShape: KeyShape
     /// The number of the next block.
     private var number = 0
 
@@ -34,10 +32,8 @@ package final class SnapshotReader {
     ) throws {
         self.index = index
         self.read = read
-        self.boxes = boxes
         members = MemberReader(boxes: boxes)
         parser = BlockParser(schema: schema)
-        keyShape = schema.keyShape
         let text = ByteBuffer()
         try Self.fetch(index.header, compressed, read)
         try members.inflate(compressed.bytes, entry: index.header, name: "header", into: text)
@@ -94,7 +90,7 @@ package final class SnapshotReader {
 }
 
 extension SnapshotReader {
-    /// Reads the rest of the asset, and also checks that the cut rule cut the blocks and that they have no unknown fields.
+    /// Reads the rest of the asset, and also checks that it has no unknown fields.
     ///
     /// - Parameter byteCount: the asset's length, if it is known.
     /// - Returns: the counts of the tail.
@@ -105,44 +101,14 @@ extension SnapshotReader {
                 byteCount < index.size ? .truncated : .damaged, at: index.dataset, "\(byteCount) bytes instead of \(index.size)",
                 hint: "fetch the asset again; else have the writer run: snapsync export --full")
         }
-        let cutter = BlockCutter(blockEntities: index.blockEntities, cutKey: boxes?.cutKey)
         let block = EntityBlock()
         var number = 0
-        var previousWasFull = true
         while try next(reusing: block) != nil {
-            let place = "\(index.dataset), block \(number)"
             guard block.unknownFieldNames.isEmpty else {
-                throw FormatError(.damaged, at: place, "it holds fields that the index does not name")
+                throw FormatError(.damaged, at: "\(index.dataset), block \(number)", "it holds fields that the index does not name")
             }
-            let finder = CutFinder(cutter, keyShape)
-            try block.give(to: finder)
-            guard previousWasFull || finder.cuts.first == 0 else {
-                throw FormatError(.damaged, at: place, "it begins where the cut rule does not cut")
-            }
-            if let entity = finder.cuts.first(where: { $0 > 0 }) {
-                throw FormatError(.damaged, at: place, "the cut rule cuts before entity \(entity)")
-            }
-            let separator = number == 0 ? 1 : 2
-            previousWasFull = block.raw.count - separator >= FormatLimits.fullBlockBytes
             number += 1
         }
         return try tail()
-    }
-}
-
-/// Finds the entities of a block before which the cut rule cuts by key.
-private final class CutFinder: EntitySink {
-    /// Their positions.
-    private(set) var cuts: [Int] = []
-    private let cutter: BlockCutter
-    private let shape: KeyShape
-    private var position = 0
-    private var bytes: [UInt8] = []
-
-    init(_ cutter: BlockCutter, _ shape: KeyShape) { (self.cutter, self.shape) = (cutter, shape) }
-
-    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-        if shape.lendKey(of: values, using: &bytes, cutter.cuts) == true { cuts.append(position) }
-        position += 1
     }
 }

@@ -1,4 +1,5 @@
 internal import Crypto
+import StrictText
 
 /// A SHA-256 hash, with which indexes and commits identify bytes.
 package struct ContentHash: Hashable, Sendable, CustomStringConvertible {
@@ -24,39 +25,15 @@ package struct ContentHash: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The hash for 64 lower-case hexadecimal digits, or nil.
-    package init?(hex: UnsafeRawBufferPointer) {
-        guard hex.count == 64 else { return nil }
-        var words = SIMD4<UInt64>()
-        for index in 0..<64 {
-            let digit: UInt8
-            switch hex[index] {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = hex[index] - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = hex[index] - UInt8(ascii: "a") + 10
-            default: return nil
-            }
-            words[index / 16] = words[index / 16] << 4 | UInt64(digit)
-        }
-        self.words = SIMD4(words[0].bigEndian, words[1].bigEndian, words[2].bigEndian, words[3].bigEndian)
+    package init?(hex digits: some Sequence<UInt8>) {
+        guard let bytes = Hexadecimal.bytes(digits), bytes.count == 32 else { return nil }
+        // SAFETY: 32 bytes; the load needs no alignment.
+        words = bytes.withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
     }
 
     /// The hash for a text of 64 lower-case hexadecimal digits, or nil.
-    package init?(hex text: String) {
-        var text = text
-        guard let hash = text.withUTF8({ ContentHash(hex: UnsafeRawBufferPointer($0)) }) else { return nil }
-        self = hash
-    }
+    package init?(hex text: String) { self.init(hex: text.utf8) }
 
     /// The hash as 64 lower-case hexadecimal digits.
-    package var description: String {
-        let digits: [UInt8] = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity(64)
-        withUnsafeBytes(of: words) { bytes in
-            for byte in bytes {
-                text.append(digits[Int(byte >> 4)])
-                text.append(digits[Int(byte & 15)])
-            }
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
+    package var description: String { withUnsafeBytes(of: words) { Hexadecimal.text($0) } }
 }

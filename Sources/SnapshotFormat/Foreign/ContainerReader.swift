@@ -1,33 +1,30 @@
+internal import CZlib
 package import SnapshotModel
 package import StrictText
 
-/// Reads a container that another program made: any key order, any white space, plain or gzip, in bounded memory.
+/// Reads a container that another program made: any key order, any white space, plain or gzip.
 ///
 ///     let reader = ContainerReader(schemas: schemas) { try file.read(into: $0) }
 ///     while let block = try reader.next() { try block.give(to: applier) }
 ///     let timestamp = reader.syncTimestamp, count = reader.recordCount
 ///
 /// It returns blocks of about 256 KiB of JSON, with the entities in the file's order, which need not be key order. It does not detect duplicate
-/// keys. Unknown fields are skipped, but all JSON is checked strictly. Memory: a block, and the largest entity (at most 64 MiB). One thread at a
-/// time.
+/// keys. Unknown fields are skipped, but all JSON is checked strictly. Memory: the whole file, decompressed. One thread at a time.
 package final class ContainerReader: @unchecked Sendable {
     // SAFETY (of @unchecked Sendable): the owner uses it on one thread at a time.
 
     /// The amount of JSON, in bytes, at which a block ends.
     package static let blockBytes = 256 << 10
 
-    private enum State { case beforeObject, beforeMember, inDataset, ended }
-
     private let schemas: [DatasetSchema]
-    private let window: InputWindow
-    private let values: ValueFinder
+    private let file: ContainerFile
+    private var text = ByteBuffer()
     private var entities: EntityParser?
-    private var state = State.beforeObject
-    private var names: Set<[UInt8]> = []
-    private var isFirstElement = true
-    /// The schema of the file's dataset; nil until its array begins.
+    /// Where the next entity begins in the text, after white space and a comma.
+    private var position = 0
+    /// The schema of the file's dataset; nil until the first block.
     package private(set) var schema: DatasetSchema?
-    /// The container's timestamp; nil until it was read, and never nil after the last block.
+    /// The container's timestamp; nil until the first block.
     package private(set) var syncTimestamp: Instant?
     /// The number of entities in the blocks so far.
     package private(set) var recordCount = 0
@@ -35,306 +32,187 @@ package final class ContainerReader: @unchecked Sendable {
     /// Makes a reader for a file of one of the datasets in `schemas`.
     ///
     /// `read` writes the file's next bytes to the buffer and returns their number, 0 at the end of the file.
-    package init(schemas: [DatasetSchema], read: @escaping (UnsafeMutableRawBufferPointer) throws -> Int) {
+    ///
+    /// - Parameter limit: how large the file may be, compressed or not, in bytes.
+    package init(schemas: [DatasetSchema], limit: Int = FormatLimits.foreignBytes, read: @escaping (UnsafeMutableRawBufferPointer) throws -> Int) {
         self.schemas = schemas
-        window = InputWindow(read: read)
-        values = ValueFinder(window: window, limit: FormatLimits.entityBytes)
+        file = ContainerFile(limit: limit, read: read)
     }
 
-    /// Returns the next block; nil after the last one, if the whole file was read and is valid.
+    /// Returns the next block; nil after the last one. The first call reads the whole file.
     ///
     /// - Parameter reusing: a block that is no longer needed, whose memory is reused.
     /// - Throws: ``FormatError`` with `.truncated`, `.damaged`, `.badEntity`, `.tooLarge` or `.notAContainer`; what `read` throws.
     package func next(reusing spare: EntityBlock? = nil) throws -> EntityBlock? {
-        while true {
-            switch state {
-            case .beforeObject:
-                try beginObject()
-            case .beforeMember:
-                try readMember()
-            case .inDataset:
-                let block = spare ?? EntityBlock()
-                try fill(block)
-                if block.count > 0 { return block }
-            case .ended:
-                return nil
-            }
-        }
+        if schema == nil { try open() }
+        guard let schema else { return nil }
+        let block = spare ?? EntityBlock()
+        try fill(block, of: schema)
+        return block.count > 0 ? block : nil
     }
 
-    // MARK: The container
-
-    private func beginObject() throws {
-        guard let first = try window.peek() else { throw ValueFinder.truncated(at: window.offset) }
-        guard first == UInt8(ascii: "{") else {
+    /// Reads the file, checks that it is strict JSON, and finds its dataset and its timestamp.
+    private func open() throws {
+        text = try file.text()
+        let scanner = JSONScanner(text.bytes), start = scanner.skipSpace(0)
+        guard start < scanner.end else { throw damaged(JSONFault(offset: start, reason: ""), in: scanner) }
+        guard scanner.base[start] == UInt8(ascii: "{") else {
+            let first = scanner.base[start]
             let reason = first == 0xEF || first == 0xFE || first == 0xFF ? "it begins with a byte order mark" : "it does not begin with '{'"
             throw notAContainer("it is not a JSON container: \(reason)", "the file must be JSON in UTF-8, plain or compressed with gzip")
         }
-        window.consume(1)
-        if try window.peek() == UInt8(ascii: "}") {
-            window.consume(1)
-            try end()
-        } else {
-            state = .beforeMember
-        }
-    }
-
-    private func readMember() throws {
-        let length = try values.gather()
-        let name = try string(length, "a key")
-        window.consume(length)
-        guard name.count <= FormatLimits.keyBytes, names.count < 10_000 else {
-            throw damaged("the container has too many or too long keys")
-        }
-        guard names.insert(name).inserted else { throw damaged("a key of the container stands twice") }
-        try require(UInt8(ascii: ":"), "':'")
-        if name.elementsEqual("syncTimestamp".utf8) {
-            try readTimestamp()
-        } else if let schema = schemas.first(where: { name.elementsEqual($0.name.utf8) }) {
-            try beginDataset(schema)
-            return
-        } else if try window.peek() == UInt8(ascii: "[") {
-            window.consume(1)
-            isFirstElement = true
-            while let length = try nextElement() { window.consume(try checkedValue(length)) }
-        } else {
-            window.consume(try checkedValue(values.gather()))
-        }
-        try endMember()
-    }
-
-    private func readTimestamp() throws {
-        let length = try values.gather()
-        let text = try string(length, "syncTimestamp must be a string; it")
+        var dataset: (schema: DatasetSchema, array: Int)?, names: Set<[UInt8]> = []
         do {
-            syncTimestamp = try text.withUnsafeBytes { try Instant(parsing: $0) }
-        } catch let error as InstantError {
-            throw damaged("syncTimestamp is \(error)")
+            if let fault = UTF8Check.firstFault(in: text.bytes) { throw JSONFault(offset: fault, reason: "the text is not UTF-8") }
+            let end = scanner.skipSpace(try scanner.skipValue(start, depthLimit: JSONScanner.depthLimit + 3))
+            guard end == scanner.end else { throw JSONFault(offset: end, reason: "something follows the container") }
+            try scanner.forEachMember { name, value in
+                guard names.insert(name).inserted else { throw JSONFault(offset: value.lowerBound, reason: "a key of the container stands twice") }
+                if name.elementsEqual("syncTimestamp".utf8) {
+                    syncTimestamp = try timestamp(value, scanner)
+                } else if let schema = schemas.first(where: { name.elementsEqual($0.name.utf8) }) {
+                    guard dataset == nil else {
+                        throw notAContainer("it holds two datasets, \(dataset?.schema.name ?? "") and \(schema.name)", "import files of one dataset each")
+                    }
+                    guard scanner.base[value.lowerBound] == UInt8(ascii: "[") else {
+                        throw JSONFault(offset: value.lowerBound, reason: "\(schema.name) is not an array")
+                    }
+                    dataset = (schema, value.lowerBound)
+                }
+            }
+        } catch let error as JSONFault {
+            throw damaged(error, in: scanner)
         }
-        window.consume(length)
-    }
-
-    private func beginDataset(_ schema: DatasetSchema) throws {
-        if let first = self.schema {
-            throw notAContainer("it holds two datasets, \(first.name) and \(schema.name)", "import files of one dataset each")
-        }
-        guard try window.peek() == UInt8(ascii: "[") else { throw damaged("\(schema.name) is not an array") }
-        window.consume(1)
-        self.schema = schema
-        entities = EntityParser(SchemaPlan(schema), isForeign: true)
-        isFirstElement = true
-        state = .inDataset
-    }
-
-    private func endMember() throws {
-        switch try window.peek() {
-        case UInt8(ascii: ","):
-            window.consume(1)
-            state = .beforeMember
-        case UInt8(ascii: "}"):
-            window.consume(1)
-            try end()
-        case nil: throw ValueFinder.truncated(at: window.offset)
-        default: throw damaged("',' or '}' is missing behind a value")
-        }
-    }
-
-    private func end() throws {
-        guard try window.peek() == nil else { throw damaged("something follows the container") }
-        guard schema != nil else {
+        guard let dataset else {
             let known = schemas.map(\.name).joined(separator: ", ")
             throw notAContainer("it holds none of the datasets \(known)", "the array's name must be the dataset's; see the dataset file")
         }
         guard syncTimestamp != nil else {
             throw notAContainer("it has no syncTimestamp", "add \"syncTimestamp\" with the time at which the data was current")
         }
-        state = .ended
+        entities = EntityParser(SchemaPlan(dataset.schema), isForeign: true)
+        (schema, position) = (dataset.schema, scanner.skipSpace(dataset.array + 1))
     }
 
-    // MARK: Entities
+    private func timestamp(_ value: Range<Int>, _ scanner: JSONScanner) throws -> Instant {
+        guard scanner.base[value.lowerBound] == UInt8(ascii: "\"") else { throw JSONFault(offset: value.lowerBound, reason: "syncTimestamp is not a string") }
+        do {
+            return try scanner.unescape(value.lowerBound + 1, value.upperBound - 1).withUnsafeBytes { try Instant(parsing: $0) }
+        } catch let error as InstantError {
+            throw JSONFault(offset: value.lowerBound, reason: "syncTimestamp is \(error)")
+        }
+    }
 
-    private func fill(_ block: EntityBlock) throws {
-        guard let entities, let schema else { return }
+    private func fill(_ block: EntityBlock, of schema: DatasetSchema) throws {
+        guard let entities else { return }
         block.clear()
         block.begin(columnCount: schema.columns.count)
+        let file = JSONScanner(text.bytes)
         // The block's JSON is the entities without separators, each directly after the previous one.
-        while block.raw.count < Self.blockBytes {
-            guard let length = try nextElement() else {
-                try endMember()
-                break
+        while block.raw.count < Self.blockBytes, file.base[position] != UInt8(ascii: "]") {
+            let end = try file.skipValue(position, depthLimit: JSONScanner.depthLimit + 1)
+            guard end - position <= FormatLimits.entityBytes else {
+                throw FormatError(
+                    .tooLarge, at: "file, byte \(position)", "one value is larger than \(FormatLimits.entityBytes >> 20) MiB",
+                    hint: "keep large contents outside the dataset and refer to them")
             }
-            block.raw.append(UnsafeRawBufferPointer(rebasing: window.bytes[..<length]))
-            window.consume(length)
+            block.raw.append(UnsafeRawBufferPointer(rebasing: text.bytes[position..<end]))
+            position = file.skipSpace(end)
+            if file.base[position] == UInt8(ascii: ",") { position = file.skipSpace(position + 1) }
         }
         block.raw.seal()
-        if let fault = UTF8Check.firstFault(in: block.raw.bytes) {
-            throw damaged("text before here is not UTF-8 (\(block.raw.count - fault) bytes of JSON back)")
-        }
         let scanner = JSONScanner(block.raw.bytes)
-        var position = 0
-        while position < scanner.end {
+        var next = 0
+        while next < scanner.end {
             do throws(EntityFault) {
-                position = try entities.parse(scanner, at: position, into: block)
+                next = try entities.parse(scanner, at: next, into: block)
             } catch {
-                throw fault(entity: recordCount, error.reason, column: error.column)
+                throw fault(schema, error.reason, column: error.column)
             }
             guard block.takeKey(entities.plan, entities, ordered: false) == nil else {
-                throw fault(entity: recordCount, "the key is longer than \(FormatLimits.keyBytes) bytes", column: entities.plan.keyIndex)
+                throw fault(schema, "the key is longer than \(FormatLimits.keyBytes) bytes", column: entities.plan.keyIndex)
             }
             block.count += 1
             recordCount += 1
         }
     }
 
-    /// Moves the window to the array's next element and returns its length. After the last one, consumes the bracket and returns nil.
-    private func nextElement() throws -> Int? {
-        var next = try window.peek()
-        if next == UInt8(ascii: "]") {
-            window.consume(1)
-            return nil
-        }
-        if !isFirstElement {
-            guard next == UInt8(ascii: ",") || next == nil else { throw damaged("',' or ']' is missing behind an element") }
-            window.consume(next == nil ? 0 : 1)
-            next = try window.peek()
-            guard next != UInt8(ascii: "]") else { throw damaged("an element is missing behind ','") }
-        }
-        isFirstElement = false
-        let length = try values.gather()
-        guard length > 0 else { throw damaged("an element is missing") }
-        return length
-    }
-
-    // MARK: Values
-
-    /// Checks that the window begins with a valid value of this length, and returns the length.
-    private func checkedValue(_ length: Int) throws -> Int {
-        let bytes = UnsafeRawBufferPointer(rebasing: window.bytes[..<length])
-        guard UTF8Check.firstFault(in: bytes) == nil else { throw damaged("a value is not UTF-8") }
-        do throws(JSONFault) {
-            guard try JSONScanner(bytes).skipValue(0) == length else { throw JSONFault(offset: 0, reason: "a value is expected") }
-        } catch {
-            throw FormatError(.damaged, at: "file, byte \(window.offset + error.offset)", error.reason, hint: Self.hint)
-        }
-        return length
-    }
-
-    private func string(_ length: Int, _ what: String) throws -> [UInt8] {
-        guard window.bytes.first == UInt8(ascii: "\"") else { throw damaged("\(what) is not a string") }
-        _ = try checkedValue(length)
-        do throws(JSONFault) {
-            return try JSONScanner(window.bytes).unescape(1, length - 1)
-        } catch {
-            throw FormatError(.damaged, at: "file, byte \(window.offset + error.offset)", error.reason, hint: Self.hint)
-        }
-    }
-
-    private func require(_ byte: UInt8, _ what: String) throws {
-        guard let next = try window.peek() else { throw ValueFinder.truncated(at: window.offset) }
-        guard next == byte else { throw damaged("\(what) is missing behind a key") }
-        window.consume(1)
-    }
-
     // MARK: Errors
 
-    private static let hint = "the file must be strict JSON (RFC 8259) in UTF-8"
-
-    private func damaged(_ reason: String) -> FormatError {
-        FormatError(.damaged, at: "file, byte \(window.offset)", reason, hint: Self.hint)
+    private func damaged(_ fault: JSONFault, in scanner: JSONScanner) -> FormatError {
+        guard fault.offset < scanner.end else {
+            return FormatError(.truncated, at: "file", "it ends at byte \(fault.offset) of its text, in the middle", hint: "copy the file again")
+        }
+        return FormatError(.damaged, at: "file, byte \(fault.offset)", fault.reason, hint: "the file must be strict JSON (RFC 8259) in UTF-8")
     }
 
     private func notAContainer(_ reason: String, _ hint: String) -> FormatError {
         FormatError(.notAContainer, at: "file", reason, hint: hint)
     }
 
-    private func fault(entity: Int, _ reason: String, column: Int?) -> FormatError {
-        let name = schema?.name ?? "file"
-        let place = "\(name), entity \(entity)" + (column.flatMap { schema?.columns[$0].name }.map { ", column \($0)" } ?? "")
+    private func fault(_ schema: DatasetSchema, _ reason: String, column: Int?) -> FormatError {
+        let place = "\(schema.name), entity \(recordCount)" + (column.map { ", column \(schema.columns[$0].name)" } ?? "")
         return FormatError(.badEntity, at: place, reason, hint: "correct the entity in the file; entities count from 0")
     }
 }
 
-/// Finds the ends of JSON values in a text that is read in pieces, so that each value can be parsed as a whole.
+/// A file as a whole, plain or gzip; the first two bytes tell which.
 ///
-/// Looks only at strings and brackets; the parser of the value checks everything else.
-struct ValueFinder {
-    let window: InputWindow
-    /// The maximum size of a value, in bytes.
+/// Source: RFC 1952 section 2.2: a gzip file is a series of members. Anything else after a member is refused.
+private struct ContainerFile {
     let limit: Int
+    let read: (UnsafeMutableRawBufferPointer) throws -> Int
 
-    /// Moves the window to the next value, consumes the white space before it, reads the whole value, and returns its length.
-    ///
-    /// - Throws: ``FormatError`` with `.truncated` if the file ends before the value does, `.tooLarge` beyond the limit.
-    func gather() throws -> Int {
-        switch try window.peek() {
-        case nil: throw Self.truncated(at: window.offset)
-        case UInt8(ascii: "{"), UInt8(ascii: "["): return try gatherContainer()
-        case UInt8(ascii: "\""): return try gatherString(from: 0)
-        default: return try gatherScalar()
+    private static let pieceBytes = 1 << 20
+
+    /// Returns the file's text.
+    func text() throws -> ByteBuffer {
+        let stored = ByteBuffer()
+        while true {
+            stored.reserve(Self.pieceBytes)
+            let count = try read(UnsafeMutableRawBufferPointer(start: stored.base + stored.count, count: Self.pieceBytes))
+            guard count > 0 else { break }
+            stored.count += count
+            try verifySize(stored)
         }
+        return beginsMember(stored.bytes) ? try inflated(stored) : stored
     }
 
-    /// Returns the position after the string whose opening quote is at `start`.
-    private func gatherString(from start: Int) throws -> Int {
-        var position = start + 1
+    private func beginsMember(_ bytes: UnsafeRawBufferPointer) -> Bool { bytes.count >= 2 && bytes[0] == 0x1F && bytes[1] == 0x8B }
+
+    private func verifySize(_ bytes: ByteBuffer) throws {
+        guard bytes.count > limit else { return }
+        throw FormatError(
+            .tooLarge, at: "file", "it has more than \(limit) bytes", hint: "sync the data with the database that they come from")
+    }
+
+    private func inflated(_ stored: ByteBuffer) throws -> ByteBuffer {
+        let text = ByteBuffer()
+        var stream = z_stream()
+        // Adding 16 to the window bits selects gzip only; zlib then checks the header and checksum.
+        guard inflateInit2_(&stream, MAX_WBITS + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
+            throw FormatError(.compression, at: "file", "zlib has no memory", hint: "free memory and try again", isRetryable: true)
+        }
+        defer { inflateEnd(&stream) }
+        // SAFETY: zlib reads at most avail_in bytes of the file and does not write it. It writes at most avail_out bytes after the contents of
+        // `text`, which has room for them.
+        (stream.next_in, stream.avail_in) = (stored.base, UInt32(stored.count))
         while true {
-            let bytes = window.bytes
-            position = JSONScanner(bytes).plainEnd(position)
-            // Skip at least two bytes of an escape; the rest of it is plain text.
-            if position == bytes.count || (bytes[position] == UInt8(ascii: "\\") && position + 1 == bytes.count) {
-                try more()
-            } else if bytes[position] == UInt8(ascii: "\"") {
-                return position + 1
-            } else {
-                position += bytes[position] == UInt8(ascii: "\\") ? 2 : 1
+            text.reserve(Self.pieceBytes)
+            (stream.next_out, stream.avail_out) = (text.base + text.count, UInt32(Self.pieceBytes))
+            let status = CZlib.inflate(&stream, Z_NO_FLUSH)
+            text.count += Self.pieceBytes - Int(stream.avail_out)
+            try verifySize(text)
+            switch status {
+            case Z_OK: continue
+            case Z_STREAM_END:
+                let rest = UnsafeRawBufferPointer(rebasing: stored.bytes.suffix(Int(stream.avail_in)))
+                if rest.isEmpty { return text }
+                guard beginsMember(rest) else { throw FormatError(.damaged, at: "file", "something follows the gzip data", hint: "copy the file again") }
+                inflateReset(&stream)
+            case Z_BUF_ERROR: throw FormatError(.truncated, at: "file", "the gzip data ends in the middle", hint: "copy the file again")
+            default: throw FormatError(.damaged, at: "file", "the gzip data is broken", hint: "copy the file again")
             }
         }
-    }
-
-    private func gatherContainer() throws -> Int {
-        var depth = 0
-        var position = 0
-        while true {
-            let bytes = window.bytes
-            while position < bytes.count {
-                let byte = bytes[position]
-                if byte == UInt8(ascii: "\"") { break }
-                position += 1
-                // '[' and '{' differ in one bit, and so do ']' and '}'.
-                if byte | 0x20 == UInt8(ascii: "{") { depth += 1 }
-                if byte | 0x20 == UInt8(ascii: "}") {
-                    depth -= 1
-                    if depth == 0 { return position }
-                }
-            }
-            if position < bytes.count { position = try gatherString(from: position) } else { try more() }
-        }
-    }
-
-    private func gatherScalar() throws -> Int {
-        var position = 0
-        while true {
-            let bytes = window.bytes
-            while position < bytes.count {
-                switch bytes[position] {
-                case UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "}"), UInt8(ascii: ":"), 0x20, 0x0A, 0x0D, 0x09: return position
-                default: position += 1
-                }
-            }
-            try more()
-        }
-    }
-
-    private func more() throws {
-        guard window.bytes.count < limit else {
-            throw FormatError(
-                .tooLarge, at: "file, byte \(window.offset)", "one value is larger than \(limit >> 20) MiB",
-                hint: "keep large contents outside the dataset and refer to them")
-        }
-        guard try window.fill() else { throw Self.truncated(at: window.offset + window.bytes.count) }
-    }
-
-    static func truncated(at offset: Int) -> FormatError {
-        FormatError(.truncated, at: "file", "it ends at byte \(offset) of its text, in the middle", hint: "copy the file again")
     }
 }

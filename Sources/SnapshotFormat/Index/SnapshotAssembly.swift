@@ -29,13 +29,13 @@ package final class SnapshotAssembly: @unchecked Sendable {
     ///
     /// - Parameter boxes: encrypts head and tail of an asset in a sealed zone; its blocks are already encrypted.
     package init(
-        schema: DatasetSchema, syncTimestamp: Instant, blockEntities: Int, level: Int = 1, boxes: DatasetBoxes? = nil,
+        schema: DatasetSchema, syncTimestamp: Instant, blockEntities: Int, boxes: DatasetBoxes? = nil,
         write: @escaping (UnsafeRawBufferPointer) throws -> Void
     ) throws {
         self.schema = schema
         self.blockEntities = blockEntities
         self.write = write
-        compressor = try MemberCompressor(level: level, boxes: boxes)
+        compressor = MemberCompressor(boxes: boxes)
         var text = SnapshotHeader(syncTimestamp: syncTimestamp, dataset: schema.name).text
         let compressor = compressor
         let member = try text.withUTF8 { try compressor.compress(UnsafeRawBufferPointer($0)) }

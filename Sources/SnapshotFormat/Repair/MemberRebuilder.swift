@@ -1,6 +1,6 @@
 package import Sealing
 
-/// Rebuilds a member's bytes from its contents by trying libraries and levels. The hash decides which one is right.
+/// Rebuilds a member's bytes from its contents by trying the libraries. The hash decides which one is right.
 ///
 ///     let rebuilder = MemberRebuilder()
 ///     if let bytes = try rebuilder.block(json, isFirst: number == 0, as: entry) { … }
@@ -15,8 +15,7 @@ package final class MemberRebuilder {
     private let epochs: [DatasetBoxes?]
 
     private struct Method: Hashable {
-        var engine = DeflateEngine.zlib
-        let level: Int
+        let engine: DeflateEngine
         /// The position in ``epochs``.
         let epoch: Int
     }
@@ -26,7 +25,7 @@ package final class MemberRebuilder {
     /// - Parameter boxes: encrypts the members of a sealed zone.
     package init(boxes: DatasetBoxes? = nil) {
         epochs = boxes?.allEpochs ?? [nil]
-        usual = Method(engine: .isal, level: 1, epoch: 0)
+        usual = Method(engine: .isal, epoch: 0)
     }
 
     /// The member of a block; nil if no method gives the bytes that the entry states.
@@ -43,15 +42,6 @@ package final class MemberRebuilder {
         return try rebuild(entry) { _ = try $0.compress(bytes, reusing: self.member) }
     }
 
-    /// The member of a change asset. The commit states only the hash of the whole file.
-    package func changes(_ bytes: UnsafeRawBufferPointer, sha256: ContentHash) throws -> [UInt8]? {
-        for method in methods {
-            _ = try compressor(method).compress(bytes, reusing: member)
-            if member.entry.sha256 == sha256 { return Array(member.bytes) }
-        }
-        return nil
-    }
-
     private func rebuild(_ entry: MemberEntry, _ compress: (MemberCompressor) throws -> Void) throws -> [UInt8]? {
         for method in methods {
             try compress(compressor(method))
@@ -63,15 +53,13 @@ package final class MemberRebuilder {
     }
 
     private var methods: [Method] {
-        let all = epochs.indices.flatMap { epoch in
-            [Method(engine: .isal, level: 1, epoch: epoch)] + (1...9).map { Method(level: $0, epoch: epoch) }
-        }
+        let all = epochs.indices.flatMap { epoch in [Method(engine: .isal, epoch: epoch), Method(engine: .zlib, epoch: epoch)] }
         return [usual] + all.filter { $0 != usual }
     }
 
-    private func compressor(_ method: Method) throws -> MemberCompressor {
+    private func compressor(_ method: Method) -> MemberCompressor {
         if let known = compressors[method] { return known }
-        let made = try MemberCompressor(level: method.level, engine: method.engine, boxes: epochs[method.epoch])
+        let made = MemberCompressor(engine: method.engine, boxes: epochs[method.epoch])
         compressors[method] = made
         return made
     }

@@ -6,140 +6,57 @@ import StrictText
 ///
 /// Entities are generated in the order of their dates, with random keys, as an application would insert them. Memory: one entity.
 package struct SampleData {
-    package let notificationCount: Int
-    package let bucketCount: Int
-    private let bucketIDs: [[UInt8]]
+    private let notificationCount: Int
+    private let bucketIDs: [OwnedValue]
     private let random: SeededGenerator
-    private let vocabulary: SampleVocabulary
 
     package init(notifications: Int, buckets: Int, seed: UInt64) {
         notificationCount = notifications
-        bucketCount = buckets
         var random = SeededGenerator(seed: seed)
-        vocabulary = SampleVocabulary(random: &random)
-        bucketIDs = (0..<buckets).map { _ in SampleText.uuid(&random) }
+        bucketIDs = (0..<buckets).map { _ in OwnedValue(random.uuid()) }
         self.random = random
     }
 
     /// Passes the buckets to a sink, with the columns in the order of ``DatasetSchema/buckets``.
     package func giveBuckets(to sink: any EntitySink) throws {
-        var writer = SampleWriter(random: random, vocabulary: vocabulary)
+        var random = random
         for (index, id) in bucketIDs.enumerated() {
-            let time = Self.start.advanced(byMicroseconds: Int64(index) * 10_000_000_000)
-            writer.begin()
-            writer.text { $0.bytes += id }
-            writer.text { $0.words(1...3) }
-            writer.text(percent: 60) { $0.words(3...9) }
-            writer.text(percent: 80) { $0.color() }
-            writer.text(percent: 50) { $0.url(ending: "png") }
-            writer.text { $0.instant(time) }
-            writer.text { $0.instant(time) }
-            writer.boolean(percent: 97, true: 3)
-            try writer.end(sink)
+            let time = OwnedValue(Self.start.advanced(byMicroseconds: Int64(index) * 10_000_000_000).description)
+            let entity: [OwnedValue] = [
+                id, OwnedValue(random.words(1...3)), OwnedValue(random.maybe(60) { $0.words(3...9) }), OwnedValue(random.maybe(80) { "#\($0.hex(6))" }),
+                OwnedValue(random.maybe(50) { $0.url() }), time, time, random.maybe(97) { .integer($0.happens(percent: 3) ? 1 : 0) } ?? .null,
+            ]
+            try entity.lending(sink.take)
         }
     }
 
     /// Passes the notifications to a sink, with the columns in the order of ``DatasetSchema/notifications``.
     package func giveNotifications(to sink: any EntitySink) throws {
-        var writer = SampleWriter(random: SeededGenerator(seed: random.seedOfNotifications), vocabulary: vocabulary)
+        // Another stream of numbers, so that the notifications do not depend on how many numbers the buckets use.
+        var first = random
+        var random = SeededGenerator(seed: first.next())
         let span = 60_000_000_000_000 / Int64(max(notificationCount, 1))
         for index in 0..<notificationCount {
-            let sent = Self.start.advanced(byMicroseconds: 10_000_000_000_000 + Int64(index) * span + Int64(writer.random.below(1000)) * 1000)
-            let created = sent.advanced(byMicroseconds: Int64(20 + writer.random.below(880)) * 1000)
-            let read = writer.random.happens(percent: 60) ? created.advanced(byMicroseconds: Int64(1000 + writer.random.below(90_000_000)) * 1000) : nil
+            let sent = Self.start.advanced(byMicroseconds: 10_000_000_000_000 + Int64(index) * span + Int64(random.below(1000)) * 1000)
+            let created = sent.advanced(byMicroseconds: Int64(20 + random.below(880)) * 1000)
+            let read = random.maybe(60) { created.advanced(byMicroseconds: Int64(1000 + $0.below(90_000_000)) * 1000) }
             // A few buckets get most of the notifications.
-            let bucket = bucketIDs[writer.random.below(writer.random.below(bucketIDs.count) + 1)]
-            writer.begin()
-            writer.text { $0.uuid() }
-            writer.text { $0.words(2...6) }
-            writer.text(percent: 35) { $0.words(2...6) }
-            writer.text(percent: 92) { $0.words(6...32) }
-            if let read { writer.text { $0.instant(read) } } else { writer.null() }
-            writer.text { $0.instant(sent) }
-            writer.text { $0.instant(created) }
-            writer.text { $0.instant(read ?? created) }
-            writer.text { $0.bytes += bucket }
-            writer.json { $0.attachments() }
-            writer.json { $0.actions() }
-            writer.json(percent: 30) { $0.action() }
-            try writer.end(sink)
+            let bucket = bucketIDs[random.below(random.below(bucketIDs.count) + 1)]
+            let entity: [OwnedValue] = [
+                OwnedValue(random.uuid()), OwnedValue(random.words(2...6)), OwnedValue(random.maybe(35) { $0.words(2...6) }),
+                OwnedValue(random.maybe(92) { $0.words(6...32) }), OwnedValue(read?.description), OwnedValue(sent.description),
+                OwnedValue(created.description), OwnedValue((read ?? created).description), bucket,
+                json(random.list(percent: 40) { #"{"mediaType":"IMAGE","url":"\#($0.url())","name":"\#($0.word())"}"# }),
+                json(random.list(percent: 50) { $0.action() }), random.maybe(30) { json($0.action()) } ?? .null,
+            ]
+            try entity.lending(sink.take)
         }
     }
+
+    private func json(_ text: String) -> OwnedValue { .json(Array(text.utf8)) }
 
     /// 2023-11-14T22:13:20Z.
     private static let start = Instant(microseconds: 1_700_000_000_000_000)
-}
-
-extension SeededGenerator {
-    /// The seed of a second stream of numbers, so that the notifications do not depend on how many numbers the buckets use.
-    fileprivate var seedOfNotifications: UInt64 {
-        var copy = self
-        return copy.next()
-    }
-}
-
-/// Collects the columns of one generated entity and passes them to a sink.
-struct SampleWriter {
-    private enum Column {
-        case null
-        case integer(Int64)
-        case text(Range<Int>)
-        case json(Range<Int>)
-    }
-
-    private var text: SampleText
-    private var columns: [Column] = []
-
-    var random: SeededGenerator {
-        get { text.random }
-        set { text.random = newValue }
-    }
-
-    init(random: SeededGenerator, vocabulary: SampleVocabulary) {
-        text = SampleText(random: random, vocabulary: vocabulary)
-    }
-
-    mutating func begin() {
-        text.bytes.removeAll(keepingCapacity: true)
-        columns.removeAll(keepingCapacity: true)
-    }
-
-    mutating func null() { columns.append(.null) }
-
-    mutating func text(percent: Int = 100, _ build: (inout SampleText) -> Void) {
-        columns.append(built(percent, build).map { .text($0) } ?? .null)
-    }
-
-    mutating func json(percent: Int = 100, _ build: (inout SampleText) -> Void) {
-        columns.append(built(percent, build).map { .json($0) } ?? .null)
-    }
-
-    /// A boolean that has a value in `percent` of all entities and is true in `chance` percent of those.
-    mutating func boolean(percent: Int, true chance: Int) {
-        columns.append(text.random.happens(percent: percent) ? .integer(text.random.happens(percent: chance) ? 1 : 0) : .null)
-    }
-
-    private mutating func built(_ percent: Int, _ build: (inout SampleText) -> Void) -> Range<Int>? {
-        guard percent == 100 || text.random.happens(percent: percent) else { return nil }
-        let start = text.bytes.count
-        build(&text)
-        return start..<text.bytes.count
-    }
-
-    func end(_ sink: any EntitySink) throws {
-        try text.bytes.withUnsafeBytes { bytes in
-            // SAFETY: the slices point into `bytes`, which is valid until the sink returns.
-            let values = columns.map { column -> ColumnValue in
-                switch column {
-                case .null: .null
-                case .integer(let value): .integer(value)
-                case .text(let range): .text(UnsafeRawBufferPointer(rebasing: bytes[range]))
-                case .json(let range): .json(UnsafeRawBufferPointer(rebasing: bytes[range]))
-                }
-            }
-            try values.withUnsafeBufferPointer { try sink.take($0) }
-        }
-    }
 }
 
 /// Random numbers that are the same for the same seed on every machine.
@@ -166,3 +83,56 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     /// True with that probability.
     package mutating func happens(percent: Int) -> Bool { below(100) < percent }
 }
+
+/// Random texts.
+extension SeededGenerator {
+    fileprivate mutating func maybe<T>(_ percent: Int, _ make: (inout SeededGenerator) -> T) -> T? {
+        happens(percent: percent) ? make(&self) : nil
+    }
+
+    fileprivate mutating func hex(_ digits: Int) -> String {
+        String(decoding: (0..<digits).map { _ in hexDigits[below(16)] }, as: UTF8.self)
+    }
+
+    /// A UUID of version 4, in lower case.
+    fileprivate mutating func uuid() -> String { "\(hex(8))-\(hex(4))-4\(hex(3))-a\(hex(3))-\(hex(12))" }
+
+    fileprivate mutating func word() -> String { sampleWords[below(sampleWords.count)] }
+
+    /// A sentence that sometimes has an emoji, a quoted word, a line break or a number.
+    fileprivate mutating func words(_ count: ClosedRange<Int>) -> String {
+        var words = (0..<count.lowerBound + below(count.count)).map { _ in word() }
+        let place = below(words.count)
+        switch below(100) {
+        case 0..<15: words[place] = "🔔 " + words[place]
+        case 15..<22: words[place] = "\"\(words[place])\""
+        case 22..<25: words[place] += "\n👩‍💻"
+        case 25..<35: words[place] += " \(below(100_000))"
+        default: break
+        }
+        return words.joined(separator: " ")
+    }
+
+    fileprivate mutating func url() -> String { "https://example.com/images/\(hex(12)).png" }
+
+    fileprivate mutating func action() -> String {
+        #"{"type":"NAVIGATE","value":"\#(url())","title":"\#(word())","icon":"sfsymbols:link","destructive":\#(happens(percent: 12))}"#
+    }
+
+    /// A JSON array that in so many of 100 cases has one element or two.
+    fileprivate mutating func list(percent: Int, _ element: (inout SeededGenerator) -> String) -> String {
+        let count = happens(percent: percent) ? 1 + below(2) : 0
+        return "[\((0..<count).map { _ in element(&self) }.joined(separator: ","))]"
+    }
+}
+
+private let hexDigits = Array("0123456789abcdef".utf8)
+
+private let sampleWords =
+    """
+    the a to of and in is for on your you new from with has been at by it that this server backup failed completed build deploy \
+    update message order delivered payment received alert door opened closed battery low temperature camera motion detected \
+    meeting reminder invoice ready login attempt disk usage high error warning test success release version package shipped \
+    review requested comment merged è un una per non con sono perché più già città così lunedì martedì caffè università \
+    consegna pagamento ricevuto ordine spedito aggiornamento disponibile promemoria riunione domani oggi größer schön über
+    """.split(separator: " ").map(String.init)

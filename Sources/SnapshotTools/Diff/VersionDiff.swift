@@ -136,13 +136,11 @@ struct VersionDiff: Sendable {
 extension DatasetSchema {
     /// The same dataset with every column but the key optional, so that entities of versions that lack some can be read.
     func relaxed(adding others: [DatasetColumn] = []) throws -> DatasetSchema {
-        try DatasetSchema(
-            name: name, table: table, keys: keyColumns.map(\.name), timestamp: timestamp,
+        try with(
             columns: (columns + others).enumerated().map { index, column in
                 DatasetColumn(
                     column.name, column.shape, column: column.column, isOptional: !keyIndices.contains(index), collation: column.collation)
-            },
-            recordType: recordType, recordName: recordName, timestampUnit: timestampUnit)
+            })
     }
 }
 

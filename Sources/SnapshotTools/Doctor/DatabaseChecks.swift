@@ -133,18 +133,13 @@ enum DatabaseChecks {
         switch one.applicationTriggers {
         case .failure(let error): findings.append(.error("applicationTriggers", error, means: "what the application's triggers do at an import is not known"))
         case .success(let triggers):
-            for trigger in triggers {
-                guard trigger.isRestricted else {
-                    findings.append(.ok("applicationTriggers", trigger.sentence))
-                    continue
-                }
-                findings.append(
-                    .notice(
+            findings += triggers.map { trigger in
+                trigger.runs
+                    ? .ok("applicationTriggers", trigger.sentence)
+                    : .notice(
                         "applicationTriggers", trigger.sentence,
-                        means: trigger.runs
-                            ? "the device that made a change has run the trigger; what it wrote into synced tables comes with the version"
-                            : "tables that are not synced and that the trigger fills do not follow an import",
-                        do: trigger.runs ? nil : "bring such tables up to date from the application after an import"))
+                        means: "tables that are not synced and that the trigger fills do not follow an import",
+                        do: "bring such tables up to date from the application after an import")
             }
         }
         return findings
@@ -205,24 +200,24 @@ struct DatabaseFacts: Sendable {
         let unwritable: String?
     }
 
-    init(_ database: LocalDatabase, _ settings: SyncSettings, _ depth: Examination.Depth) {
+    init(_ database: LocalDatabase, _ settings: SyncSettings, isBrief: Bool) {
         func look<T>(_ body: () throws -> T) -> DoctorFacts.Look<T> {
             do { return .success(try body()) } catch { return .failure(SyncError(error, step: .read)) }
         }
         path = database.path
         self.settings = settings
-        damage = depth == .brief ? nil : look { try database.integrityCheck() }
+        damage = isBrief ? nil : look { try database.integrityCheck() }
         obstacle = database.writingObstacle().map { SyncError($0, step: .open) }
         journalMode = look { try database.journalMode() }
         applied = try? database.read { try $0.state.applied() }
         dangling =
-            depth == .brief
+            isBrief
             ? nil
             : look {
                 try database.read { DanglingReport(try $0.references.danglingRows(of: settings.datasets, limit: DanglingReport.limit), in: database.path) }
             }
         brokenChecks =
-            depth == .brief
+            isBrief
             ? nil
             : look {
                 try database.read { transaction in

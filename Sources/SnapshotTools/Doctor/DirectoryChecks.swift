@@ -9,7 +9,7 @@ import StrictText
 /// Findings about the directory: its file system, its clock, its free space and its foreign files.
 enum DirectoryChecks {
     static func findings(_ directory: DirectoryFacts, _ zone: ZoneSurvey?, now: Instant) -> [DoctorReport.Finding] {
-        fileSystem(directory) + space(directory, zone) + permission(directory) + probe(directory, now: now) + [events(directory)] + foreign(directory, zone)
+        fileSystem(directory) + space(directory, zone) + permission(directory) + probe(directory, now: now) + [events(directory)] + foreign(directory)
     }
 
     private static func fileSystem(_ directory: DirectoryFacts) -> [DoctorReport.Finding] {
@@ -129,8 +129,8 @@ enum DirectoryChecks {
         return .notice("events", reason, means: "a watch finds changes by polling", do: "where that is too late: snapsync watch --poll 10s")
     }
 
-    private static func foreign(_ directory: DirectoryFacts, _ zone: ZoneSurvey?) -> [DoctorReport.Finding] {
-        guard case .success(let all) = directory.foreign else {
+    private static func foreign(_ directory: DirectoryFacts) -> [DoctorReport.Finding] {
+        guard case .success(let files) = directory.foreign else {
             if !directory.unreadable.isEmpty {
                 return [
                     .error(
@@ -143,9 +143,6 @@ enum DirectoryChecks {
             if case .failure(let error) = directory.foreign { return [.error("foreignFiles", error, means: "the directory cannot be listed")] }
             return []
         }
-        // Commit files that lost their number are reported as forks instead.
-        let forks = Set(((try? zone?.forks.get()) ?? []).compactMap(\.file))
-        let files = all.filter { file in !forks.contains { file.path.exact.hasSuffix("/commits/\($0)") } }
         guard !files.isEmpty else { return [.ok("foreignFiles", "no file is there that is not the cloud's")] }
         func named(_ kind: ForeignFile.Kind) -> [String] { files.filter { $0.kind == kind }.map(\.path) }
         var findings: [DoctorReport.Finding] = []
@@ -154,7 +151,9 @@ enum DirectoryChecks {
             findings.append(
                 .notice(
                     "conflictCopies", NameList.words(aside, "conflict copy", "conflict copies"),
-                    means: "a tool that replicates folders put them aside; no reader follows them", do: "look at them, then remove them"))
+                    means:
+                        "a tool that replicates folders put them aside; no reader follows them. One in commits/ is a version of a device that published in another copy",
+                    do: "sync every device, then remove them"))
         }
         if !odd.isEmpty {
             findings.append(

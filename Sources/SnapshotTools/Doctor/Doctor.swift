@@ -40,7 +40,7 @@ struct Doctor: Sendable {
             findings += SyncChecks.findings(status, at: facts.place)
             // Errors that only a sync's own access to the cloud shows.
             if let problem = status.cloudProblem, !findings.contains(where: { $0.severity == .error }) {
-                findings.append(.error("sync", problem.error, means: "the next sync fails in the same way"))
+                findings.append(.error("sync", problem, means: "the next sync fails in the same way"))
             }
         case .failure(let error): findings.append(.error("status", error, means: "what is known of the last sync cannot be read"))
         case nil: break
@@ -49,41 +49,24 @@ struct Doctor: Sendable {
     }
 }
 
-/// The result of examining a database and its cloud, or a cloud alone: the findings, and the facts behind them.
-struct Examination: Sendable {
-    let report: DoctorReport
-    let facts: DoctorFacts
-    /// An inspector for further questions to the zone; nil if the zone could not be opened or the gate is closed.
-    let inspector: SnapshotInspector?
-
-    /// How much to examine.
-    enum Depth {
-        /// Everything: reads the whole database and probes the cloud's file system.
-        case thorough
-        /// Only what can be read quickly. Writes nothing.
-        case brief
-    }
-}
-
 extension SyncEngine {
     /// Examines the database, the cloud directory and the zone, and reports problems with their remedies. It repairs nothing.
     ///
     /// If the device publishes and can write, the file system is probed in a folder that is removed afterwards.
     ///
+    /// - Parameter isBrief: whether to examine only what can be read quickly, without writing: not the whole database, and not what the store can do.
     /// - Throws: ``SyncError`` if the database was not set up.
-    public func doctor() async throws -> DoctorReport { try await WorkerThreads.host { try await examine(.thorough).report } }
+    public func doctor(isBrief: Bool = false) async throws -> DoctorReport { try await WorkerThreads.host { try await examine(isBrief) } }
 
-    /// - Throws: ``SyncError`` if the database was not set up.
-    func examine(_ depth: Examination.Depth) async throws -> Examination {
+    private func examine(_ isBrief: Bool) async throws -> DoctorReport {
         let settings = try database.read(at: .open) { try $0.settings.read() }
         let zone = settings.zoneID
-        let local = DatabaseFacts(database, settings, depth)
-        let publishes = settings.role.publishes && depth == .thorough
+        let local = DatabaseFacts(database, settings, isBrief: isBrief)
+        let publishes = settings.role.publishes && !isBrief
         var facts = DoctorFacts(place: "--db \(database.path.shellWord)", now: now())
         facts.database = local
         facts.status = await DoctorFacts.look(.read) { try await status() }
         var path = settings.cloud
-        var inspector: SnapshotInspector?
         // While the gate is closed, the cloud is not accessed.
         if (try? await gate.decision()) == .open {
             let applied = try database.read(at: .read) { try $0.state.appliedHere() }
@@ -99,38 +82,30 @@ extension SyncEngine {
                 if let bucket = backend as? ObjectCloud { facts.bucket = await BucketFacts(bucket, triesOut: publishes) }
                 var device = try device(settings, cloud)
                 device.signedZone = signedZone
-                inspector = SnapshotInspector(cloud: cloud, zone: zone, applied: applied, device: device)
                 for earlier in try database.read({ try $0.state.earlierZones() }) {
                     facts.leftZones.append(await LeftZoneFacts(ZoneID(earlier.zone, scope: zone.scope), before: zone, in: backend))
                 }
                 return try await ZoneSurvey(cloud, zone, device: device, applied: applied, now: now())
             }
         }
-        return Examination(
-            report: Doctor(database: database.path, cloud: path, zone: zone).report(facts, own: settings.device), facts: facts, inspector: inspector)
+        return Doctor(database: database.path, cloud: path, zone: zone).report(facts, own: settings.device)
     }
 }
 
 extension SnapshotInspector {
     /// Examines a cloud directory and a zone without a database, and reports problems with their remedies. Writes nothing.
     public static func doctor(cloud path: String, zone name: String = "ZentikSyncZone") async -> DoctorReport {
-        await examine(cloud: path, zone: name).report
-    }
-
-    static func examine(cloud path: String, zone name: String) async -> Examination {
         let zone = ZoneID(name)
         var facts = DoctorFacts(place: "--cloud \(path.shellWord)", now: .now)
-        var inspector: SnapshotInspector?
         facts.zone = await DoctorFacts.look(.open) {
             let cloud = try CloudLocation.open(path)
             if let directory = cloud as? DirectoryCloud {
                 facts.directory = await DirectoryFacts(directory, zone: zone, publishes: false, triesOut: false, device: nil)
             }
             if let bucket = cloud as? ObjectCloud { facts.bucket = await BucketFacts(bucket, triesOut: false) }
-            inspector = SnapshotInspector(cloud: cloud, zone: zone, applied: nil, device: nil)
             return try await ZoneSurvey(cloud, zone, device: nil, applied: nil, now: .now)
         }
-        return Examination(report: Doctor(database: nil, cloud: path, zone: zone).report(facts, own: nil), facts: facts, inspector: inspector)
+        return Doctor(database: nil, cloud: path, zone: zone).report(facts, own: nil)
     }
 }
 

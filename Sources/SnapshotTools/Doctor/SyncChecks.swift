@@ -54,7 +54,7 @@ enum SyncChecks {
         return [
             .warning(
                 "freshness", .tryAgainLater,
-                "the newest version that came here is of \(promise.newest ?? "never"), and the zone has one at least every \(AgeText.words(seconds: promise.interval))",
+                "the newest version that came here is of \(promise.newest?.description ?? "never"), and the zone has one at least every \(AgeText.words(seconds: promise.interval))",
                 means: "either no publisher syncs, or somebody keeps new versions back from this device",
                 do: "ask a publisher for its version: snapsync status there")
         ]
@@ -119,12 +119,11 @@ enum SyncChecks {
     }
 
     private static func lastRun(_ status: StatusReport, at place: String) -> DoctorReport.Finding {
-        guard let failure = status.lastError else {
+        guard let failure = status.lastError, let at = status.lastErrorAt else {
             return .ok("lastRun", status.lastSuccess.map { "the last run ended well, at \($0)" } ?? "no run has failed")
         }
-        let time = (try? Instant(parsing: failure.at)).map(TimeText.minute) ?? failure.at
         return .warning(
-            "lastRun", .tryAgainLater, "the last run failed, at \(time) UTC: \(failure.place): \(failure.reason)",
+            "lastRun", .tryAgainLater, "the last run failed, at \(at): \(failure.place): \(failure.reason)",
             means: "nothing was changed by it; if the reason is still there, it is among these findings",
             do: failure.hint.flatMap { $0.exact.contains("snapsync doctor") ? nil : $0 } ?? "run: snapsync sync \(place)")
     }

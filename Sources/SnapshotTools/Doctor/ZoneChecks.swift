@@ -4,7 +4,7 @@ import SnapshotEngine
 import SnapshotVersions
 import StrictText
 
-/// Findings about a zone: its commits, forks, assets, leftover files and devices.
+/// Findings about a zone: its commits, assets, leftover files and devices.
 enum ZoneChecks {
     static func findings(_ zone: ZoneSurvey, own device: String?, at place: String, now: Instant) -> [DoctorReport.Finding] {
         let many = zone.info.publishers == .many
@@ -12,7 +12,7 @@ enum ZoneChecks {
             .ok("zone", "the zone \(zone.info.id.name) is there, and \(many ? "every peer publishes in it" : "\(zone.info.creator) publishes in it")")
         ]
         findings +=
-            commits(zone, at: place) + gaps(zone, at: place) + forks(zone, at: place) + assets(zone, at: place, now: now) + pins(zone, at: place)
+            commits(zone, at: place) + gaps(zone, at: place) + assets(zone, at: place, now: now) + pins(zone, at: place)
             + leftovers(zone, at: place)
         return findings + members(zone, at: place) + histories(zone) + devices(zone, own: device, now: now)
     }
@@ -29,8 +29,8 @@ enum ZoneChecks {
             if let hash = hashes[token.number], hash != token.hash {
                 return .warning(
                     "history", .dataRefused, "\(report.device) has another version \(token.number) than the one that is here",
-                    means: "somebody has shown the two devices different histories, or two devices have published one number and no sync has decided it",
-                    do: "compare snapsync history on both; if no fork is told there, find out who can write the store")
+                    means: "somebody has shown the two devices different histories, or two devices have published one number in two copies of the folder",
+                    do: "compare snapsync history on both, and find out who can write the store")
             }
             guard token.number > newest else { return nil }
             return .notice(
@@ -68,7 +68,6 @@ enum ZoneChecks {
     }
 
     private static func commits(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {
-        if let mixed = zone.mixed { return [Self.mixed(mixed, at: place)] }
         if case .failure(let error) = zone.state {
             return [.error("commits", error, means: "the newest version cannot be known, so nothing is imported or published")]
         }
@@ -85,31 +84,11 @@ enum ZoneChecks {
             findings.append(
                 .error(
                     "rollback", .dataRefused, "\(rollback.place): \(rollback.reason)",
-                    means: zone.undecided == nil
-                        ? "an older copy of the directory was put back, or another one stands in its place; this database takes nothing from it"
-                        : "this database takes nothing from the directory as it is",
-                    do: zone.undecided.map { "\($0); \(accept)" } ?? "bring the newer copy back; \(accept)"))
+                    means:
+                        "an older copy of the directory was put back, another one stands in its place, or another device has published this number in a copy of it; this database takes nothing from it",
+                    do: "bring the right copy back; \(accept)"))
         }
         return findings
-    }
-
-    private static func mixed(_ fork: MixedFork, at place: String) -> DoctorReport.Finding {
-        let found =
-            "commit \(fork.number) does not follow the one before it: two devices published the same numbers, and a tool that replicates folders mixed their commits"
-        let means = "no device imports them but one whose version they continue, and its sync finds nothing to do"
-        if let refusal = fork.refusal {
-            return .error(
-                "commits", .dataRefused, "\(found); \(refusal)", means: means,
-                do:
-                    "if a sync tool is bringing files, wait for it; else bring that commit back from the other device's copy of the directory, then run: snapsync repair \(place)"
-            )
-        }
-        let copies = fork.moves.map { "commits/\($0.copy.fileName)" }
-        return .error(
-            "commits", .dataRefused, "\(found); the newest one stands on \(copies.joined(separator: ", "))", means: means,
-            do:
-                "run: snapsync repair \(place) (with --dry-run it only says what it would do), which gives \(Format.word(copies.count, "that copy its plain name", "those copies their plain names")); then run snapsync sync on every device"
-        )
     }
 
     private static func gaps(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {
@@ -128,23 +107,6 @@ enum ZoneChecks {
                 "gaps", .dataRefused, names, means: "later versions stand on them, so nothing is imported or published",
                 do: "if a sync tool is bringing files, wait for it; else run: snapsync repair \(place), or bring them back from a copy of the directory")
         ]
-    }
-
-    private static func forks(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {
-        switch zone.forks {
-        case .failure(let error): return [.error("forks", error, means: "whether two devices published one version is not known")]
-        case .success(let forks):
-            // If commits are mixed, the single finding about that says what to do about all of them.
-            let told = forks.filter { fork in fork.isHealed || zone.mixed.map { fork.version < $0.number - 1 } ?? true }
-            guard !forks.isEmpty else { return [.ok("forks", "no two devices published one version")] }
-            return told.map { fork in
-                fork.isHealed
-                    ? .notice("forks", fork.sentence, means: "nothing of it is lost")
-                    : .error(
-                        "forks", .dataRefused, fork.sentence, means: "what \(fork.device) published then is not in the zone yet",
-                        do: "run snapsync sync on \(fork.device)")
-            }
-        }
     }
 
     private static func assets(_ zone: ZoneSurvey, at place: String, now: Instant) -> [DoctorReport.Finding] {

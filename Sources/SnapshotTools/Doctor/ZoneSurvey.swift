@@ -1,5 +1,4 @@
 import CloudStore
-import DirectoryCloud
 import LocalStore
 import SnapshotEngine
 import SnapshotModel
@@ -14,7 +13,6 @@ struct ZoneSurvey: Sendable {
     /// The kept commits, oldest first.
     let commits: DoctorFacts.Look<[Commit]>
     let files: DoctorFacts.Look<[StoredFile]>
-    let forks: DoctorFacts.Look<[ForkReport]>
     let devices: DoctorFacts.Look<[DeviceReport]>
     /// The signature of the zone; nil if it is not signed or the list of members cannot be read.
     let signature: SignatureReport?
@@ -28,17 +26,12 @@ struct ZoneSurvey: Sendable {
     let unneeded: RetentionPlan.Removal?
     /// Why the zone does not continue from the applied version; nil if it does, or if no version was applied.
     let rollback: SyncError?
-    /// What to do if this may be a fork that is not resolved yet; nil if it is a rollback.
-    let undecided: String?
-    /// Describes the problem if the commits of two devices are mixed under the plain names; nil if they are not.
-    let mixed: MixedFork?
 
     /// Reads the facts about a zone.
     ///
     /// - Throws: ``SyncError`` if the zone does not exist or cannot be opened.
     init(_ cloud: CloudDatabase, _ zone: ZoneID, device: SyncContext?, applied: AppliedVersion?, now: Instant) async throws {
         info = try await cloud.at(.open) { try await $0.zone(zone) }
-        let inspector = SnapshotInspector(cloud: cloud, zone: zone, applied: applied, device: device)
         // List the files first. A file that is published during the survey is then not in the listing, so it cannot be taken for an unneeded
         // one.
         files = await DoctorFacts.look(.fetch) { try await cloud.storedFiles(in: zone) }
@@ -65,28 +58,15 @@ struct ZoneSurvey: Sendable {
         unneeded = try? await Self.unneeded(cloud, zone, try files.get(), try commits.get(), try pins?.get(), now)
         let newest = (try? state.get())?.token, held = ((try? devices.get()) ?? []).map { $0.token?.number ?? 0 }
         versions = (try? await DataVersions(after: held, upTo: newest, in: cloud, zone)) ?? DataVersions(allUpTo: newest)
-        var rollback: SyncError?, undecided: String?, healable: UpstreamChanges?
+        var rollback: SyncError?
         do {
             if let applied { _ = try await cloud.changes(since: applied.token, in: zone) }
         } catch let error as CloudError where error.code == .rolledBack {
-            do {
-                // If the applied version lost its number to another commit, that is a fork and no rollback: the next sync resolves it.
-                if let news = try await device?.fetchUpstreamChanges(), news.fork != nil {
-                    healable = news
-                } else {
-                    rollback = SyncError(error, step: .fetch)
-                }
-            } catch let found as SyncError {
-                (rollback, undecided) = (found, found.reason == error.reason ? nil : found.hint)
-            }
+            rollback = SyncError(error, step: .fetch)
         } catch {
             // Any other error also shows when the newest version is read.
         }
-        (self.rollback, self.undecided) = (rollback, undecided)
-        forks = await DoctorFacts.look(.fetch) { [healable] in
-            if let healable, let device { try await ForkReport.all(healable, at: device) } else { try await inspector.forks() }
-        }
-        if case .failure = state, let directory = backend as? DirectoryCloud { mixed = try? await directory.mixedFork(in: zone) } else { mixed = nil }
+        self.rollback = rollback
     }
 
     /// The number of the newest version; nil if there is none or it is not known.

@@ -1,6 +1,4 @@
-import CloudStore
-import LocalStore
-import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Text formats of metrics for monitoring systems.
@@ -72,42 +70,36 @@ struct PrometheusText {
 
 extension PrometheusText {
     /// The metrics of a database, and of its zone if that could be read.
-    init(_ path: String, _ local: LocalStatus, _ zone: ZoneFacts?, format: MetricsFormat) {
-        self.init(database: path, format: format, at: local.now)
+    init(_ path: String, _ report: StatusReport, format: MetricsFormat, at instant: Instant) {
+        self.init(database: path, format: format, at: instant)
         func seconds(_ instant: Instant) -> Double { Double(instant.microseconds) / 1_000_000 }
-        let settings = local.settings
-        add(
-            "info", "The database's part in its zone; always 1.",
-            [([("zone", settings.zone), ("role", settings.role.rawValue), ("device", settings.device)], 1)])
-        add("cloud_up", "Whether the cloud could be read just now.", zone == nil ? 0 : 1)
-        add("last_success_timestamp_seconds", "When the last run ended well.", local.lastSuccess.map(seconds))
-        add(
-            "last_error_timestamp_seconds", "When the last run failed; not there if it ended well.",
-            local.lastFailure.map { [([("code", $0.code)], seconds($0.at))] } ?? [])
-        add("interval_seconds", "How often a scheduler runs a sync.", local.operators.interval.map(Double.init))
+        add("info", "The database's part in its zone; always 1.", [([("zone", report.zone), ("role", report.role), ("device", report.device)], 1)])
+        add("cloud_up", "Whether the cloud could be read just now.", report.behind == nil ? 0 : 1)
+        add("last_success_timestamp_seconds", "When the last run ended well.", report.lastSuccess.map(seconds))
+        if let error = report.lastError, let at = report.lastErrorAt {
+            add("last_error_timestamp_seconds", "When the last run failed; not there if it ended well.", [([("code", error.code.name)], seconds(at))])
+        }
+        add("interval_seconds", "How often a scheduler runs a sync.", report.interval.map(Double.init))
         add(
             "last_run_duration_seconds", "How long the last run that ended well took.",
-            [("export", local.lastExport), ("import", local.lastImport)].compactMap { name, run in
-                run.map { ([("direction", name)], Double($0.microseconds) / 1_000_000) }
+            [("export", report.lastExport), ("import", report.lastImport)].compactMap { name, run in
+                run.map { ([("direction", name)], Double($0.milliseconds) / 1000) }
             })
-        add("version", "The version that was applied or published last here.", Double(local.applied?.number ?? 0))
-        add(
-            "pending_changes", "Entities that were changed here since.",
-            zip(settings.datasets, local.changes).map { ([("dataset", $0.name)], Double($1.count)) })
-        add("entities", "Entities of the version here.", local.states.map { ([("dataset", $0.name)], Double($0.recordCount)) })
-        add("open_conflicts", "Edits that lost to others, neither restored nor dismissed.", Double(local.conflicts))
-        add("asset_limit_bytes", "How large an asset may be.", Double(local.operators.assetLimit))
-        guard let zone else { return }
-        add("newest_version", "The zone's newest version.", Double(zone.newest?.number ?? 0))
+        add("version", "The version that was applied or published last here.", Double(report.version ?? 0))
+        add("pending_changes", "Entities that were changed here since.", report.datasets.map { ([("dataset", $0.name)], Double($0.changes)) })
+        add("entities", "Entities of the version here.", report.datasets.compactMap { one in one.recordCount.map { ([("dataset", one.name)], Double($0)) } })
+        add("open_conflicts", "Edits that lost to others, neither restored nor dismissed.", Double(report.conflicts))
+        add("asset_limit_bytes", "How large an asset may be.", Double(report.assetLimit))
+        guard report.behind != nil else { return }
+        add("newest_version", "The zone's newest version.", Double(report.newestVersion ?? 0))
         add(
             "asset_bytes", "The size of the newest snapshot asset.",
-            settings.datasets.compactMap { schema in
-                zone.assetSize(of: schema.recordName).map { ([("dataset", schema.name)], Double($0)) }
-            })
-        let devices = zone.reports.map { StatusReport.OtherDevice($0, zone.versions, now: local.now) }
+            report.datasets.compactMap { one in one.assetSize.map { ([("dataset", one.name)], Double($0)) } })
         add(
             "device_lag_versions", "How many versions with data came after the one that a device has reported.",
-            devices.map { ([("device", $0.device), ("role", $0.role)], Double($0.behind)) })
-        add("device_report_age_seconds", "How old a device's report is.", devices.map { ([("device", $0.device), ("role", $0.role)], Double($0.reportAge)) })
+            report.devices.map { ([("device", $0.device), ("role", $0.role)], Double($0.behind)) })
+        add(
+            "device_report_age_seconds", "How old a device's report is.",
+            report.devices.map { ([("device", $0.device), ("role", $0.role)], Double($0.reportAge)) })
     }
 }

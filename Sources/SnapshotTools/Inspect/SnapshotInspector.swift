@@ -24,7 +24,7 @@ public struct SnapshotInspector: Sendable {
         self.init(cloud: try SyncError.at(.open) { try CloudLocation.open(path) }, zone: ZoneID(zone), applied: nil, device: nil)
     }
 
-    /// The zone's kept versions, pins and forks, newest first.
+    /// The zone's kept versions and pins, newest first.
     ///
     /// - Parameter limit: how many versions at most; nil for all.
     public func history(limit: Int? = nil) async throws -> HistoryReport {
@@ -33,8 +33,7 @@ public struct SnapshotInspector: Sendable {
         let pins = commits.isEmpty ? [] : try await cloud.at(.fetch) { try await $0.records(in: zone, at: nil, notBefore: nil) }.pins
         return HistoryReport(
             zone: zone.name, newestVersion: commits.last?.token.number, versions: newestFirst.map(HistoryReport.Version.init),
-            pins: pins.reversed().map { pin in HistoryReport.Pin(pin, isPruned: !commits.contains { $0.token.number == pin.version }) },
-            forks: try await forks())
+            pins: pins.reversed().map { pin in HistoryReport.Pin(pin, isPruned: !commits.contains { $0.token.number == pin.version }) })
     }
 
     /// Writes the JSON container of a dataset whole, as of a version (the newest, if nil). Every byte is checked before it is written.
@@ -79,14 +78,7 @@ public struct SnapshotInspector: Sendable {
     }
 
     func records(at version: Int?) async throws -> ZoneState {
-        let state: ZoneState
-        do {
-            state = try await VersionFinder(cloud: cloud, zone: zone, token: applied?.token).state(of: version)
-        } catch let error as SyncError where error.code == .dataRefused {
-            // After a fork, the zone is read as it is. The reports of forks say what is wrong with it.
-            guard let common = try await device?.fetchUpstreamChanges().fork else { throw error }
-            state = try await VersionFinder(cloud: cloud, zone: zone, token: common.token).state(of: version)
-        }
+        let state = try await VersionFinder(cloud: cloud, zone: zone, token: applied?.token).state(of: version)
         guard state.token != nil else {
             throw SyncError(.nothingThere, step: .fetch, at: "zone \(zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
@@ -201,42 +193,6 @@ public struct HistoryReport: Sendable, Encodable {
     public let versions: [Version]
     /// The pinned versions, newest first.
     public let pins: [Pin]
-    /// Commits that lost their number to another device's commit.
-    public let forks: [ForkReport]
-}
-
-/// The contents of a zone, for users of a cloud without a database.
-public struct ZoneStatusReport: Sendable, Encodable {
-    public let cloudUUID: String
-    public let container: String
-    public let zone: String
-    /// The device that publishes, or `many`.
-    public let publisher: String
-    public let newestVersion: Int?
-    public let newestTimestamp: String?
-    public let records: [HistoryReport.Version.Dataset]
-    public let devices: [StatusReport.OtherDevice]
-    /// The signature of the zone; nil if it is not signed.
-    public let signature: SignatureReport?
-}
-
-extension SnapshotInspector {
-    /// The contents of the zone.
-    public func zoneStatus() async throws -> ZoneStatusReport {
-        try await SyncError.at(.fetch) {
-            let identity = try await cloud.identity()
-            let info = try await cloud.zone(zone)
-            let state = try await cloud.records(in: zone)
-            let reports = try await cloud.deviceReports(in: zone)
-            let versions = try await DataVersions(after: reports.map { $0.token?.number ?? 0 }, upTo: state.token, in: cloud, zone)
-            return ZoneStatusReport(
-                cloudUUID: identity.uuid, container: identity.container, zone: zone.name, publisher: info.publishers == .many ? "many" : info.creator,
-                newestVersion: state.token?.number, newestTimestamp: state.timestamp?.description,
-                records: state.records.compactMap(HistoryReport.Version.Dataset.init),
-                devices: reports.map { StatusReport.OtherDevice($0, versions, now: .now) },
-                signature: try await SignatureReport(cloud, zone, own: nil))
-        }
-    }
 }
 
 /// All records of all versions that a zone keeps, one for each time a record was saved.

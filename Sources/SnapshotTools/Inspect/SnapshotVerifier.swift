@@ -50,8 +50,6 @@ public struct VerifyReport: Sendable, Encodable {
     public let localChanges: Int?
     /// Rows of the local tables that refer to rows that do not exist, the first few for each foreign key; nil if that was not requested.
     public let dangling: [Dangling]?
-    /// Commits that lost their number to another device's commit. Unresolved forks are problems, too.
-    public let forks: [ForkReport]
 }
 
 /// Checks versions from the commit to the last byte: parent links, sizes, hashes, JSON, order and counts.
@@ -92,12 +90,10 @@ struct SnapshotVerifier: Sendable {
             problems += differences
             dangling = try await findDangling()
         }
-        let forks = try await inspector.forks()
-        problems += forks.filter { !$0.isHealed }.map(\.sentence)
         return VerifyReport(
             newestVersion: number, versions: versions, sound: findings.sound, problems: problems, arriving: findings.arriving, damaged: findings.damaged,
             warnings: (dangling?.warnings ?? []) + (isSealed ? [Self.sealedWarning] : []), localMatches: localMatches,
-            localChanges: localChanges, dangling: dangling?.rows, forks: forks)
+            localChanges: localChanges, dangling: dangling?.rows)
     }
 
     /// Checks those assets of a record that were not checked yet: the snapshot asset and every change asset.
@@ -222,9 +218,6 @@ struct SnapshotVerifier: Sendable {
         }
         guard let applied = inspector.applied else {
             return ["\(device.database.path): no version was imported or published here yet, so the rows cannot be compared"]
-        }
-        guard try await device.fetchUpstreamChanges().fork == nil else {
-            return ["\(device.database.path): its version \(applied.number) lost its number to another device's; run snapsync sync, then compare again"]
         }
         let state = try await inspector.records(at: applied.number)
         var problems: [String] = []

@@ -1,10 +1,11 @@
 import CloudStore
+import Foundation
 import LocalStore
 public import ObjectCloud
 public import SnapshotEngine
 import SnapshotModel
 public import SnapshotVersions
-import StrictText
+public import StrictText
 
 /// The state of a database and of its zone, and how far the database is behind.
 public struct StatusReport: Sendable, Encodable {
@@ -13,7 +14,7 @@ public struct StatusReport: Sendable, Encodable {
         /// The entity count of the version that was last imported or exported; nil before the first.
         public let recordCount: Int?
         /// The `syncTimestamp` of the container that was last imported or exported; nil before the first.
-        public let syncTimestamp: String?
+        public let syncTimestamp: Instant?
         /// How many entities were changed here since.
         public let changes: Int
         /// Whether every change since is logged; if not, the next sync compares all rows.
@@ -48,20 +49,9 @@ public struct StatusReport: Sendable, Encodable {
         }
     }
 
-    /// The error of the last run.
-    public struct Failure: Sendable, Encodable {
-        public let at: String
-        /// The name of a ``SyncError/Code``.
-        public let code: String
-        public let step: String?
-        public let place: String
-        public let reason: String
-        public let hint: String?
-    }
-
     /// A restore check of a version.
     public struct RestoreCheck: Sendable, Encodable {
-        public let at: String
+        public let at: Instant
         public let version: Int
         /// How many problems it found.
         public let problems: Int
@@ -72,7 +62,7 @@ public struct StatusReport: Sendable, Encodable {
         /// In seconds.
         public let interval: Int
         /// The publisher's clock in the newest version received; nil before the first.
-        public let newest: String?
+        public let newest: Instant?
         /// Whether that is more than three intervals ago by this device's clock.
         public let isLate: Bool
     }
@@ -88,8 +78,10 @@ public struct StatusReport: Sendable, Encodable {
 
     /// A successful run.
     public struct Run: Sendable, Encodable {
-        public let at: String
+        public let at: Instant
         public let milliseconds: Int
+
+        init(_ run: RunRecord) { (at, milliseconds) = (run.at, Int(run.microseconds / 1000)) }
     }
 
     public let database: String
@@ -107,13 +99,15 @@ public struct StatusReport: Sendable, Encodable {
     /// What the database shows instead of the newest version, as a sentence; nil if it follows the cloud.
     public let view: String?
     /// When a run last completed the work of the role; nil before the first time.
-    public let lastSuccess: String?
+    public let lastSuccess: Instant?
     /// How long ago that was, in seconds; nil before the first time.
     public let lastSuccessAge: Int?
     /// Since when this reader has not been able to send its messages; nil if the last attempt succeeded.
-    public let unsentSince: String?
+    public let unsentSince: Instant?
     /// The error of the last run if it failed after the last success; nil otherwise.
-    public let lastError: Failure?
+    public let lastError: SyncError?
+    /// When that run failed.
+    public let lastErrorAt: Instant?
     /// The last successful export, whether or not it published anything.
     public let lastExport: Run?
     /// The last successful import, whether or not anything was new.
@@ -127,8 +121,6 @@ public struct StatusReport: Sendable, Encodable {
     /// The last restore check (``SnapshotInspector/checkRestore(version:progress:)``); nil before the first.
     public let lastRestoreCheck: RestoreCheck?
     public let datasets: [Dataset]
-    /// Commits that lost their number to another device's commit.
-    public let forks: [ForkReport]
     /// The reports of the zone's devices, including this one.
     public let devices: [OtherDevice]
     /// The signature of the zone; nil if it is not signed or the cloud was not read.
@@ -139,7 +131,7 @@ public struct StatusReport: Sendable, Encodable {
     /// Whether this database is synced and, if not, why.
     public let gate: GateReport
     /// Why the cloud could not be read; nil if it was read or if the gate is closed.
-    public let cloudProblem: CloudProblem?
+    public let cloudProblem: SyncError?
     /// The promised interval between new versions of the signed zone, and the age of the newest one received; nil if none was promised.
     public let freshness: Freshness?
     /// The zones that this database has left because they were signed or sealed, oldest first.
@@ -149,7 +141,7 @@ public struct StatusReport: Sendable, Encodable {
     /// What `undo` would restore, as a sentence; nil if nothing was replaced on purpose.
     public let undo: String?
     /// The backups of earlier data beside the database, newest first.
-    public let copies: [LocalBackupReport]
+    public internal(set) var copies: [LocalBackupReport] = []
     /// How many losing edits are open, that is neither taken nor cleared (``SyncEngine/conflicts(all:)``).
     public let conflicts: Int
     /// The numbers of messages to the publisher, and of changes that no message type carries.
@@ -189,118 +181,119 @@ struct StatusReporter: Sendable {
     let gate: GateReport
 
     func run() async throws -> StatusReport {
-        let local: LocalStatus
-        do {
-            local = try SyncError.at(.read) { try LocalStatus(device.database, now: device.now()) }
-        } catch {
-            // A synced table that is gone has more to say than SQLite's words for it.
-            try MissingTables.verify(device.settings.datasets, of: device.settings, in: device.database)
-            throw error
+        var zone: ZoneFacts?, messages = MessageCounts(), problem: SyncError?
+        if gate.isOpen {
+            do {
+                let facts = try await ZoneFacts(device)
+                messages = try await MessageCounts(device)
+                zone = facts
+            } catch { problem = SyncError(error, step: .fetch) }
         }
-        let copies = try await LocalBackups(device: device).all()
-        guard gate.isOpen else { return StatusReport(device.database.path, local, nil, gate, nil, copies: copies) }
-        do {
-            var report = StatusReport(device.database.path, local, try await ZoneFacts(device), gate, nil, copies: copies)
-            report.messages = try await MessageCounts(device)
-            return report
-        } catch {
-            let problem = waiting(local, SyncError(error, step: .fetch))
-            return StatusReport(device.database.path, local, nil, gate, CloudProblem(problem), copies: copies)
-        }
+        var found = try report(zone, problem)
+        found.messages = messages
+        found.copies = try await LocalBackups(device: device).all()
+        return found
     }
 
-    /// What keeps this device from looking: where the zone goes on in one that it waits for, that, and not the end of the zone.
-    private func waiting(_ local: LocalStatus, _ error: SyncError) -> SyncError {
-        guard let next = local.nextZone, error.move != nil else { return error }
-        return SyncError(
-            .tryAgainLater, step: .fetch, at: error.place, "it goes on as zone \(next), where this device has asked to be a member",
-            hint: "on a member that publishes: snapsync member list, then snapsync member approve \(local.settings.device); then sync here")
+    private func report(_ zone: ZoneFacts?, _ problem: SyncError?) throws -> StatusReport {
+        let database = device.database, now = device.now()
+        do {
+            let journalMode = try SyncError.at(.read) { try database.journalMode() }
+            return try database.read(at: .read) {
+                try StatusReport($0, of: database.path, zone, now: now, journalMode: journalMode, gate: gate, problem: problem)
+            }
+        } catch {
+            // A synced table that is gone has more to say than SQLite's words for it.
+            try MissingTables.verify(device.settings.datasets, of: device.settings, in: database)
+            throw error
+        }
     }
+}
+
+extension LocalTransaction {
+    /// When the role's work last succeeded; nil before the first time. A reader must also send its changes: while that fails, the last success is not
+    /// later than the first failure.
+    func lastSuccess(of role: SyncRole) throws -> Instant? {
+        // A run with nothing to do is recorded by the time of a file beside the database.
+        let latest = [try state.lastSuccess(), try state.lastIdleRun(of: role)].compactMap(\.self).max()
+        let unsent = role == .reader ? try state.unsentSince() : nil
+        return latest.map { min($0, unsent ?? $0) }
+    }
+
+    /// The last successful run of a kind. How long an idle run took is not recorded.
+    fileprivate func lastRun(_ kind: RunKind, of role: SyncRole) throws -> StatusReport.Run? {
+        let noted = try state.lastRun(kind), idle = RunKind(of: role) == kind ? try state.lastIdleRun(of: role) : nil
+        return (idle.map { RunRecord(at: $0, microseconds: noted?.microseconds ?? 0) } ?? noted).map(StatusReport.Run.init)
+    }
+}
+
+extension Instant {
+    /// The time since this instant, in seconds; 0 if the clock was set back since.
+    func age(at now: Instant) -> Int { max(0, Int((now.microseconds - microseconds) / 1_000_000)) }
 }
 
 extension StatusReport {
-    init(_ database: String, _ local: LocalStatus, _ zone: ZoneFacts?, _ gate: GateReport, _ problem: CloudProblem?, copies: [LocalBackupReport]) {
-        self.database = database
-        cloud = local.settings.cloud
-        self.zone = local.settings.zone
-        role = local.settings.role.rawValue
-        device = local.settings.device
-        journalMode = local.journalMode
-        version = local.applied?.number
+    /// - Parameters:
+    ///   - zone: what the zone has; nil if it was not read.
+    ///   - problem: why it was not read; nil if the gate is closed.
+    fileprivate init(
+        _ transaction: LocalTransaction, of path: String, _ zone: ZoneFacts?, now: Instant, journalMode: String, gate: GateReport, problem: SyncError?
+    ) throws {
+        let settings = try transaction.settings.read(), operators = try transaction.settings.operatorSettings(), state = transaction.state
+        database = path
+        cloud = settings.cloud
+        self.zone = settings.zone
+        role = settings.role.rawValue
+        device = settings.device
+        self.journalMode = journalMode
+        let applied = try state.applied()?.number
+        version = applied
         newestVersion = zone?.newest?.number
-        behind = zone.map { $0.versions.count(after: local.applied?.number ?? 0) }
-        view = local.view
-        lastSuccess = local.lastSuccess?.description
-        lastSuccessAge = local.successAge
-        unsentSince = local.unsentSince?.description
-        lastError = local.lastFailure.map(Failure.init)
-        lastExport = local.lastExport.map(Run.init)
-        lastImport = local.lastImport.map(Run.init)
-        interval = local.operators.interval
-        assetLimit = local.operators.assetLimit
-        retention = local.operators.retention.map {
-            RetentionReport(keepLast: $0.keepLast, keepWithin: $0.keepWithin, lastRun: local.lastRetention?.description)
-        }
-        lastRestoreCheck = local.lastRestoreCheck.map { RestoreCheck(at: $0.at.description, version: $0.version, problems: $0.problemCount) }
-        datasets = zip(local.settings.datasets, local.changes).map { schema, changes in
-            let state = local.states.first { $0.name == schema.name }
+        behind = zone.map { $0.versions.count(after: applied ?? 0) }
+        view = try state.view()
+        lastSuccess = try transaction.lastSuccess(of: settings.role)
+        lastSuccessAge = lastSuccess?.age(at: now)
+        unsentSince = settings.role == .reader ? try state.unsentSince() : nil
+        let failure = try state.lastFailure()
+        lastErrorAt = failure?.at
+        lastError = failure.map { SyncError(.init(name: $0.code), step: $0.step.flatMap(SyncStep.init), at: $0.place, $0.reason, hint: $0.hint) }
+        lastExport = try transaction.lastRun(.export, of: settings.role)
+        lastImport = try transaction.lastRun(.import, of: settings.role)
+        interval = operators.interval
+        assetLimit = operators.assetLimit
+        let lastRetention = try state.lastRetention()
+        retention = operators.retention.map { RetentionReport(keepLast: $0.keepLast, keepWithin: $0.keepWithin, lastRun: lastRetention) }
+        lastRestoreCheck = try state.lastRestoreCheck().map { RestoreCheck(at: $0.at, version: $0.version, problems: $0.problemCount) }
+        let states = try transaction.datasetStates.all(), isTracking = try transaction.tracking.isInstalled(settings.datasets)
+        datasets = try settings.datasets.map { schema in
+            let state = states.first { $0.name == schema.name }, changes = try transaction.changeLog.summary(of: schema)
             return Dataset(
-                name: schema.name, recordCount: state?.recordCount, syncTimestamp: state?.syncTimestamp.description, changes: changes.count,
-                isTracked: changes.isTracked, changesStay: local.settings.role == .reader && schema.messages.isEmpty,
+                name: schema.name, recordCount: state?.recordCount, syncTimestamp: state?.syncTimestamp, changes: changes.count,
+                isTracked: isTracking && changes.isComplete, changesStay: settings.role == .reader && schema.messages.isEmpty,
                 assetSize: zone?.assetSize(of: schema.recordName))
         }
-        devices = zone.map { zone in zone.reports.map { OtherDevice($0, zone.versions, now: local.now) } } ?? []
-        forks = zone?.forks ?? []
+        devices = zone.map { zone in zone.reports.map { OtherDevice($0, zone.versions, now: now) } } ?? []
         signature = zone?.signature
         let readers =
-            zone != nil && zone?.signature?.isSealed != true
-            ? StoreReaders(cloud: local.settings.cloud, isSaidReplicated: local.operators.isReplicated) : nil
+            zone != nil && zone?.signature?.isSealed != true ? StoreReaders(cloud: settings.cloud, isSaidReplicated: operators.isReplicated) : nil
         exposure = readers.map { "not sealed, and \($0.place): whoever can read \($0.what) can read every row" }
         self.gate = gate
-        cloudProblem = problem
-        freshness = local.freshness.map {
-            Freshness(interval: $0.interval, newest: $0.newest?.description, isLate: local.settings.role == .reader && $0.silence(at: local.now) != nil)
+        freshness = try state.freshness().map {
+            Freshness(interval: $0.interval, newest: $0.newest, isLate: settings.role == .reader && $0.silence(at: now) != nil)
         }
-        earlierZones = local.earlierZones.map { LeftZone(zone: $0.zone, version: $0.version?.number, isRemoved: $0.isPruned) }
-        nextZone = local.nextZone
-        undo = local.undo.map { "the state before the \($0.act), of \($0.at)" }
-        self.copies = copies
-        conflicts = local.conflicts
+        earlierZones = try state.earlierZones().map { LeftZone(zone: $0.zone, version: $0.version?.number, isRemoved: $0.isPruned) }
+        nextZone = try state.nextZone().map { try StrictJSON.decode(ZoneSuccessor.self, from: Data($0.utf8)).zone }
+        if let nextZone, let problem, problem.move != nil {
+            // Where the zone goes on in one that this device waits for, that is the problem, and not the end of the zone.
+            cloudProblem = SyncError(
+                .tryAgainLater, step: .fetch, at: problem.place, "it goes on as zone \(nextZone), where this device has asked to be a member",
+                hint: "on a member that publishes: snapsync member list, then snapsync member approve \(settings.device); then sync here")
+        } else {
+            cloudProblem = problem
+        }
+        undo = try state.undoPoint().map { "the state before the \($0.act), of \($0.at)" }
+        conflicts = try transaction.conflictJournal.openCount()
     }
-}
-
-extension StatusReport.Failure {
-    init(_ failure: RunFailure) {
-        self.init(at: failure.at.description, code: failure.code, step: failure.step, place: failure.place, reason: failure.reason, hint: failure.hint)
-    }
-}
-
-extension StatusReport.Run {
-    init(_ run: RunRecord) {
-        self.init(at: run.at.description, milliseconds: Int(run.microseconds / 1000))
-    }
-}
-
-/// Why the cloud could not be read, in a report whose local part is known.
-public struct CloudProblem: Sendable, Encodable {
-    /// The error's code.
-    public let code: String
-    public let place: String
-    public let reason: String
-    public let hint: String?
-    /// The error itself.
-    public var error: SyncError { cause }
-    private let cause: SyncError
-
-    init(_ error: SyncError) {
-        code = error.code.name
-        place = error.place
-        reason = error.reason
-        hint = error.hint
-        cause = error
-    }
-
-    private enum CodingKeys: String, CodingKey { case code, place, reason, hint }
 }
 
 /// Which versions a publisher keeps automatically, and when it last searched for others.
@@ -310,7 +303,7 @@ public struct RetentionReport: Sendable, Encodable {
     /// The maximum age of kept versions, in seconds; nil if there is no limit by age.
     public let keepWithin: Int?
     /// When old versions were last searched for; nil before the first time.
-    public let lastRun: String?
+    public let lastRun: Instant?
 }
 
 /// Where others than the zone's devices can read the files of a cloud: in a bucket, or in the copies of a folder that a tool replicates.

@@ -12,16 +12,11 @@ extension SyncEngine {
     /// - Throws: ``SyncError`` if the database cannot be read or the file cannot be written; otherwise the error with which reading the cloud
     ///   failed.
     public func writeMetrics(to path: String, format: MetricsFormat = .prometheus) async throws {
-        try await WorkerThreads.host {
-            let local = try SyncError.at(.read) { try LocalStatus(database, now: now()) }
-            let isOpen = try await gate.decision() == .open
-            let zone: Result<ZoneFacts, SyncError>
-            do { zone = .success(try await ZoneFacts(device())) } catch { zone = .failure(SyncError(error, step: .fetch)) }
-            let name = URL(fileURLWithPath: database.path).standardizedFileURL.path
-            // World-readable, because the program that collects such files runs as another user.
-            try ReplacedFile.write(PrometheusText(name, local, try? zone.get(), format: format).text, to: path, mode: 0o644)
-            if isOpen { _ = try zone.get() }
-        }
+        let report = try await status()
+        let name = URL(fileURLWithPath: database.path).standardizedFileURL.path
+        // World-readable, because the program that collects such files runs as another user.
+        try ReplacedFile.write(PrometheusText(name, report, format: format, at: now()).text, to: path, mode: 0o644)
+        if let problem = report.cloudProblem { throw problem }
     }
 
     /// The configuration with which a scheduler syncs this database at an interval, or keeps a watch running. The interval is stored, so that
@@ -42,7 +37,7 @@ extension SyncEngine {
             program: program, database: URL(fileURLWithPath: database.path).standardizedFileURL.path, device: settings.device, cloudUUID: settings.cloudUUID,
             seconds: seconds, options: options, restoreCheck: restoreCheck)
         let report = try plan.report(for: scheduler)
-        if let seconds { try database.write(at: .open) { try $0.settings.setInterval(seconds) } }
+        if let seconds { try database.write(at: .open) { try $0.settings.interval.set("\(seconds)") } }
         return report
     }
 }
@@ -81,9 +76,13 @@ extension SyncEngine {
     /// A summary for a user interface. It reads only the database, so it also works while the gate is closed.
     public func localSummary() async throws -> LocalSummary {
         try await WorkerThreads.host {
-            let status = try SyncError.at(.read) { try LocalStatus(database, now: now()) }
-            return LocalSummary(
-                lastSuccess: status.lastSuccess, waitingChanges: status.changes.reduce(0) { $0 + $1.count }, openConflicts: status.conflicts)
+            try database.read(at: .read) { transaction in
+                let settings = try transaction.settings.read()
+                return LocalSummary(
+                    lastSuccess: try transaction.lastSuccess(of: settings.role),
+                    waitingChanges: try settings.datasets.reduce(0) { $0 + (try transaction.changeLog.summary(of: $1).count) },
+                    openConflicts: try transaction.conflictJournal.openCount())
+            }
         }
     }
 }

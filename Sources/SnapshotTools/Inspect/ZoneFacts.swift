@@ -9,16 +9,12 @@ struct ZoneFacts: Sendable {
     let state: ZoneState
     let reports: [DeviceReport]
     let versions: DataVersions
-    /// Commits that lost their number to another device's commit.
-    let forks: [ForkReport]
-
     /// The signature of the zone; nil if it is not signed.
     let signature: SignatureReport?
 
     init(_ device: SyncContext) async throws {
         let news = try await device.fetchUpstreamChanges(), newest = news.changes.token
         self.newest = newest
-        forks = try await ForkReport.all(news, at: device)
         (state, reports) = try await SyncError.at(.fetch) {
             (try await device.cloud.records(in: device.zone, at: newest?.number, notBefore: nil), try await device.cloud.deviceReports(in: device.zone))
         }

@@ -9,59 +9,36 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Checks and repairs the assets of a zone, in passes: a repaired asset may be the source for repairing another.
+/// Checks and repairs the assets of a zone.
 struct AssetRepair {
     let repair: ZoneRepair
-    let cloud: CloudDatabase
     let assets: KeptAssets
     /// The keys of a sealed zone; nil in one that is not sealed.
     let keys: BoxKeys?
-    /// Whether the last pass repaired something while other assets are still damaged.
-    private(set) var hasProgress = false
-    /// The assets that the last pass could not repair.
-    private(set) var lost: [RepairReport.Lost] = []
-    private var sound: Set<String> = []
-    private var passes = 0
-
-    init(repair: ZoneRepair, cloud: CloudDatabase, assets: KeptAssets, keys: BoxKeys?) {
-        (self.repair, self.cloud, self.assets, self.keys) = (repair, cloud, assets, keys)
-    }
 
     private var directory: DirectoryCloud { repair.directory }
     private var zone: ZoneID { repair.zone }
 
-    /// Checks everything that is not known to be undamaged, and repairs what it can.
-    mutating func pass(_ account: inout RepairAccount) async throws {
-        let before = account.mended.count
-        let isFirst = passes == 0
-        passes += 1
-        lost = []
-        var snapshots: [StoredSnapshot] = []
+    /// Checks everything, and repairs what it can.
+    func run(_ account: inout RepairAccount) async throws {
+        var snapshots: [(stored: StoredSnapshot, asset: KeptAssets.Asset)] = []
         for asset in assets.snapshots {
-            guard asset.asset.index != nil else {
-                if isFirst { account.checked += 1 }
-                if !sound.contains(asset.asset.path) { try await mendWhole(asset, kind: "snapshot", &account) }
-                continue
-            }
-            if isFirst { account.checked += 2 }
-            if let snapshot = try await open(asset, snapshots, &account) { snapshots.append(snapshot) }
+            account.checked += asset.asset.index == nil ? 1 : 2
+            if asset.asset.index == nil { try await mendWhole(asset, kind: "snapshot", &account) }
+            if let snapshot = try await open(asset, snapshots.map(\.stored), &account) { snapshots.append((snapshot, asset)) }
         }
-        let library = MemberLibrary(snapshots)
-        for asset in assets.snapshots where !sound.contains(asset.asset.path) {
-            guard let snapshot = snapshots.first(where: { $0.asset.path == asset.asset.path }) else { continue }
-            try await mend(snapshot, asset, library, &account)
-        }
-        for asset in assets.changes where !sound.contains(asset.asset.path) {
-            if isFirst { account.checked += 1 }
+        let library = MemberLibrary(snapshots.map(\.stored))
+        for (snapshot, asset) in snapshots { try await mend(snapshot, asset, library, &account) }
+        for asset in assets.changes {
+            account.checked += 1
             try await mendWhole(asset, kind: "changes", &account)
         }
-        hasProgress = account.mended.count > before && !lost.isEmpty
     }
 
     // MARK: block indexes
 
     /// Opens a snapshot asset with its index and repairs the index if needed; nil if the index cannot be restored.
-    private mutating func open(_ asset: KeptAssets.Asset, _ others: [StoredSnapshot], _ account: inout RepairAccount) async throws -> StoredSnapshot? {
+    private func open(_ asset: KeptAssets.Asset, _ others: [StoredSnapshot], _ account: inout RepairAccount) async throws -> StoredSnapshot? {
         guard let named = asset.asset.index else { return nil }
         let path = asset.path.indexPath, boxes = keys.map { DatasetBoxes($0, dataset: asset.path.record) }
         let (found, file, copies) = try await SyncError.at(.fetch) {
@@ -73,17 +50,15 @@ struct AssetRepair {
         if let found, let bytes = try found.bytes(limit: Padding.length(FormatLimits.indexBytes + 1) + BoxKeys.overhead), Self.hash(bytes) == named.sha256,
             let index = Self.decode(bytes, boxes)
         {
-            sound.insert(path)
             return StoredSnapshot(asset: asset.asset, index: index, file: file, copies: copies, boxes: boxes)
         }
-        guard let (bytes, source) = try index(of: asset, named, found, file, copies, others, boxes), let index = Self.decode(bytes, boxes) else {
+        guard let (bytes, source) = try index(of: asset, named, file, copies, others, boxes), let index = Self.decode(bytes, boxes) else {
             lose(
-                path, "index", isMissing: found == nil, asset, blocks: [],
+                path, "index", isMissing: found == nil, asset, &account, blocks: [],
                 "the block index is \(found == nil ? "missing" : "damaged"), and it cannot be made again")
             return nil
         }
         if let done = try await replace(path, bytes, sha256: named.sha256) {
-            sound.insert(path)
             account.mended.append(
                 RepairReport.Mended(file: path, kind: "index", wasMissing: found == nil, blocks: [], sources: [source], setAside: done.setAside))
         }
@@ -97,7 +72,7 @@ struct AssetRepair {
     }
 
     private func index(
-        of asset: KeptAssets.Asset, _ named: CloudAssetIndex, _ found: FoundFile?, _ file: FoundFile?, _ copies: [FoundFile], _ others: [StoredSnapshot],
+        of asset: KeptAssets.Asset, _ named: CloudAssetIndex, _ file: FoundFile?, _ copies: [FoundFile], _ others: [StoredSnapshot],
         _ boxes: DatasetBoxes?
     ) throws -> (bytes: [UInt8], source: String)? {
         for copy in copies where try copy.isWhole(byteCount: named.byteCount, sha256: named.sha256) {
@@ -121,21 +96,20 @@ struct AssetRepair {
                 }
             }
         }
-        return try ZoneRepair.flipped([found].compactMap(\.self) + copies, sha256: named.sha256)
+        return nil
     }
 
     // MARK: snapshot assets
 
-    private mutating func mend(_ snapshot: StoredSnapshot, _ asset: KeptAssets.Asset, _ library: MemberLibrary, _ account: inout RepairAccount) async throws {
+    private func mend(_ snapshot: StoredSnapshot, _ asset: KeptAssets.Asset, _ library: MemberLibrary, _ account: inout RepairAccount) async throws {
         let path = asset.asset.path
         // Checking member by member covers the whole file, because every byte belongs to a member.
         if try snapshot.file?.byteCount == asset.asset.byteCount && snapshot.damagedMembers().isEmpty {
-            sound.insert(path)
             return
         }
         let own = assets.ownRecord(of: asset)
         let mender = SnapshotMender(
-            snapshot, library: library, sources: try await sources(for: asset), syncTimestamp: own?.fields.syncTimestamp ?? asset.fields.syncTimestamp)
+            snapshot, library: library, rows: rows(for: asset), syncTimestamp: own?.fields.syncTimestamp ?? asset.fields.syncTimestamp)
         let done = try await SyncError.at(.store) {
             try await directory.replaceFile(path, byteCount: asset.asset.byteCount, sha256: asset.asset.sha256, in: zone, dryRun: repair.dryRun) {
                 try mender.run($0)
@@ -145,14 +119,13 @@ struct AssetRepair {
             members.filter { (1...max(1, snapshot.index.blocks.count)).contains($0) && $0 <= snapshot.index.blocks.count }.map { $0 - 1 }
         }
         if let done {
-            sound.insert(path)
             account.mended.append(
                 RepairReport.Mended(
                     file: path, kind: "snapshot", wasMissing: snapshot.file == nil, blocks: blocks(mender.damaged),
                     sources: mender.used.isEmpty ? ["itself: bytes behind its end were left out"] : mender.used, setAside: done.setAside))
         } else {
             let numbers = blocks(mender.lost)
-            lose(path, "snapshot", isMissing: snapshot.file == nil, asset, blocks: numbers, reason(numbers, mender.lost, of: snapshot))
+            lose(path, "snapshot", isMissing: snapshot.file == nil, asset, &account, blocks: numbers, reason(numbers, mender.lost, of: snapshot))
         }
     }
 
@@ -167,43 +140,24 @@ struct AssetRepair {
         return "\(parts.joined(separator: " and ")) \(blocks.count + others.count > 1 ? "are" : "is") damaged here and nowhere else"
     }
 
-    private func sources(for asset: KeptAssets.Asset) async throws -> [any EntitySource] {
-        var sources: [any EntitySource] = []
-        if let device = repair.device, let schema = device.settings.datasets.first(where: { $0.recordName == asset.path.record }) {
-            // A missing or unsuitable table is no source.
-            if let rows = try? LocalRows(device, schema) { sources.append(rows) }
+    /// The device's rows of an asset's dataset; nil if there are none. A missing or unsuitable table is no source.
+    private func rows(for asset: KeptAssets.Asset) -> LocalRows? {
+        repair.device.flatMap { device in
+            device.settings.datasets.first { $0.recordName == asset.path.record }.flatMap { try? LocalRows(device, $0) }
         }
-        if let own = assets.ownRecord(of: asset), let change = own.fields.changeFile, let before = assets.fields(before: asset),
-            let earlier = try? await EarlierVersion(before, change, own.fields, of: own.record, in: cloud, zone: zone)
-        {
-            sources.append(earlier)
-        }
-        return sources
     }
 
     // MARK: assets without a block index
 
     /// Checks an asset by the hash of the whole file: a change asset, or a snapshot asset whose record names no block index.
-    private mutating func mendWhole(_ asset: KeptAssets.Asset, kind: String, _ account: inout RepairAccount) async throws {
+    private func mendWhole(_ asset: KeptAssets.Asset, kind: String, _ account: inout RepairAccount) async throws {
         let file = WholeFile(path: asset.asset.path, kind: kind, byteCount: asset.asset.byteCount, sha256: asset.asset.sha256)
-        guard let fault = try await repair.mend(file, beside: asset.path, &account, remaking: { try await remade(asset) }) else {
-            sound.insert(file.path)
+        guard let fault = try await repair.mend(file, beside: asset.path, &account) else {
             return
         }
         lose(
-            file.path, kind, isMissing: fault == .missing, asset, blocks: [],
+            file.path, kind, isMissing: fault == .missing, asset, &account, blocks: [],
             "\(kind == "changes" ? "what the version changed" : "the file") is \(fault.rawValue), and nowhere else")
-    }
-
-    /// A change asset, made again from the versions before and after it; nil if that does not give its bytes.
-    private func remade(_ asset: KeptAssets.Asset) async throws -> (bytes: [UInt8], source: String)? {
-        guard let own = assets.ownRecord(of: asset), own.fields.changeFile?.path == asset.asset.path, let before = assets.fields(before: asset),
-            let new = try? await DatasetVersion(own.record, in: cloud, zone: zone),
-            let old = try? await DatasetVersion(CloudRecord(type: own.record.type, name: own.record.name, fields: before.cloudFields), in: cloud, zone: zone)
-        else { return nil }
-        let mender = ChangeMender(before: old, after: new, boxes: keys.map { DatasetBoxes($0, dataset: asset.path.record) })
-        // A damaged version is no source.
-        return (try? mender.bytes(sha256: asset.asset.sha256)).map { ($0, "the versions before and after it") }
     }
 
     // MARK: both
@@ -211,11 +165,17 @@ struct AssetRepair {
     private func replace(_ path: String, _ bytes: [UInt8], sha256: String) async throws -> RepairedFile? {
         try await SyncError.at(.store) {
             try await directory.replaceFile(
-                path, byteCount: bytes.count, sha256: sha256, in: zone, dryRun: repair.dryRun, write: ZoneRepair.writing(bytes))
+                path, byteCount: bytes.count, sha256: sha256, in: zone, dryRun: repair.dryRun,
+                write: { append in
+                    try bytes.withUnsafeBytes { try append($0) }
+                    return true
+                })
         }
     }
 
-    private mutating func lose(_ path: String, _ kind: String, isMissing: Bool, _ asset: KeptAssets.Asset, blocks: [Int], _ reason: String) {
+    private func lose(
+        _ path: String, _ kind: String, isMissing: Bool, _ asset: KeptAssets.Asset, _ account: inout RepairAccount, blocks: [Int], _ reason: String
+    ) {
         let isNeeded = assets.isInNewest(asset.asset.path)
         let elsewhere =
             repair.device == nil ? "try snapsync repair --db FILE on a device, whose rows may have it; else " : "try snapsync repair on other devices; else "
@@ -223,7 +183,7 @@ struct AssetRepair {
             elsewhere
             + (isNeeded
                 ? "on the writer: snapsync export --full, which writes a whole new version" : "leave it: only older versions need it, and the newest is whole")
-        lost.append(
+        account.lost.append(
             RepairReport.Lost(
                 file: path, kind: kind, isMissing: isMissing, versions: Array(Set(asset.versions)).sorted(), blocks: blocks, reason: reason, hint: hint))
     }

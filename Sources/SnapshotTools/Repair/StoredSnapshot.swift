@@ -46,15 +46,12 @@ struct MemberLibrary: Sendable {
 
     private let snapshots: [StoredSnapshot]
     private var byBytes: [SnapshotFormat.ContentHash: [Place]] = [:]
-    private var byText: [SnapshotFormat.ContentHash: [Place]] = [:]
 
     init(_ snapshots: [StoredSnapshot]) {
         self.snapshots = snapshots
         for (number, snapshot) in snapshots.enumerated() {
             for (position, member) in snapshot.members.enumerated() {
-                let place = Place(snapshot: number, position: position)
-                byBytes[member.sha256, default: []].append(place)
-                byText[member.rawSHA256, default: []].append(place)
+                byBytes[member.sha256, default: []].append(Place(snapshot: number, position: position))
             }
         }
     }
@@ -69,20 +66,6 @@ struct MemberLibrary: Sendable {
         }
         return nil
     }
-
-    /// The JSON of a block from another asset, where it may have another position, without the separator; and that asset's path.
-    func block(_ member: MemberEntry, notIn path: String) throws -> (json: [UInt8], path: String)? {
-        for place in byText[member.rawSHA256] ?? [] where snapshots[place.snapshot].asset.path != path {
-            let snapshot = snapshots[place.snapshot], found = snapshot.members[place.position]
-            guard (1...snapshot.index.blocks.count).contains(place.position), let file = snapshot.file,
-                let bytes = try StoredSnapshot.bytes(of: found, in: file)
-            else { continue }
-            let text = ByteBuffer()
-            try bytes.withUnsafeBytes { try MemberReader(boxes: snapshot.boxes).inflate($0, entry: found, name: "block", into: text) }
-            return (text.withBytes { Array($0.dropFirst(place.position == 1 ? 1 : 2)) }, snapshot.asset.path)
-        }
-        return nil
-    }
 }
 
 /// Rebuilds a damaged snapshot asset: undamaged members are copied, and the others come from any available source.
@@ -93,7 +76,7 @@ final class SnapshotMender: @unchecked Sendable {
 
     private let snapshot: StoredSnapshot
     private let library: MemberLibrary
-    private let sources: [any EntitySource]
+    private let rows: LocalRows?
     private let syncTimestamp: Instant
     private let rebuilder: MemberRebuilder
     /// The members that were damaged or missing.
@@ -103,11 +86,13 @@ final class SnapshotMender: @unchecked Sendable {
     /// The sources of the others.
     private(set) var used: [String] = []
 
-    /// - Parameter syncTimestamp: the timestamp in the asset's head.
-    init(_ snapshot: StoredSnapshot, library: MemberLibrary, sources: [any EntitySource], syncTimestamp: Instant) {
+    /// - Parameters:
+    ///   - rows: the rows of a device's table; nil if there are none.
+    ///   - syncTimestamp: the timestamp in the asset's head.
+    init(_ snapshot: StoredSnapshot, library: MemberLibrary, rows: LocalRows?, syncTimestamp: Instant) {
         self.snapshot = snapshot
         self.library = library
-        self.sources = sources
+        self.rows = rows
         self.syncTimestamp = syncTimestamp
         rebuilder = MemberRebuilder(boxes: snapshot.boxes)
     }
@@ -147,21 +132,12 @@ final class SnapshotMender: @unchecked Sendable {
             if let bytes = try Array(SnapshotTail.emptyText.utf8).withUnsafeBytes({ try rebuilder.text($0, as: member) }) {
                 return (bytes, "the format: it is empty")
             }
-            for source in sources {
-                if let bytes = try source.tail().withUnsafeBytes({ try rebuilder.text($0, as: member) }) { return (bytes, source.name) }
-            }
+            if let rows, let bytes = try rows.tail().withUnsafeBytes({ try rebuilder.text($0, as: member) }) { return (bytes, rows.name) }
         default:
-            let number = position - 1
-            func rebuilt(_ json: [UInt8]) throws -> [UInt8]? { try json.withUnsafeBytes { try rebuilder.block($0, isFirst: number == 0, as: member) } }
-            if let (json, path) = try library.block(member, notIn: snapshot.asset.path), let bytes = try rebuilt(json) { return (bytes, path) }
-            for source in sources {
-                if let json = try source.block(number, of: snapshot.index), let bytes = try rebuilt(json) { return (bytes, source.name) }
-            }
-        }
-        for file in [snapshot.file].compactMap({ $0 }) + snapshot.copies {
-            guard member.length <= OneBitFlip.byteLimit, let bytes = try file.bytes(at: member.offset, count: member.length) else { continue }
-            if let mended = OneBitFlip.mend(bytes, { $0.withUnsafeBytes { SnapshotFormat.ContentHash(of: $0) } == member.sha256 }) {
-                return (mended, "\(file.path): one bit was flipped")
+            if let rows, let json = try rows.block(position - 1, of: snapshot.index),
+                let bytes = try json.withUnsafeBytes({ try rebuilder.block($0, isFirst: position == 1, as: member) })
+            {
+                return (bytes, rows.name)
             }
         }
         return nil

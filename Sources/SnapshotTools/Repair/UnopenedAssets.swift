@@ -24,7 +24,7 @@ struct UnopenedAssets {
 
     var isEmpty: Bool { files.isEmpty }
 
-    /// Checks every file. It repairs a file if an intact copy exists, or if flipping one bit gives the right hash.
+    /// Checks every file. It repairs a file if an intact copy exists.
     func repair(_ repair: ZoneRepair, _ account: inout RepairAccount) async throws {
         for (path, file) in files {
             account.checked += 1

@@ -24,16 +24,8 @@ struct ZoneRepair: Sendable {
     /// - Throws: ``SyncError`` if the zone cannot be read or written. Losses are part of the report.
     func run() async throws -> RepairReport {
         var account = RepairAccount()
-        // Resolve mixed commits first: which commits are valid determines which checkpoints and assets are needed.
-        var fork = try await unmix(&account)
         var documents = try await SyncError.at(.fetch) { try await directory.damagedDocuments(in: zone, knowing: applied?.token) }
         try await replace(documents, &account)
-        if fork?.refusal != nil || fork == nil && !documents.isEmpty {
-            // The fork may be decidable now, because a missing or damaged commit may be restored.
-            fork = try await unmix(&account)
-            if let fork, let refusal = fork.refusal { account.lost.append(Self.undecided(fork, refusal)) }
-        }
-        documents += fork?.documents ?? []
         do {
             let newest = try await SyncError.at(.fetch) { try await opened(directory.mending(documents.mended)).records(in: zone) }
             let pinned = newest.pins.map(\.checkpoint)
@@ -57,31 +49,6 @@ struct ZoneRepair: Sendable {
 
     /// A cloud that decrypts the records of a sealed zone, on a device that has its keys.
     private func opened(_ cloud: CloudDatabase) -> CloudDatabase { device?.signedZone?.opening(cloud) ?? cloud }
-
-    /// If the commits of two devices are mixed under the plain names, restores one history there, provided that it is certain which one is
-    /// valid.
-    private func unmix(_ account: inout RepairAccount) async throws -> MixedFork? {
-        guard let fork = try await SyncError.at(.fetch, { try await directory.mixedFork(in: zone) }) else { return nil }
-        if !dryRun, !fork.moves.isEmpty { try await SyncError.at(.store) { try await directory.unmix(fork, in: zone) } }
-        account.checked += fork.moves.count
-        account.mended += fork.moves.map { move in
-            RepairReport.Mended(
-                file: Self.file(move.number), kind: RepairReport.forkKind, wasMissing: move.aside == nil, blocks: [],
-                sources: ["commits/\(move.copy.fileName), by \(move.copy.device)"], setAside: move.aside.map { "\(CloudNames.commits)/\($0)" })
-        }
-        return fork
-    }
-
-    private static func undecided(_ fork: MixedFork, _ refusal: String) -> RepairReport.Lost {
-        RepairReport.Lost(
-            file: file(fork.number), kind: RepairReport.forkKind, isMissing: false, versions: [fork.number], blocks: [],
-            reason: "it does not follow the commit before it, for two devices' commits are mixed, and it is not certain which of them stand: \(refusal)",
-            hint:
-                "if a sync tool is bringing files, wait for it; else bring that commit back from the other device's copy of the directory, or put the commits that follow it aside by hand: docs/writers.md, \"A long fork\""
-        )
-    }
-
-    private static func file(_ number: Int) -> String { "\(CloudNames.commits)/\(CloudNames.digits(number)).json" }
 
     private func replace(_ documents: [DamagedDocument], _ account: inout RepairAccount, pinned: [VersionPin] = []) async throws {
         for document in documents {
@@ -120,12 +87,8 @@ struct ZoneRepair: Sendable {
         account.hasUnopened = !unopened.isEmpty
         try await unopened.repair(self, &account)
         let assets = KeptAssets(kept.records.filter { !$0.0.isOfVersions })
-        var mender = AssetRepair(repair: self, cloud: cloud, assets: assets, keys: keys)
-        // A repaired asset may be the source for another one.
-        repeat {
-            try await mender.pass(&account)
-        } while mender.hasProgress && !dryRun
-        account.lost += mender.lost
+        let mender = AssetRepair(repair: self, assets: assets, keys: keys)
+        try await mender.run(&account)
     }
 }
 
@@ -144,64 +107,31 @@ struct WholeFile: Sendable {
 }
 
 extension ZoneRepair {
-    /// Checks a file, and replaces it by a copy, by the bytes that `remake` makes, or by flipping one bit back.
+    /// Checks a file, and replaces it by a copy.
     ///
-    /// - Parameters:
-    ///   - asset: the asset beside which copies lie.
-    ///   - remake: makes bytes that have the file's hash; nil if it cannot.
-    /// - Returns: what is wrong with the file if there is no source; nil if all is well.
-    func mend(
-        _ file: WholeFile, beside asset: AssetPath, _ account: inout RepairAccount,
-        remaking remake: () async throws -> (bytes: [UInt8], source: String)? = { nil }
-    ) async throws -> WholeFile.Fault? {
+    /// - Parameter asset: the asset beside which copies lie.
+    /// - Returns: what is wrong with the file if there is no copy; nil if all is well.
+    func mend(_ file: WholeFile, beside asset: AssetPath, _ account: inout RepairAccount) async throws -> WholeFile.Fault? {
         let (found, copies) = try await SyncError.at(.fetch) {
             (try await directory.findFile(file.path, in: zone), try await directory.copies(beside: asset, in: zone))
         }
         if let found, try found.isWhole(byteCount: file.byteCount, sha256: file.sha256) { return nil }
-        var source: (write: Write, name: String)?
-        if let copy = try copies.first(where: { try $0.isWhole(byteCount: file.byteCount, sha256: file.sha256) }) {
-            source = (
-                { append in
-                    for offset in stride(from: 0, to: copy.byteCount, by: 1 << 20) {
-                        guard let piece = try copy.bytes(at: offset, count: min(1 << 20, copy.byteCount - offset)) else { return false }
-                        try piece.withUnsafeBytes { try append($0) }
-                    }
-                    return true
-                }, copy.path
-            )
-        } else if let (bytes, name) = try await remake() ?? Self.flipped([found].compactMap(\.self) + copies, sha256: file.sha256) {
-            source = (Self.writing(bytes), name)
-        }
-        guard let source,
+        guard let copy = try copies.first(where: { try $0.isWhole(byteCount: file.byteCount, sha256: file.sha256) }),
             let done = try await SyncError.at(
                 .store,
                 {
-                    try await directory.replaceFile(
-                        file.path, byteCount: file.byteCount, sha256: file.sha256, in: zone, dryRun: dryRun, write: source.write)
+                    try await directory.replaceFile(file.path, byteCount: file.byteCount, sha256: file.sha256, in: zone, dryRun: dryRun) { append in
+                        for offset in stride(from: 0, to: copy.byteCount, by: 1 << 20) {
+                            guard let piece = try copy.bytes(at: offset, count: min(1 << 20, copy.byteCount - offset)) else { return false }
+                            try piece.withUnsafeBytes { try append($0) }
+                        }
+                        return true
+                    }
                 })
         else { return found == nil ? .missing : .damaged }
         account.mended.append(
             RepairReport.Mended(
-                file: file.path, kind: file.kind, wasMissing: found == nil, blocks: [], sources: [source.name], setAside: done.setAside))
-        return nil
-    }
-
-    typealias Write = @Sendable ((UnsafeRawBufferPointer) throws -> Void) throws -> Bool
-
-    static func writing(_ bytes: [UInt8]) -> Write {
-        { append in
-            try bytes.withUnsafeBytes { try append($0) }
-            return true
-        }
-    }
-
-    /// The bytes of the first file of which one flipped bit gives this hash.
-    static func flipped(_ files: [FoundFile], sha256: String) throws -> (bytes: [UInt8], source: String)? {
-        for one in files {
-            if let bytes = try one.bytes(limit: OneBitFlip.byteLimit), let mended = OneBitFlip.mend(bytes, sha256: sha256) {
-                return (mended, "\(one.path): one bit was flipped")
-            }
-        }
+                file: file.path, kind: file.kind, wasMissing: found == nil, blocks: [], sources: [copy.path], setAside: done.setAside))
         return nil
     }
 }
@@ -242,11 +172,6 @@ struct KeptAssets {
         self.changes = changes.values.sorted { $0.asset.path < $1.asset.path }
     }
 
-    /// The dataset's record as last saved before the asset's own version.
-    func fields(before asset: Asset) -> DatasetRecord? {
-        records.last { $0.record.name == asset.record.name && $0.version < asset.path.number }?.fields
-    }
-
     /// The record of the asset's own version, saved when the asset was written; nil if it is not kept.
     func ownRecord(of asset: Asset) -> (record: CloudRecord, fields: DatasetRecord)? {
         records.first { $0.record.name == asset.record.name && $0.record.changeTag == String(asset.path.number) }.map { ($0.record, $0.fields) }
@@ -271,7 +196,7 @@ extension SyncEngine {
     /// No file is overwritten or removed: a damaged file is renamed so that readers ignore it, and the repaired file gets its name. The database
     /// is not changed.
     ///
-    /// - Parameter dryRun: whether to only report what would be done. What can be repaired only after another file counts as lost then.
+    /// - Parameter dryRun: whether to only report what would be done.
     /// - Throws: ``SyncError`` with `.refused` for a cloud that is no directory, and errors if the zone cannot be read or written at all.
     public func repair(dryRun: Bool = false) async throws -> RepairReport {
         try await gate.enter()
@@ -307,8 +232,7 @@ public struct RepairReport: Sendable, Encodable {
     public struct Mended: Sendable, Encodable {
         /// The path relative to the zone's directory.
         public let file: String
-        /// `commit`, `checkpoint`, `index`, `snapshot` or `changes`; `fork` for a commit that got its plain name back from another device's
-        /// commit.
+        /// `commit`, `checkpoint`, `index`, `snapshot` or `changes`.
         public let kind: String
         /// Whether the file was missing rather than damaged.
         public let wasMissing: Bool
@@ -333,9 +257,6 @@ public struct RepairReport: Sendable, Encodable {
         /// What to do next.
         public let hint: String
     }
-
-    /// The ``Mended/kind`` of a commit in a fork whose commits were mixed.
-    public static let forkKind = "fork"
 
     public let dryRun: Bool
     public let zone: String

@@ -40,10 +40,10 @@ struct CloudReplacer: Sendable {
             let fields = Dictionary(uniqueKeysWithValues: found.map { ($0.schema.name, $0.version.fields) })
             try transaction.keepFields(fields, of: device.settings.datasets, before: nil, now: AppliedVersion(token))
             try transaction.state.setApplied(AppliedVersion(token))
-            try transaction.state.setView(nil)
+            try transaction.state.view.set(nil)
             if report.hasChanged {
-                try transaction.state.setUndoPoint(UndoPoint(act: act, at: device.now(), copy: nil, version: token.number))
-                if let pin { try transaction.state.setPendingPins(transaction.state.pendingPins().filter { $0.version != pin.version } + [pin]) }
+                try transaction.state.undoPoint.set(UndoPoint(act: act, at: device.now(), copy: nil, version: token.number))
+                if let pin { try transaction.state.pendingPins.set(transaction.state.pendingPins().filter { $0.version != pin.version } + [pin]) }
             }
             return report
         }
@@ -114,7 +114,7 @@ extension SyncEngine {
             try await device.verifyClock()
             let replaced = try await CloudReplacer(device: device).run()
             let exported = try await ExportRun(
-                device: device, level: 1, isFull: false, isOneOfMany: device.isOneOfMany(), progress: progress, allowed: .all
+                device: device, isFull: false, isOneOfMany: device.isOneOfMany(), progress: progress, allowed: .all
             ).run()
             return ReplaceCloudReport(replaced: replaced, exported: exported)
         }

@@ -116,7 +116,7 @@ struct LocalBackups: Sendable {
     private func write(_ schema: DatasetSchema, _ session: ReadSession, number: Int, into cloud: DirectoryCloud) async throws -> DatasetRecord {
         let shape = try session.withReader(0, at: .read) { try $0.transaction.tables.check(of: schema) }
         let now = device.now()
-        let exporter = DatasetExporter(schema: schema, shape: shape, session: session, previous: nil, syncTimestamp: now, level: 1, progress: nil)
+        let exporter = DatasetExporter(schema: schema, shape: shape, session: session, previous: nil, syncTimestamp: now, progress: nil)
         let writer = try await cloud.storing(schema.recordName, number: number, kind: .snapshot, in: device.zone)
         do {
             guard case .stored(let asset, let report) = try exporter.run(into: writer) else {

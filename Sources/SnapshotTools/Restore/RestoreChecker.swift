@@ -136,7 +136,7 @@ extension SnapshotInspector {
             let report = try await RestoreChecker(inspector: self, progress: progress).run(version: version)
             if let device {
                 let done = RestoreCheckRecord(at: device.now(), version: report.version, problemCount: report.problems.count)
-                try device.database.write(at: .verify) { try $0.state.setLastRestoreCheck(done) }
+                try device.database.write(at: .verify) { try $0.state.lastRestoreCheck.set(done) }
             }
             return report
         }

@@ -16,7 +16,8 @@ public struct RollbackReport: Sendable, Encodable {
     public let keptCopy: Int
 }
 
-/// Imports the newest version of a zone that was reset to an older state, after the user has confirmed that this is intended.
+/// Imports the newest version of a zone that no longer has the applied one, after the user has confirmed that this is intended: the zone was
+/// reset to an older state, or another device's version has the number.
 ///
 /// The database's previous data is kept as a backup beside it. Changes that no version contains yet stay tracked. Data that only the missing
 /// versions contained is removed.
@@ -25,9 +26,11 @@ struct RollbackAcceptance: Sendable {
     let progress: ProgressHandler?
 
     func run(_ number: Int) async throws -> RollbackReport {
-        let applied = try await verifyRolledBack()
-        let state = try await device.cloud.at(.fetch) { try await $0.records(in: device.zone) }
-        guard let newest = state.token else {
+        let applied = try await verifyRolledBack(), signed = device.signedZone
+        let before = try members()
+        // What is read here is not kept, because the number is not confirmed yet.
+        signed?.authority.forgetList()
+        guard let newest = try await records(in: signed?.cloud ?? device.cloud).token else {
             throw SyncError(
                 .nothingThere, step: .fetch, at: "zone \(device.zone)", "it has no version at all, so there is none to accept",
                 hint: "bring the directory back from a copy, or start anew: snapsync detach, then init")
@@ -39,7 +42,7 @@ struct RollbackAcceptance: Sendable {
                     "look at it with: snapsync history --cloud \(device.settings.cloud.shellWord); if it is the one that is meant, say --accept-rollback \(newest.number)"
             ).asSlip
         }
-        let common = try await lastInCommon()
+        let state = try await records(in: device.cloud)
         let copy = try await LocalBackups(device: device).make(reason: "before version \(number) of a zone that was put back was accepted")
         let report = try await device.cloud.at(.fetch) { try await $0.deviceReport(of: device.settings.device, in: device.zone) }
         let point = UndoPoint(act: "acceptance of version \(number)", at: device.now(), copy: copy.number, version: nil)
@@ -49,23 +52,66 @@ struct RollbackAcceptance: Sendable {
         importRun.willReplace = { transaction in
             try kept.verify(transaction)
             try kept.record(transaction)
-            try transaction.forgetVersions(after: common)
+            try forgetVersions(transaction)
             for schema in device.settings.datasets {
-                try transaction.state.setKnownRecord(nil, of: schema)
+                try transaction.state.knownRecord.set(nil, of: schema)
+                // No version that stands need have the rows that the missing one held.
+                if device.settings.role.publishes { try transaction.waiting.take(heldOf: schema, .json) }
                 // A dataset that the version does not have keeps its rows. They are all new to the zone, so the next export compares all rows.
                 try transaction.tracking.setIncomplete(of: schema)
             }
             // This device's report in the cloud may be outdated like everything else there, but it is still ours and no sign of a clone.
-            if let nonce = report?.nonce { try transaction.state.setReportNonces(ReportNonces(seen: nonce, next: UUID().uuidString.lowercased())) }
+            if let nonce = report?.nonce { try transaction.state.reportNonces.set(ReportNonces(seen: nonce, next: UUID().uuidString.lowercased())) }
         }
         let imported = try await importRun.importPutBack(state)
         var reporting = device
         reporting.reportSeen = report?.nonce
         await reporting.report(newest)
-        return RollbackReport(imported: imported, versionBefore: applied.number, keptCopy: copy.number)
+        let warned = try members().filter { !before.contains($0) }.reduce(imported) {
+            $0.warning(
+                "\($1.device) is a member with the role \($1.role.rawValue) again; if that is wrong: snapsync member remove \($1.device) --db \(device.database.path.shellWord)"
+            )
+        }
+        return RollbackReport(imported: warned, versionBefore: applied.number, keptCopy: copy.number)
     }
 
-    /// Checks that the zone no longer has the applied version, and that this is no fork, which a sync would resolve.
+    /// The members of a signed zone, as this device knows them.
+    private func members() throws -> [ZoneMember] {
+        guard let signed = device.signedZone else { return [] }
+        return try SyncError.at(.verify) { try signed.authority.current(of: signed.history)?.members ?? [] }
+    }
+
+    /// Deletes the records about versions that the zone does not have.
+    ///
+    /// An edit that such a version decided is decided again if its message is still in the mailbox, because its effect is gone from the zone.
+    /// Descriptions are published again. Choices that wait (an empty hash) go on waiting.
+    private func forgetVersions(_ transaction: LocalTransaction) throws {
+        try transaction.state.setIntended(nil)
+        try transaction.state.pendingPins.set([])
+        try transaction.decidedEdits.forgetUnpublished()
+        try transaction.decidedEdits.setOfVersion([:])
+        guard let note = try transaction.state.descriptionNote() else { return }
+        let names = Set(device.settings.datasets.map(\.name)), hashes = note.hashes.filter { $0.value.isEmpty || !names.contains($0.key) }
+        try transaction.state.descriptionNote.set(DescriptionNote(schemaVersion: note.schemaVersion, hashes: hashes))
+    }
+
+    /// The zone's newest version.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if the zone goes on as another one: to follow would replace what only the missing versions had.
+    private func records(in cloud: CloudDatabase) async throws -> ZoneState {
+        do {
+            return try await cloud.records(in: device.zone)
+        } catch let error as CloudError where error.code == .zoneMoved {
+            let database = device.database.path.shellWord
+            throw SyncError(
+                .refused, step: .fetch, at: "zone \(device.zone)", error.reason,
+                hint: "keep a copy of \(database), then: snapsync detach --db \(database), and snapsync init for the zone that it goes on as")
+        } catch {
+            throw SyncError(error, step: .fetch)
+        }
+    }
+
+    /// Checks that the zone no longer has the applied version.
     private func verifyRolledBack() async throws -> AppliedVersion {
         func refuse(_ reason: String) -> SyncError {
             SyncError(
@@ -79,28 +125,13 @@ struct RollbackAcceptance: Sendable {
         do {
             _ = try await device.cloud.changes(since: applied.token, in: device.zone)
         } catch let error as CloudError where error.code == .rolledBack {
-            guard try await isHealable() else { return applied }
-            throw refuse("two devices have published one version, and the zone goes on")
+            return applied
         } catch let error as CloudError where error.code == .changeTokenExpired {
             throw refuse("its older versions were pruned")
         } catch {
             throw SyncError(error, step: .fetch)
         }
         throw refuse("it has version \(applied.number), which is here")
-    }
-
-    /// The newest version of this database's history that the zone still has; 0 if there is none.
-    private func lastInCommon() async throws -> Int {
-        let kept = Set(try await device.cloud.at(.fetch) { try await $0.history(in: device.zone) }.map(\.token))
-        return try device.database.read(at: .read) { try $0.lineage.versions() }.first { kept.contains($0.token) }?.number ?? 0
-    }
-
-    private func isHealable() async throws -> Bool {
-        do {
-            return try await device.fetchUpstreamChanges().fork != nil
-        } catch let error as SyncError where error.code == .dataRefused {
-            return false
-        }
     }
 }
 

@@ -28,9 +28,9 @@ struct UndoRecorder: Sendable {
 
         /// Records the state for `undo`.
         func record(_ transaction: LocalTransaction) throws {
-            try transaction.state.setUndoPoint(point)
+            try transaction.state.undoPoint.set(point)
             guard let pin else { return }
-            try transaction.state.setPendingPins(transaction.state.pendingPins().filter { $0.version != pin.version } + [pin])
+            try transaction.state.pendingPins.set(transaction.state.pendingPins().filter { $0.version != pin.version } + [pin])
         }
     }
 

@@ -18,9 +18,9 @@ struct CatCommand: AsyncParsableCommand {
               snapsync cat buckets --version 3 --cloud /mnt/share/cloud
             """)
 
-    @Argument(help: "The dataset, such as notifications, or with --cloud alone a record's name.", completion: Completions.datasets)
+    @Argument(help: "The dataset, such as notifications, or with --cloud alone a record's name.")
     var dataset: String
-    @Option(name: .long, help: ArgumentHelp("The version. Default: the newest.", valueName: "n"), completion: Completions.versions)
+    @Option(name: .long, help: ArgumentHelp("The version. Default: the newest.", valueName: "n"))
     var version: Int?
     @Flag(name: .long, help: "Print text that contains a JSON object or array as that value, for easier reading.")
     var nested = false

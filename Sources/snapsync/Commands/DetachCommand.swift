@@ -19,14 +19,12 @@ struct DetachCommand: AsyncParsableCommand {
               snapsync detach --db phone.db
             """)
 
-    @OptionGroup var database: DatabaseFile
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     func run() async throws {
-        let path = try database.path()
-        try await output.printer.run {
-            let report = try SyncEngine.ofCommand(database: path).detach()
-            try output.printer.done(report, report.lines)
+        try await options.done { engine, _ in
+            let report = try engine.detach()
+            return (report, report.lines)
         }
     }
 }

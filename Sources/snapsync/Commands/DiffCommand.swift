@@ -17,11 +17,11 @@ struct DiffCommand: AsyncParsableCommand {
               snapsync diff 11 12 --cloud /mnt/share/cloud --json
             """)
 
-    @Argument(help: "The first side: a version, or local for the rows of this database.", completion: Completions.versions)
+    @Argument(help: "The first side: a version, or local for the rows of this database.")
     var first: Side
-    @Argument(help: "The second side: a version, or local.", completion: Completions.versions)
+    @Argument(help: "The second side: a version, or local.")
     var second: Side
-    @Option(name: .long, help: ArgumentHelp("Compare only this dataset. Default: all.", valueName: "name"), completion: Completions.datasets)
+    @Option(name: .long, help: ArgumentHelp("Compare only this dataset. Default: all.", valueName: "name"))
     var dataset: String?
     @Flag(name: .long, help: "Also print the values that differ.")
     var values = false

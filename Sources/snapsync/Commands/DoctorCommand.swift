@@ -36,21 +36,25 @@ struct DoctorCommand: AsyncParsableCommand {
             } else {
                 report = try await look.database.engine().doctor()
             }
-            // Do not wrap lines, because remedies are commands to copy.
-            try output.printer.print(report, wraps: false, lines: lines(report))
+            try output.printer.print(report, lines: report.lines(all: all))
             if let code = report.worstCode { throw ExitCode(code.exitStatus) }
         }
     }
+}
 
-    private func lines(_ report: DoctorReport) -> [Line] {
-        let shown = report.findings.filter { all || $0.severity != .ok }
+extension DoctorReport {
+    /// The findings, one line each, and their number.
+    ///
+    /// - Parameter all: whether to list the checks that passed, too.
+    func lines(all: Bool) -> [Line] {
+        let shown = findings.filter { all || $0.severity != .ok }
         let counts = DoctorReport.Finding.Severity.allCases.reversed().compactMap { severity -> String? in
-            let count = report.findings.count { $0.severity == severity }
+            let count = findings.count { $0.severity == severity }
             guard count > 0 else { return nil }
             return severity == .ok ? "\(count) ok" + (all ? "" : " (--all lists them)") : Format.count(count, severity.rawValue)
         }
-        let verdict = (report.worst == nil ? "all is well: " : "") + counts.joined(separator: ", ")
-        return shown.map { Line(line($0), tone($0.severity)) } + [Line(verdict, report.worst == nil ? .good : Tone.bad)]
+        let verdict = (worst == nil ? "all is well: " : "") + counts.joined(separator: ", ")
+        return shown.map { Line(line($0), tone($0.severity)) } + [Line(verdict, worst == nil ? .good : Tone.bad)]
     }
 
     private func tone(_ severity: DoctorReport.Finding.Severity) -> Tone? {

@@ -9,36 +9,26 @@ struct EnableCommand: AsyncParsableCommand {
         abstract: "Turn sync on for this database; changes made while it was off are kept.",
         discussion: """
             Turn sync on for every program that opens the database. The command first prints what the next sync would change on each side, \
-            as plan does, and asks. If you do not answer yes, nothing changes. Without a terminal, pass --yes. The choice is also written \
-            to the bound settings file. If that fails, sync stays off.
+            as plan does, and asks. If you do not answer yes, nothing changes. Without a terminal, pass --yes.
 
             EXAMPLES
               snapsync enable --db phone.db
               snapsync enable --yes --db phone.db
-              snapsync enable --db phone.db --preference-file settings.json --preference-key iCloudSync
-              snapsync enable --db phone.db --entitlement licence.json
+              snapsync enable --db phone.db --entitlement entitlement.json
             """)
 
     @OptionGroup var database: DatabaseFile
     @Flag(name: .long, help: "Do not ask, and do not read the shared folder.")
     var yes = false
-    @OptionGroup var binding: PreferenceOptions
-    @Flag(name: .long, help: "Stop using a settings file for this choice.")
-    var unbind = false
     @OptionGroup var entitlement: EntitlementOptions
     @OptionGroup var output: OutputOptions
-
-    func validate() throws {
-        guard try binding.file() == nil || !unbind else { throw ValidationError("Choose one of --preference-file and --unbind.") }
-    }
 
     func run() async throws {
         let path = try database.path()
         try await output.printer.run {
             let engine = try SyncEngine.ofCommand(database: path), gate = engine.gate
             if !yes { guard try await isConfirmed(engine) else { return } }
-            if let file = entitlement.entitlement { try gate.setEntitlementFile(file, publicKey: entitlement.entitlementKey) }
-            if let file = try binding.file() { try gate.bind(to: file) } else if unbind { try gate.bind(to: nil) }
+            if let file = entitlement.entitlement { try gate.setEntitlementFile(file) }
             let report = try await gate.turn(on: true)
             try output.printer.done(report, report.lines(of: path))
         }
@@ -82,21 +72,18 @@ struct DisableCommand: AsyncParsableCommand {
         commandName: "disable",
         abstract: "Turn sync off for this database, from the next step of any run on.",
         discussion: """
-            Turn sync off at once. A run in progress publishes nothing more. If a bound settings file cannot be written now, the next \
-            check writes it.
+            Turn sync off at once. A run in progress publishes nothing more.
 
             EXAMPLE
               snapsync disable --db phone.db
             """)
 
-    @OptionGroup var database: DatabaseFile
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     func run() async throws {
-        let path = try database.path()
-        try await output.printer.run {
-            let report = try await SyncEngine.ofCommand(database: path).gate.turn(on: false)
-            try output.printer.done(report, report.lines(of: path))
+        try await options.done { engine, _ in
+            let report = try await engine.gate.turn(on: false)
+            return (report, report.lines(of: try options.database.file.path()))
         }
     }
 }

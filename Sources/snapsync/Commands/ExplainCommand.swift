@@ -1,6 +1,7 @@
 public import ArgumentParser
 public import CloudStore
 import SnapshotSync
+import StrictText
 
 /// `snapsync explain`: prints a row of the table of errors.
 struct ExplainCommand: AsyncParsableCommand {
@@ -25,7 +26,7 @@ struct ExplainCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await output.printer.run {
-            let entries = ErrorTable.entries(for: SyncError.Code.ending(with: error).map { "sync.\($0.name)" } ?? error)
+            let entries = ErrorTable.entries(for: SyncError.Code.all.first { String($0.exitStatus).exact == error.exact }.map { "sync.\($0.name)" } ?? error)
             guard !entries.isEmpty else {
                 throw SyncError(
                     .nothingThere, at: "errors", "none has the number or name \(error.debugDescription)",

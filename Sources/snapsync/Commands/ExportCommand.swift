@@ -13,15 +13,13 @@ struct ExportCommand: AsyncParsableCommand {
 
             EXAMPLES
               snapsync export --db phone.db
-              snapsync export --db phone.db --level 6 --json
+              snapsync export --db phone.db --json
               snapsync export --db phone.db --full
               snapsync export --db phone.db --allow-shrink notifications
               snapsync export --db phone.db --asset-limit 500MB
             """)
 
-    @OptionGroup var database: DatabaseOptions
-    @Option(name: .long, help: ArgumentHelp("The compression level, from 1 (fastest) to 9 (smallest).", valueName: "1-9"))
-    var level = 1
+    @OptionGroup var options: EngineArguments
     @Flag(
         name: .long,
         help: """
@@ -31,25 +29,12 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(name: .long, help: ArgumentHelp("Store a new limit for the size of an asset. Default: the limit that init stored.", valueName: "size"))
     var assetLimit: ByteCount?
     @OptionGroup var shrinking: ShrinkOptions
-    @OptionGroup var output: OutputOptions
-
-    func validate() throws {
-        guard (1...9).contains(level) else { throw ValidationError("--level must be from 1 to 9.") }
-    }
 
     func run() async throws {
-        try await Self.run(
-            database.prepare(output), level: level, isFull: full, assetLimit: assetLimit, allowing: shrinking.approval, printer: output.printer)
-    }
-
-    /// Publishes and prints the result.
-    static func run(
-        _ engine: SyncEngine, level: Int = 1, isFull: Bool = false, assetLimit: ByteCount? = nil, allowing allowed: ShrinkApproval = .none, printer: Printer
-    ) async throws {
-        try await printer.work("export") { progress in
+        try await options.done("export") { engine, progress in
             if let assetLimit { try engine.setAssetLimit(assetLimit.value) }
-            let report = try await engine.export(level: level, isFull: isFull, allowing: allowed, progress: progress)
-            try printer.done(report, report.lines)
+            let report = try await engine.export(isFull: full, allowing: shrinking.approval, progress: progress)
+            return (report, report.lines)
         }
     }
 }

@@ -28,31 +28,36 @@ struct HistoryCommand: AsyncParsableCommand {
     func run() async throws {
         try await output.printer.run {
             let report = try await look.inspector().history(limit: limit)
-            try output.printer.print(report, lines: report.versions.isEmpty ? ["nothing has been published yet"] : lines(report))
+            try output.printer.print(report, lines: report.lines(limit: all ? .max : limit ?? HistoryReport.usualLimit))
         }
     }
+}
 
-    private func lines(_ report: HistoryReport) -> [Line] {
-        let shown = report.versions.prefix(all ? .max : limit ?? Self.usualLimit), rest = report.versions.count - shown.count
-        let texts = shown.flatMap { lines($0, of: report) } + (rest > 0 ? ["and \(Format.count(rest, "older version")) (--all)"] : []) + pruned(report)
-        return texts.map { Line($0) } + report.forks.map { Line($0.sentence, $0.isHealed ? nil : .bad) }
+extension HistoryReport {
+    /// How many versions are listed unless more are asked for.
+    static let usualLimit = 20
+
+    /// The versions, newest first.
+    func lines(limit: Int) -> [Line] {
+        guard !versions.isEmpty else { return ["nothing has been published yet"] }
+        let shown = versions.prefix(limit), rest = versions.count - shown.count
+        let texts = shown.flatMap { lines($0) } + (rest > 0 ? ["and \(Format.count(rest, "older version")) (--all)"] : []) + pruned
+        return texts.map { Line($0) }
     }
 
-    private static let usualLimit = 20
-
-    private func lines(_ version: HistoryReport.Version, of report: HistoryReport) -> [String] {
+    private func lines(_ version: Version) -> [String] {
         [
             "version \(version.version)  \(version.timestamp)  by \(version.device)\(version.key == nil ? "" : ", signed")"
-                + (report.pins.first { $0.version == version.version }.map(mark) ?? "")
+                + (pins.first { $0.version == version.version }.map(mark) ?? "")
         ]
             + version.saved.map(Format.record)
             + version.deleted.map { "  \($0): deleted" }
     }
 
     /// The pinned versions whose commits were pruned, so that they are not in the list of versions.
-    private func pruned(_ report: HistoryReport) -> [String] {
-        report.pins.filter(\.isPruned).map { "version \($0.version)  \($0.timestamp)" + mark($0) }
+    private var pruned: [String] {
+        pins.filter(\.isPruned).map { "version \($0.version)  \($0.timestamp)" + mark($0) }
     }
 
-    private func mark(_ pin: HistoryReport.Pin) -> String { "  pinned" + (pin.name.map { " (\($0))" } ?? "") }
+    private func mark(_ pin: Pin) -> String { "  pinned" + (pin.name.map { " (\($0))" } ?? "") }
 }

@@ -12,8 +12,8 @@ struct ImportCommand: AsyncParsableCommand {
             import merges (docs/merging.md). import never publishes.
 
             On a reader, --version and --file show a view, which status reports. sync keeps it, and a plain import ends it. On a writer or \
-            peer, --version is refused, and a file becomes the next version. A file from FILE.snapsync-kept only adds rows that the table \
-            lacks or has in an earlier form.
+            peer, --version is refused, and a file becomes the next version. With --add, the rows of a file are edits of this device, on \
+            every role: only rows that the table lacks or has in an earlier form. A file from FILE.snapsync-kept is always added.
 
             If the zone was restored to an older state, or another folder is mounted, import refuses. If you restored it on purpose, run \
             import --accept-rollback N on each device, where N is the zone's newest version. Without such a restore, it refuses. \
@@ -25,10 +25,11 @@ struct ImportCommand: AsyncParsableCommand {
               snapsync import --db watch.db --allow-shrink notifications
               snapsync import --db watch.db --accept-rollback 12
               snapsync import --db any.db --file notifications.json.gz
+              snapsync import --db phone.db --file old.json --add
             """)
 
-    @OptionGroup var database: DatabaseOptions
-    @Option(name: .long, help: ArgumentHelp("Show this version instead of the newest.", valueName: "n"), completion: Completions.versions)
+    @OptionGroup var options: EngineArguments
+    @Option(name: .long, help: ArgumentHelp("Show this version instead of the newest.", valueName: "n"))
     var version: Int?
     @Option(
         name: .long,
@@ -43,6 +44,8 @@ struct ImportCommand: AsyncParsableCommand {
     var datasets: String?
     @Flag(name: .long, help: "With --file: import it even if its syncTimestamp is older than that of the database.")
     var acceptOlder = false
+    @Flag(name: .long, help: "With --file: add the rows that the table lacks or has in an earlier form. Default: the table then has the file's rows alone.")
+    var add = false
     @Option(
         name: .long,
         help: ArgumentHelp(
@@ -51,7 +54,6 @@ struct ImportCommand: AsyncParsableCommand {
             """, valueName: "n"))
     var acceptRollback: Int?
     @OptionGroup var shrinking: ShrinkOptions
-    @OptionGroup var output: OutputOptions
 
     func validate() throws {
         guard version == nil || file == nil else { throw ValidationError("Choose one of --version and --file.") }
@@ -62,39 +64,31 @@ struct ImportCommand: AsyncParsableCommand {
         guard shrinking.allowShrink.isEmpty || (version == nil && file == nil) else {
             throw ValidationError("--allow-shrink requires an import of the newest version.")
         }
-        guard file != nil || (datasets == nil && !acceptOlder) else { throw ValidationError("--datasets and --accept-older require --file.") }
+        guard file != nil || (datasets == nil && !acceptOlder && !add) else { throw ValidationError("--datasets, --accept-older and --add require --file.") }
+        guard !add || (datasets == nil && !acceptOlder) else { throw ValidationError("--add cannot be combined with --datasets or --accept-older.") }
     }
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        if let acceptRollback { return try await accept(acceptRollback, engine) }
-        try await Self.run(printer: output.printer) { progress in
-            if let file { return try await engine.importFile(file, datasets: datasets, acceptsOlder: acceptOlder, progress: progress) }
-            if let version { return try await engine.importVersion(version, progress: progress) }
-            return try await engine.importNewest(allowing: shrinking.approval, progress: progress)
+        if let acceptRollback { return try await accept(acceptRollback) }
+        try await options.done("import") { engine, progress in
+            let report =
+                if let file {
+                    try await engine.importFile(file, datasets: datasets, acceptsOlder: acceptOlder, adds: add, progress: progress)
+                } else if let version {
+                    try await engine.importVersion(version, progress: progress)
+                } else {
+                    try await engine.importNewest(allowing: shrinking.approval, progress: progress)
+                }
+            return (report, report.lines)
         }
     }
 
-    /// Imports the newest version and prints the result.
-    static func run(_ engine: SyncEngine, printer: Printer) async throws {
-        try await run(printer: printer) { try await engine.importNewest(progress: $0) }
-    }
-
-    private static func run(printer: Printer, _ work: (ProgressHandler?) async throws -> ImportReport) async throws {
-        try await printer.work("import") { progress in
-            let report = try await work(progress)
-            try printer.done(report, report.lines)
-        }
-    }
-}
-
-extension ImportCommand {
-    private func accept(_ number: Int, _ engine: SyncEngine) async throws {
-        try await output.printer.work("import") { progress in
+    private func accept(_ number: Int) async throws {
+        try await options.done("import") { engine, progress in
             let report = try await engine.acceptRollback(to: number, progress: progress)
             let copy =
-                "  what was here, version \(report.versionBefore) and the changes since, is copy \(report.keptCopy) in \(try database.file.path()).snapsync-kept; snapsync undo brings it back"
-            try output.printer.done(report, report.imported.lines + [copy])
+                "  what was here, version \(report.versionBefore) and the changes since, is copy \(report.keptCopy) in \(try options.database.file.path()).snapsync-kept; snapsync undo brings it back"
+            return (report, report.imported.lines + [copy])
         }
     }
 }

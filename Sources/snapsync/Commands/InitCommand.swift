@@ -29,9 +29,7 @@ struct InitCommand: AsyncParsableCommand {
               snapsync init --db desk.db --cloud /mnt/share/team --role peer --create
               snapsync init --db todo.db --cloud /mnt/share/team --role peer --datasets todo.json --key-range
               snapsync init --db plant.db --cloud /srv/cloud --role writer --datasets plant.json
-              snapsync init --db app.db --cloud /srv/cloud --role reader --preference-file settings.json --preference-key iCloudSync
               snapsync init --db tablet.db --cloud /mnt/share/cloud --role reader --adopt
-              snapsync init --db board.db --cloud /srv/team --role peer --create --share group
               snapsync init --db log.db --cloud /srv/cloud --role writer --create --keep 30d
               snapsync init --db restored.db --take-over
               snapsync init --db app.db --cloud s3://team-data/app --role writer --create
@@ -134,22 +132,6 @@ struct InitCommand: AsyncParsableCommand {
             is kept if either keeps it. Default: keep every version.
             """, valueName: "n"))
     var keepLast: Int?
-    @Option(
-        name: .customLong("on-zone-deletion"),
-        help: ArgumentHelp(
-            """
-            What to do with the rows if the zone is deleted: keep them, or erase those that came from it and were not changed here.
-            """, valueName: "mode"))
-    var onZoneDeletion = ZoneDeletionPolicy.keep
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            """
-            Who may use the files in the shared folder: only their owner, the group, or all. With all, others than the group can only \
-            read. Default: as the folder's mode allows, or owner for a new folder.
-            """,
-            valueName: "who"))
-    var share: CloudSharing?
     @Flag(
         name: .long,
         help:
@@ -241,13 +223,8 @@ struct InitCommand: AsyncParsableCommand {
     var trust: String?
     @Flag(name: .long, help: "Turn sync off until you run snapsync enable.")
     var disabled = false
-    @Flag(
-        name: .long,
-        help: """
-            Leave the choice to the user: sync is off until snapsync enable, or until the preference file contains true.
-            """)
+    @Flag(name: .long, help: "Leave the choice to the user: sync is off until snapsync enable.")
     var undecided = false
-    @OptionGroup var binding: PreferenceOptions
     @OptionGroup var entitlement: EntitlementOptions
     @OptionGroup var output: OutputOptions
 
@@ -266,9 +243,6 @@ struct InitCommand: AsyncParsableCommand {
         guard readers.choice == nil || tables.isGiven else {
             throw ValidationError("--reader-edits requires --tables. In a dataset file, set messages instead. In an existing zone, its publisher sets it.")
         }
-        guard share == nil || (role != nil && role != .reader) else {
-            throw ValidationError("--share requires a device that publishes: --role writer or peer.")
-        }
         guard (keepWithin == nil && keepLast == nil) || (role != nil && role != .reader) else {
             throw ValidationError("--keep and --keep-last require a device that publishes: --role writer or peer.")
         }
@@ -286,7 +260,6 @@ struct InitCommand: AsyncParsableCommand {
         guard keepLast.map({ $0 >= 1 }) ?? true else { throw ValidationError("--keep-last must be at least 1.") }
         guard keepWithin.map({ $0.duration >= .seconds(1) }) ?? true else { throw ValidationError("--keep must be at least 1s.") }
         guard !disabled || !undecided else { throw ValidationError("Choose one of --disabled and --undecided.") }
-        _ = try binding.file()
     }
 
     func run() async throws {
@@ -296,15 +269,14 @@ struct InitCommand: AsyncParsableCommand {
             throw ValidationError("Pass --cloud DIR, or set SNAPSYNC_CLOUD.")
         }
         var request = SetupRequest(
-            database: db, cloud: try bucket.location(cloud), role: role, device: device, zone: zone, container: container,
-            datasets: datasets, createsTables: create, replacesOwnRows: replace, assetLimit: assetLimit.value,
-            preference: try binding.file(), entitlementFile: entitlement.entitlement, adoptsOwnRows: adopt, takesOver: takeOver)
+            database: db, cloud: try bucket.location(cloud), role: role, device: device, zone: zone, createsTables: create)
+        (request.container, request.datasets, request.assetLimit) = (container, datasets, assetLimit.value)
+        (request.replacesOwnRows, request.adoptsOwnRows, request.takesOver) = (replace, adopt, takeOver)
+        request.entitlementFile = entitlement.entitlement
         request.choice = undecided ? .undecided : disabled ? .off : .on
         request.runsSchema = withSchema
-        request.entitlementKey = entitlement.entitlementKey
         if tables.isGiven { request.tables = tables.choice() }
         request.assumesBuiltIn = false
-        request.sharing = share
         request.isReplicated = replicated
         request.takesKeyRange = keyRange
         request.isSigned = signed || sealed
@@ -317,7 +289,6 @@ struct InitCommand: AsyncParsableCommand {
         request.sharesKeys = sharedKeys
         request.readerEdits = readers.choice
         if keepWithin != nil || keepLast != nil { request.retention = RetentionPolicy(keepLast: keepLast, keepWithin: keepWithin?.duration) }
-        request.zoneDeletion = onZoneDeletion
         try await output.printer.run { [request] in
             var request = request
             if recover { request.recovery = try recoveryCode() }
@@ -363,7 +334,7 @@ struct InitCommand: AsyncParsableCommand {
         }
         switch SyncChoice(rawValue: report.preference) {
         case .off:
-            lines.append("  sync is off\(disabled ? "" : ", as the preference file says"); turn it on with: snapsync enable --db \(report.database.shellWord)")
+            lines.append("  sync is off; turn it on with: snapsync enable --db \(report.database.shellWord)")
         case .undecided: lines.append("  sync is neither on nor off yet; turn it on with: snapsync enable --db \(report.database.shellWord)")
         default: break
         }
@@ -398,8 +369,6 @@ struct InitCommand: AsyncParsableCommand {
 }
 
 extension SyncRole: ExpressibleByArgument {}
-extension CloudSharing: ExpressibleByArgument {}
-extension ZoneDeletionPolicy: ExpressibleByArgument {}
 
 extension SignedSetupReport {
     private var kind: String { isSealed ? "sealed" : "signed" }

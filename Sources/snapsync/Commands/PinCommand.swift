@@ -14,12 +14,11 @@ struct PinCommand: AsyncParsableCommand {
               snapsync pin 12 --name before-the-move --db phone.db
             """)
 
-    @Argument(help: "The version, as history prints it.", completion: Completions.versions)
+    @Argument(help: "The version, as history prints it.")
     var version: Int
     @Option(name: .long, help: ArgumentHelp("A name for the pin.", valueName: "text"))
     var name: String?
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     func validate() throws {
         guard version >= 1 else { throw ValidationError("Version numbers start at 1.") }
@@ -27,10 +26,9 @@ struct PinCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.run {
+        try await options.done { engine, _ in
             let report = try await engine.pin(version, name: name)
-            try output.printer.done(report, [report.changed ? "pinned version \(version)" : "version \(version) is pinned already"])
+            return (report, [report.changed ? "pinned version \(version)" : "version \(version) is pinned already"])
         }
     }
 }
@@ -48,15 +46,13 @@ struct UnpinCommand: AsyncParsableCommand {
               snapsync unpin 12 --db phone.db
             """)
 
-    @Argument(help: "The version, as history prints it.", completion: Completions.versions)
+    @Argument(help: "The version, as history prints it.")
     var version: Int
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.run {
-            try output.printer.done(try await engine.unpin(version), ["version \(version) is no longer pinned"])
+        try await options.done { engine, _ in
+            (try await engine.unpin(version), ["version \(version) is no longer pinned"])
         }
     }
 }

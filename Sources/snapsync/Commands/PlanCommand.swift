@@ -18,19 +18,17 @@ struct PlanCommand: AsyncParsableCommand {
               snapsync plan --out tonight.plan --db phone.db
             """)
 
-    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var options: EngineArguments
     @Flag(name: .long, help: "List every row. Default: the first 10 of each dataset.")
     var all = false
     @Option(name: .long, help: ArgumentHelp("Also write the plan to this file, which must not exist.", valueName: "file"), completion: .file())
     var out: String?
-    @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.work("plan") { _ in
+        try await options.run("plan") { engine, _ in
             let plan = try await engine.plan(limit: all ? .max : 10)
             if let out { try SyncEngine.write(plan, to: out) }
-            try output.printer.print(plan, plan.lines(rest: "--all"))
+            try options.printer.print(plan, plan.lines(rest: "--all"))
         }
     }
 }
@@ -49,14 +47,12 @@ struct ApplyCommand: AsyncParsableCommand {
 
     @Argument(help: "The file that plan --out wrote.", completion: .file())
     var file: String
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.work("apply") { progress in
+        try await options.done("apply") { engine, progress in
             let report = try await engine.apply(planFile: file, progress: progress)
-            try output.printer.done(report, (report.exported?.lines ?? []) + (report.imported?.lines ?? []))
+            return (report, (report.exported?.lines ?? []) + (report.imported?.lines ?? []))
         }
     }
 }

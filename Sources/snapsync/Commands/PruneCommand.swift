@@ -26,7 +26,7 @@ struct PruneCommand: AsyncParsableCommand {
               snapsync prune --local --keep-last 1 --db watch.db
             """)
 
-    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var options: EngineArguments
     @Option(name: .long, help: ArgumentHelp("Keep the last N states of the data. With --local, 0 removes all copies.", valueName: "n"))
     var keepLast: Int?
     @Option(name: .long, help: ArgumentHelp("Keep versions that are not older than this: 12h, 7d, 4w.", valueName: "age"))
@@ -49,7 +49,6 @@ struct PruneCommand: AsyncParsableCommand {
     var manual = false
     @Flag(name: .long, help: "Instead, remove old copies of this database's data that replace, restore and undo saved beside it.")
     var local = false
-    @OptionGroup var output: OutputOptions
 
     func validate() throws {
         guard !automatic || !manual else { throw ValidationError("Choose one of --automatic and --manual.") }
@@ -64,15 +63,14 @@ struct PruneCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.work("prune") { _ in
+        try await options.run("prune") { engine, _ in
             let policy = RetentionPolicy(keepLast: keepLast, keepWithin: keepWithin?.duration)
             if automatic || manual { try await engine.setRetention(automatic ? policy : nil) }
             guard keepLast != nil || keepWithin != nil else {
-                return try output.printer.done(ManualReport(), ["no version is removed unasked from now on"])
+                return try options.printer.done(ManualReport(), ["no version is removed unasked from now on"])
             }
             let report = local ? try await engine.pruneCopies(policy, dryRun: dryRun) : try await engine.prune(policy, dryRun: dryRun)
-            try output.printer.done(report, isIrreplaceable: dryRun, lines(report))
+            try options.printer.done(report, isIrreplaceable: dryRun, lines(report))
         }
     }
 

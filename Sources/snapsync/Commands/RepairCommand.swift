@@ -19,8 +19,8 @@ struct RepairCommand: AsyncParsableCommand {
             snapsync export --full on the writer. If a commit is lost, restore it from a copy of the folder. cloud.json, zone.json, \
             messages and reports are not repaired.
 
-            In a sealed zone, run repair --db on a member. Without keys, --cloud restores a file only from a whole copy or if one bit is \
-            wrong. See docs/checks.md.
+            In a sealed zone, run repair --db on a member. Without keys, --cloud restores a file only from a whole copy. See \
+            docs/checks.md.
 
             EXAMPLES
               snapsync repair --dry-run --db phone.db
@@ -49,26 +49,17 @@ struct RepairCommand: AsyncParsableCommand {
     private func lines(_ report: RepairReport) -> [String] {
         let verb = report.dryRun ? "would mend" : "mended"
         let mended = report.mended.map { one in
-            if one.kind == RepairReport.forkKind {
-                return
-                    "\(report.dryRun ? "would give" : "gave") \(one.sources.joined(separator: ", ")), its plain name, \(one.file), for the later commits follow it"
-                    + (one.setAside.map { "; the commit that \(report.dryRun ? "has the name would become" : "had the name is now") \($0)" } ?? "")
-            }
-            return "\(verb): \(one.file)\(blocks(one.blocks)), which was \(one.wasMissing ? "missing" : "damaged"), from \(one.sources.joined(separator: ", "))"
+            "\(verb): \(one.file)\(blocks(one.blocks)), which was \(one.wasMissing ? "missing" : "damaged"), from \(one.sources.joined(separator: ", "))"
                 + (one.setAside.map { "; the damaged file is \($0) now" } ?? "")
         }
         let lost = report.lost.map { one in
             "lost: \(one.file) of \(Format.word(one.versions.count, "version")) \(one.versions.map(String.init).joined(separator: ", ")): \(one.reason); hint: \(one.hint)"
         }
         let count = "\(Format.count(report.mended.count, "file")) \(report.dryRun ? "can be mended" : "mended")"
-        let forked = report.mended.contains { $0.kind == RepairReport.forkKind } && !report.dryRun
         let end =
             report.mended.isEmpty && report.lost.isEmpty
             ? "nothing to mend: every file is as its commit says" : count + (report.lost.isEmpty ? "" : ", \(report.lost.count) lost")
         return mended + lost + report.warnings.map { "warning: \($0)" } + [end]
-            + (forked
-                ? ["  let the sync tool bring this everywhere, then run snapsync sync on every device: each publishes again what only its own commits had"]
-                : [])
     }
 
     private func blocks(_ numbers: [Int]) -> String {

@@ -23,8 +23,7 @@ struct ReplaceCommand: AsyncParsableCommand {
     var side: Side
     @Flag(name: .long, help: "Do not ask.")
     var yes = false
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     enum Side: String, ExpressibleByArgument, CaseIterable {
         case cloud, local
@@ -37,16 +36,15 @@ struct ReplaceCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        if !yes, try !confirm() { return }
-        try await output.printer.work("replace") { progress in
+        try await options.run("replace") { engine, progress in
+            if !yes, try !ProgressLine.pausing(confirm) { return }
             switch side {
             case .cloud:
                 let report = try await engine.replaceCloud(progress: progress)
-                try output.printer.done(report, lines(report))
+                try options.printer.done(report, lines(report))
             case .local:
                 let report = try await engine.replaceLocal(progress: progress)
-                try output.printer.done(report, lines(report))
+                try options.printer.done(report, lines(report))
             }
         }
     }

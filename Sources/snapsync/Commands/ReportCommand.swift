@@ -6,18 +6,15 @@ import StrictText
 struct ReportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
-        abstract: "Write an HTML status page: devices, versions, sizes, the last change, and what needs attention.",
+        abstract: "Write an HTML status page: what needs attention, devices, versions, members and messages.",
         discussion: """
-            Write a status page: what needs attention and how to fix it, devices and their lag, versions, datasets with sizes and a \
-            forecast, the last change, members, forks, conflicts, and commands to copy. The page is one file without scripts, and it loads \
-            nothing. The forecast is a straight line through the sizes of the last 90 days.
-
-            The page contains the results of status, history, doctor, messages, member list and diff. Unlike doctor, report neither reads \
-            the whole database nor tests what the store can do.
+            Write what doctor, status, history, member list and messages print to one page for a browser, with a first line that says \
+            whether all is well. The page is one file without scripts, and it loads nothing. Unlike doctor, report neither reads the whole \
+            database nor tests what the store can do.
 
             Pass --cloud for each shared folder to show without a database. With --db it does not replace the database's own folder. For \
             that, set SNAPSYNC_CLOUD. The file is replaced in one step. An existing page keeps its owner and permissions. Only its owner \
-            can read a new one, because it shows keys of rows. If a folder cannot be read, the page shows the reason, and report exits \
+            can read a new one. If a folder cannot be read, the page shows the reason, and report exits \
             with that status. Findings do not change the exit status: for a monitor, use status --strict or doctor.
 
             EXAMPLES
@@ -38,8 +35,6 @@ struct ReportCommand: AsyncParsableCommand {
     var cloud: [String] = []
     @Option(name: .long, help: ArgumentHelp("The zone in each --cloud.", valueName: "name"))
     var zone = "ZentikSyncZone"
-    @Flag(name: .long, help: "Show the values of the rows that the last version changed, not only their keys.")
-    var values = false
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
@@ -52,17 +47,17 @@ struct ReportCommand: AsyncParsableCommand {
     func run() async throws {
         try await output.printer.work("report") { _ in
             let begin = ContinuousClock.now
-            var zones: [ZoneOverview] = []
+            var zones: [StatusPage.Zone] = []
             let elsewhere = DatabaseOptions.environment("SNAPSYNC_CLOUD")
             if let path = database.db ?? (cloud.isEmpty ? database.pathIfAny : nil) {
-                zones.append(try await SyncEngine.ofCommand(database: path, cloud: elsewhere).overview(hasValues: values))
+                zones.append(try await StatusPage.Zone(SyncEngine.ofCommand(database: path, cloud: elsewhere)))
             }
             let clouds = cloud.isEmpty && zones.isEmpty ? [elsewhere].compactMap(\.self) : cloud
-            for cloud in clouds { zones.append(await SnapshotInspector.overview(cloud: cloud, zone: zone, hasValues: values)) }
-            let page = ReportPage(zones)
-            let size = try page.write(to: html)
-            let report = PageReport(html: html, page, size, took: ContinuousClock.now - begin)
-            try output.printer.print(report, ["\(html): \(page.verdict)", "  \(Format.bytes(size)) in \(report.milliseconds) ms"])
+            for cloud in clouds { zones.append(await StatusPage.Zone(cloud: cloud, zone: zone)) }
+            let page = StatusPage(zones: zones), text = page.text
+            try ReplacedFile.write(text, to: html, mode: 0o600, keepsMode: true)
+            let report = PageReport(html: html, page, text.utf8.count, took: ContinuousClock.now - begin)
+            try output.printer.print(report, ["\(html): \(page.verdict)", "  \(Format.bytes(report.size)) in \(report.milliseconds) ms"])
             if let error = zones.lazy.compactMap(\.error).first { throw error }
         }
     }
@@ -86,9 +81,9 @@ private struct PageReport: Encodable {
     let milliseconds: Int
     let zones: [Zone]
 
-    init(html: String, _ page: ReportPage, _ size: Int, took: Duration) {
+    init(html: String, _ page: StatusPage, _ size: Int, took: Duration) {
         (self.html, verdict, severity, self.size) = (html, page.verdict, page.severity.rawValue, size)
         milliseconds = Int(took / .milliseconds(1))
-        zones = page.zones.map { Zone(database: $0.database, cloud: $0.cloud, zone: $0.zone, worst: $0.doctor.worst) }
+        zones = page.zones.map(\.doctor).map { Zone(database: $0.database, cloud: $0.cloud, zone: $0.zone, worst: $0.worst) }
     }
 }

@@ -16,12 +16,11 @@ struct RestoreCommand: AsyncParsableCommand {
               snapsync restore --before 2026-11-20T18:00:00Z --db phone.db
             """)
 
-    @OptionGroup var database: DatabaseOptions
-    @Option(name: .long, help: ArgumentHelp("Restore this version, which must be kept or pinned.", valueName: "n"), completion: Completions.versions)
+    @OptionGroup var options: EngineArguments
+    @Option(name: .long, help: ArgumentHelp("Restore this version, which must be kept or pinned.", valueName: "n"))
     var version: Int?
     @Option(name: .long, help: ArgumentHelp("Restore the newest version before this time (RFC 3339).", valueName: "time"))
     var before: Time?
-    @OptionGroup var output: OutputOptions
 
     struct Time: ExpressibleByArgument {
         let instant: Instant
@@ -38,11 +37,10 @@ struct RestoreCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.work("restore") { progress in
+        try await options.done("restore") { engine, progress in
             let target = version.map(RestoreTarget.version) ?? before.map { .before($0.instant) } ?? .version(1)
             let report = try await engine.restore(target, progress: progress)
-            try output.printer.done(report, report.lines)
+            return (report, report.lines)
         }
     }
 }
@@ -75,14 +73,12 @@ struct UndoCommand: AsyncParsableCommand {
               snapsync undo --db phone.db
             """)
 
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.work("undo") { progress in
+        try await options.done("undo") { engine, progress in
             let report = try await engine.undo(progress: progress)
-            try output.printer.done(report, report.lines)
+            return (report, report.lines)
         }
     }
 }

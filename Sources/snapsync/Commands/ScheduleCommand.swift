@@ -18,7 +18,7 @@ struct ScheduleCommand: AsyncParsableCommand {
               snapsync schedule --db phone.db --every 15m --cron
               (crontab -l; snapsync schedule --db /var/lib/app/phone.db --every 15m --cron) | crontab -
               snapsync schedule --db phone.db --every 10m --systemd
-              snapsync schedule --db phone.db --watch --systemd --page /srv/www/sync.html
+              snapsync schedule --db phone.db --watch --systemd
             """)
 
     @OptionGroup var database: DatabaseFile
@@ -32,8 +32,6 @@ struct ScheduleCommand: AsyncParsableCommand {
     var systemd = false
     @Flag(name: .long, help: "Also run verify --restore --quiet once a week.")
     var verifyRestore = false
-    @Option(name: .long, help: ArgumentHelp("With --watch: write the status page to this file after each sync.", valueName: "file"), completion: .file())
-    var page: String?
     @OptionGroup var outcome: OutcomeOptions
     @OptionGroup var output: OutputOptions
 
@@ -41,7 +39,6 @@ struct ScheduleCommand: AsyncParsableCommand {
         guard cron != systemd else { throw ValidationError("Choose one of --cron and --systemd.") }
         guard (every == nil) == watch else { throw ValidationError("Choose one of --every TIME and --watch.") }
         guard !watch || systemd else { throw ValidationError("--watch requires --systemd, because cron does not run services.") }
-        guard page == nil || watch else { throw ValidationError("--page requires --watch.") }
         guard let every else { return }
         guard every.duration >= .seconds(1), every.duration.components.attoseconds == 0 else {
             throw ValidationError("--every must be whole seconds, at least one.")
@@ -52,10 +49,9 @@ struct ScheduleCommand: AsyncParsableCommand {
         try await output.printer.run {
             let engine = try SyncEngine.ofCommand(database: database.path())
             let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
-            let absolute = page.map { URL(fileURLWithPath: $0).standardizedFileURL.path }
             // The weekly check gets no heartbeat: the monitoring service would take it for a successful sync.
             let onFailure = outcome.onFailure.map { ["--on-failure", $0] } ?? []
-            let options = [("--page", absolute), ("--heartbeat", outcome.heartbeat)].flatMap { name, value in value.map { [name, $0] } ?? [] } + onFailure
+            let options = (outcome.heartbeat.map { ["--heartbeat", $0] } ?? []) + onFailure
             let report = try engine.schedule(
                 every: every?.duration, with: cron ? .cron : .systemd, program: program, options: options, restoreCheck: verifyRestore ? onFailure : nil)
             try output.printer.print(

@@ -8,15 +8,15 @@ struct StatusCommand: AsyncParsableCommand {
         commandName: "status",
         abstract: "Show what this database has, what the zone has, and how far they are apart.",
         discussion: """
-            Show the state of the database and the zone, or of the zone alone with --cloud and no database. If the shared folder cannot be \
-            read, status prints what the database knows, and exits with the status of that error.
+            Show the state of the database and the zone. If the shared folder cannot be read, status prints what the database knows, and \
+            exits with the status of that error. Without a database, history and doctor show a zone.
 
             For a monitor, --strict fails if the last success is too old, or if edits could not be sent. --prometheus writes a file for \
             node_exporter's textfile collector, and --openmetrics one with timestamps for other readers. The file is replaced in one step, \
             even if the shared folder cannot be read.
 
             --strict --nagios prints one line with performance data for a plug-in. CRITICAL: the last success is missing or too old, edits \
-            could not be sent, a trial restore found problems, or there is a fork. WARNING: the last run failed, the shared folder cannot \
+            could not be sent, or a trial restore found problems. WARNING: the last run failed, the shared folder cannot \
             be read, sync is off, edits lost, or a message is missing. UNKNOWN: the database cannot be read, or the greatest age is not \
             set.
 
@@ -25,10 +25,10 @@ struct StatusCommand: AsyncParsableCommand {
               snapsync status --db phone.db --strict --max-age 45m
               snapsync status --db phone.db --strict --nagios --max-age 45m
               snapsync status --db phone.db --prometheus /var/lib/node_exporter/phone.prom
-              snapsync status --cloud /mnt/share/cloud --json
+              snapsync status --db phone.db --json
             """)
 
-    @OptionGroup var look: LookOptions
+    @OptionGroup var database: DatabaseOptions
     @Flag(name: .long, help: "List every device. Default: if there are more than 10, only those that are behind, at most 10.")
     var all = false
     @Flag(
@@ -69,9 +69,6 @@ struct StatusCommand: AsyncParsableCommand {
         guard maxAge == nil || strict else { throw ValidationError("--max-age requires --strict.") }
         guard !nagios || strict else { throw ValidationError("--nagios requires --strict.") }
         guard !nagios || !output.json else { throw ValidationError("Choose one of --nagios and --json.") }
-        guard !look.isCloudAlone || (!strict && !writesMetrics) else {
-            throw ValidationError("--strict, --prometheus and --openmetrics require a database. Pass --db FILE, or set SNAPSYNC_DB.")
-        }
     }
 
     private var writesMetrics: Bool { prometheus != nil || openmetrics != nil }
@@ -79,21 +76,16 @@ struct StatusCommand: AsyncParsableCommand {
     func run() async throws {
         guard !nagios else { return try await check() }
         try await output.printer.run {
-            if look.isCloudAlone {
-                let report = try await look.inspector().zoneStatus()
-                try output.printer.print(report, lines: lines(report))
-            } else {
-                let engine = try look.database.engine()
-                try await writeMetrics(engine)
-                guard !writesMetrics || strict else { return }
-                let report = try await engine.status()
-                if !writesMetrics {
-                    try output.printer.print(report, lines: lines(report))
-                    // The local state was printed, but an unreadable cloud is still an error.
-                    if let problem = report.cloudProblem { throw problem.error }
-                }
-                if strict { try report.verifyFresh(within: maxAge?.duration) }
+            let engine = try database.engine()
+            try await writeMetrics(engine)
+            guard !writesMetrics || strict else { return }
+            let report = try await engine.status()
+            if !writesMetrics {
+                try output.printer.print(report, lines: report.lines(all: all))
+                // The local state was printed, but an unreadable cloud is still an error.
+                if let problem = report.cloudProblem { throw problem }
             }
+            if strict { try report.verifyFresh(within: maxAge?.duration) }
         }
     }
 
@@ -106,7 +98,7 @@ struct StatusCommand: AsyncParsableCommand {
     private func check() async throws {
         var result: NagiosResult
         do {
-            let engine = try look.database.engine()
+            let engine = try database.engine()
             // If the metrics file cannot be written, or the cloud cannot be read for it, that is one of the findings.
             let failure: SyncError?
             do {
@@ -121,71 +113,76 @@ struct StatusCommand: AsyncParsableCommand {
         try StandardStream.output.write(VisibleText.escape(result.line) + "\n")
         if result.state != .ok { throw ExitCode(result.state.rawValue) }
     }
+}
 
-    private func lines(_ report: StatusReport) -> [Line] {
+extension StatusReport {
+    /// The report for people.
+    ///
+    /// - Parameter all: whether to list every device, even if there are many.
+    func lines(all: Bool) -> [Line] {
         var lines: [Line] = []
         func say(_ text: String, _ tone: Tone? = nil) { lines.append(Line(text, tone)) }
-        say("\(report.database): \(report.role) \(report.device) of zone \(report.zone) in \(report.cloud)")
-        let here = report.version.map { "version \($0)" } ?? "no version yet"
-        if let behind = report.behind {
-            let there = report.newestVersion.map { "newest is \($0)" } ?? "the zone has none"
+        say("\(database): \(role) \(device) of zone \(zone) in \(cloud)")
+        let here = version.map { "version \($0)" } ?? "no version yet"
+        if let behind {
+            let there = newestVersion.map { "newest is \($0)" } ?? "the zone has none"
             say("  \(here), \(there)" + (behind > 0 ? ", \(behind) behind" : ""), behind > 0 ? .attention : .good)
         } else {
             say("  \(here); the cloud was not looked at")
         }
-        for line in report.gate.lines { say("  \(line)", report.gate.isOpen ? nil : .attention) }
-        if let view = report.view { say("  showing \(view); snapsync import goes back to the newest", .attention) }
-        let age = report.lastSuccessAge.map { ", \(AgeText.words(seconds: $0)) ago" } ?? ""
-        say("  last success: \(report.lastSuccess ?? "never")\(age); journal mode \(report.journalMode)")
-        if let since = report.unsentSince { say("  imports go on, but messages of this device could not be sent since \(since)", .bad) }
-        if let error = report.lastError {
-            say("  last error, at \(error.at): \(error.step.map { "\($0) failed: " } ?? "")\(error.place): \(error.reason)", .bad)
+        for line in gate.lines { say("  \(line)", gate.isOpen ? nil : .attention) }
+        if let view { say("  showing \(view); snapsync import goes back to the newest", .attention) }
+        let age = lastSuccessAge.map { ", \(AgeText.words(seconds: $0)) ago" } ?? ""
+        say("  last success: \(lastSuccess?.description ?? "never")\(age); journal mode \(journalMode)")
+        if let since = unsentSince { say("  imports go on, but messages of this device could not be sent since \(since)", .bad) }
+        if let error = lastError, let at = lastErrorAt {
+            say("  last error, at \(at): \(error.step.map { "\($0.rawValue) failed: " } ?? "")\(error.place): \(error.reason)", .bad)
         }
-        if let check = report.lastRestoreCheck {
+        if let check = lastRestoreCheck {
             let found = check.problems == 0 ? "all was well" : "\(Format.count(check.problems, "problem")) found"
             say("  last trial restore: version \(check.version) at \(check.at), \(found)", check.problems == 0 ? nil : .bad)
         }
-        for dataset in report.datasets {
-            let version = dataset.recordCount.map { "\(Format.entities($0)) of \(dataset.syncTimestamp ?? "")" } ?? "no version yet"
+        for dataset in datasets {
+            let version = dataset.recordCount.map { "\(Format.entities($0)) of \(dataset.syncTimestamp?.description ?? "")" } ?? "no version yet"
             let stays = dataset.changesStay && dataset.changes > 0
             let kept = stays ? ", kept here alone: readers may not edit it" : ""
             let changes = dataset.isTracked ? "\(Format.count(dataset.changes)) changed since\(kept)" : "the next sync compares all rows"
-            let size = dataset.assetSize.map { "; newest asset \(Format.bytes($0)), \(share($0, of: report.assetLimit)) of the limit" } ?? ""
+            let size = dataset.assetSize.map { "; newest asset \(Format.bytes($0)), \(share($0, of: assetLimit)) of the limit" } ?? ""
             say("  \(dataset.name): \(version), \(changes)\(size)", stays ? .attention : nil)
         }
-        if report.conflicts > 0 {
-            say("  \(Format.count(report.conflicts, "edit")) lost and not yet reviewed; see: snapsync conflicts", .attention)
+        if conflicts > 0 {
+            say("  \(Format.count(conflicts, "edit")) lost and not yet reviewed; see: snapsync conflicts", .attention)
         }
-        if let undo = report.undo { say("  snapsync undo brings back \(undo)") }
-        for copy in report.copies {
-            say("  copy \(copy.number) of \(copy.at), \(copy.reason): \(Format.bytes(copy.size)) in \(report.database).snapsync-kept")
+        if let undo { say("  snapsync undo brings back \(undo)") }
+        for copy in copies {
+            say("  copy \(copy.number) of \(copy.at), \(copy.reason): \(Format.bytes(copy.size)) in \(database).snapsync-kept")
         }
-        if let retention = report.retention { say(line(retention)) }
-        if let signature = report.signature { say("  \(signature.sentence)") }
-        if let exposure = report.exposure { say("  \(exposure)", .attention) }
-        if let freshness = report.freshness {
+        if let retention { say(line(retention)) }
+        if let signature { say("  \(signature.sentence)") }
+        if let exposure { say("  \(exposure)", .attention) }
+        if let freshness {
             let newest = freshness.newest.map { "the newest that came here is of \($0)" } ?? "none has come here yet"
             let late = freshness.isLate ? ": too old; either no publisher syncs, or new versions are kept back from this device" : ""
             say("  a version at least every \(AgeText.words(seconds: freshness.interval)); \(newest)\(late)", freshness.isLate ? .attention : nil)
         }
-        if let next = report.nextZone { say("  it goes on as zone \(next); this device has asked to be a member there", .attention) }
-        for left in report.earlierZones {
+        if let next = nextZone { say("  it goes on as zone \(next); this device has asked to be a member there", .attention) }
+        for left in earlierZones {
             let version = left.version.map { ", version \($0)" } ?? ""
-            say("  it goes on from zone \(left.zone)\(version)\(leftover(left, report))", left.isRemoved ? nil : .attention)
+            say("  it goes on from zone \(left.zone)\(version)\(leftover(left))", left.isRemoved ? nil : .attention)
         }
-        lines += messageLines(report.messages) + devices(report.devices)
-        for fork in report.forks { say("  \(fork.sentence)", fork.isHealed ? nil : .bad) }
-        if let requests = report.requests { say("  this look took \(Format.requests(requests))") }
+        lines += messageLines + deviceLines(all: all)
+        if let requests { say("  this look took \(Format.requests(requests))") }
         return lines
     }
 
-    private func leftover(_ left: StatusReport.LeftZone, _ report: StatusReport) -> String {
+    private func leftover(_ left: LeftZone) -> String {
         if left.isRemoved { return ", whose versions were removed" }
-        let command = report.signature?.isSealed == true ? "seal" : "sign"
+        let command = signature?.isSealed == true ? "seal" : "sign"
         return ", whose versions can still be read by whoever can read the store, unless they were removed: snapsync \(command) --prune-old"
     }
 
-    private func messageLines(_ counts: MessageCounts) -> [Line] {
+    private var messageLines: [Line] {
+        let counts = messages
         let told = [
             counts.unanswered > 0 ? "\(Format.count(counts.unanswered)) handed over and not decided yet" : nil,
             counts.missing > 0 ? "their message is missing from the mailbox, and the next sync puts it back" : nil,
@@ -193,15 +190,6 @@ struct StatusCommand: AsyncParsableCommand {
         ].compactMap(\.self)
         return (told.isEmpty ? [] : [Line("  edits of readers: \(told.joined(separator: ", "))", counts.missing > 0 ? .attention : nil)])
             + (counts.overlays > 0 ? [Line("  \(Format.count(counts.overlays)) changed here and kept here: snapsync messages says why")] : [])
-    }
-
-    private func lines(_ report: ZoneStatusReport) -> [Line] {
-        let publishers = report.publisher == "many" ? "many publishers" : "one publisher: \(report.publisher)"
-        let newest = report.newestVersion.map { "\($0) of \(report.newestTimestamp ?? "")" } ?? "none"
-        let texts =
-            ["zone \(report.zone) of cloud \(report.cloudUUID) (\(report.container)), \(publishers)", "  newest version: \(newest)"]
-            + report.records.map(Format.record) + (report.signature.map { ["  \($0.sentence)"] } ?? [])
-        return texts.map { Line($0) } + devices(report.devices)
     }
 
     private func line(_ retention: RetentionReport) -> String {
@@ -214,7 +202,7 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     /// The devices, one line each. If there are many: only those that are behind, the furthest behind first, and the number of the others.
-    private func devices(_ devices: [StatusReport.OtherDevice]) -> [Line] {
+    private func deviceLines(all: Bool) -> [Line] {
         guard !all, devices.count > Self.deviceLimit else { return devices.map(line) }
         let late = devices.filter { $0.behind > 0 }.sorted { ($1.behind, $1.reportAge) < ($0.behind, $0.reportAge) }
         let shown = late.prefix(Self.deviceLimit), current = devices.count - late.count
@@ -228,7 +216,7 @@ struct StatusCommand: AsyncParsableCommand {
 
     private static let deviceLimit = 10
 
-    private func line(_ device: StatusReport.OtherDevice) -> Line {
+    private func line(_ device: OtherDevice) -> Line {
         let version = device.version.map { "version \($0)" } ?? "no version yet"
         let lag = device.behind > 0 ? ", \(device.behind) behind" : ""
         let role = device.role + (device.isMember == false ? ", no member" : "")
@@ -277,9 +265,8 @@ struct NagiosResult {
         if let check = report.lastRestoreCheck, check.problems > 0 {
             add(.critical, "the trial restore of version \(check.version) found \(Format.count(check.problems, "problem"))")
         }
-        for fork in report.forks where !fork.isHealed { add(.critical, fork.sentence) }
         if let error = report.lastError { add(.warning, "the last run failed: \(error.place): \(error.reason)") }
-        if let problem = report.cloudProblem { add(.warning, problem.error.reason) }
+        if let problem = report.cloudProblem { add(.warning, problem.reason) }
         if !report.gate.isOpen { add(.warning, report.gate.reason.map { "not synced: \($0)" } ?? "not synced") }
         if report.conflicts > 0 { add(.warning, "\(Format.count(report.conflicts, "edit")) lost") }
         if report.messages.missing > 0 { add(.warning, "the message with this device's edits is missing from the mailbox") }

@@ -18,44 +18,35 @@ struct SyncCommand: AsyncParsableCommand {
               */15 * * * * snapsync sync --quiet --db /var/lib/app/phone.db
             """)
 
-    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var options: EngineArguments
     @Flag(name: .long, help: "Print only warnings, errors and the number of lost edits, on standard error, so that cron reports them.")
     var quiet = false
     @OptionGroup var shrinking: ShrinkOptions
     @OptionGroup var outcome: OutcomeOptions
-    @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let path = try database.file.path()
-        var printer = output.printer
+        let path = try options.database.file.path()
+        var printer = options.printer, hasSynced = false
         printer.isQuiet = quiet
         printer.failed = { outcome.failed($0, database: path) }
-        let engine = try printer.open(path, cloud: database.cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD"))
-        if try await Self.run(engine, isQuiet: quiet, allowing: shrinking.approval, printer: printer) { outcome.succeeded() }
-    }
-
-    /// Runs a sync and prints the result. Returns whether a sync ran; false if the user has turned sync off.
-    @discardableResult
-    static func run(_ engine: SyncEngine, isQuiet: Bool, allowing allowed: ShrinkApproval = .none, printer: Printer) async throws -> Bool {
-        var hasSynced = false
-        try await printer.work("sync") { progress in
+        try await options.run("sync", printer: printer) { engine, progress in
             // The user who turned sync off knows it, so a quiet run, for example under cron, does not report it every time.
-            let reason = isQuiet ? try await engine.gate.decision().reason?.code : nil
+            let reason = quiet ? try await engine.gate.decision().reason?.code : nil
             let isOff = reason == .preferenceOff || reason == .preferenceUndecided
             let report: SyncReport
             do {
-                report = try await engine.sync(allowing: allowed, progress: progress)
+                report = try await engine.sync(allowing: shrinking.approval, progress: progress)
             } catch  where isOff {
                 return
             }
             hasSynced = true
-            guard isQuiet else {
+            guard quiet else {
                 return try printer.done(
                     report, (report.imported?.lines ?? []) + (report.exported?.lines ?? []) + (report.messages?.lines ?? []) + report.keptLines)
             }
             // A quiet run still prints warnings. Otherwise nobody would notice what every run leaves undone.
             try report.printNotices()
         }
-        return hasSynced
+        if hasSynced { outcome.succeeded() }
     }
 }

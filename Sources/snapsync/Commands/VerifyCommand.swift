@@ -36,7 +36,7 @@ struct VerifyCommand: AsyncParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "With --restore: the version, kept or pinned. Default: the newest.", valueName: "n"), completion: Completions.versions)
+            "With --restore: the version, kept or pinned. Default: the newest.", valueName: "n"))
     var version: Int?
     @Flag(name: .long, help: "Print only problems and warnings, on standard error.")
     var quiet = false
@@ -74,7 +74,7 @@ struct VerifyCommand: AsyncParsableCommand {
         if quiet {
             for notice in notices { try StandardStream.error.write(VisibleText.escape("snapsync: \(notice)") + "\n") }
         } else {
-            try output.printer.print(report, wraps: false, lines: lines)
+            try output.printer.print(report, lines: lines)
         }
         guard let first = problems.first else { return }
         throw failure(.dataRefused, problems.count == 1 ? first : "\(first), and \(Format.count(problems.count - 1, "more problem"))")
@@ -84,7 +84,7 @@ struct VerifyCommand: AsyncParsableCommand {
     private func failure(_ code: SyncError.Code, _ reason: String) -> ExitCode {
         let error = SyncError(code, step: .verify, at: "the cloud", reason)
         outcome.failed(error, database: look.database.file.pathIfAny)
-        return ExitCode(error.exitStatus)
+        return ExitCode(error.code.exitStatus)
     }
 }
 
@@ -103,7 +103,7 @@ extension VerifyReport {
         let own = localChanges.map { $0 == 0 ? "" : ", and \(Format.count($0, "entity", "entities")) changed here since" } ?? ""
         let local = localMatches == true ? ["sound: the local tables are the applied version\(own)"] : []
         let missing = arriving.isEmpty ? "all is well" : "not all is there yet; nothing that is there is damaged"
-        return (found + local + forks.filter(\.isHealed).map(\.sentence)).map { Line($0) } + notices.map { Line($0, .attention) }
+        return (found + local).map { Line($0) } + notices.map { Line($0, .attention) }
             + [problems.isEmpty ? Line(missing, arriving.isEmpty ? .good : .attention) : Line(Format.count(problems.count, "problem"), .bad)]
     }
 }

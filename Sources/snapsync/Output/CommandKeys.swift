@@ -26,6 +26,8 @@ extension FileKeyStore {
 
 extension SyncEngine {
     static func ofCommand(database: String, cloud: String? = nil, logger: Logger = Logger(label: "snapsync")) throws -> SyncEngine {
-        try SyncEngine(database: database, cloud: cloud, keys: FileKeyStore.ofCommand(), logger: logger)
+        var options = EngineOptions(keys: FileKeyStore.ofCommand(), logger: logger)
+        options.cloudPath = cloud
+        return try SyncEngine(database: database, options: options)
     }
 }

@@ -48,7 +48,7 @@ struct OutcomeOptions: ParsableArguments {
         process.arguments = ["-c", onFailure]
         let step = error.step.map { "\($0.rawValue) failed: " } ?? ""
         process.environment = ProcessInfo.processInfo.environment.merging([
-            "SNAPSYNC_EXIT_CODE": "\(error.exitStatus)", "SNAPSYNC_ERROR": VisibleText.escape("\(step)\(error.place): \(error.reason)"),
+            "SNAPSYNC_EXIT_CODE": "\(error.code.exitStatus)", "SNAPSYNC_ERROR": VisibleText.escape("\(step)\(error.place): \(error.reason)"),
             "SNAPSYNC_DATABASE": database.map { URL(fileURLWithPath: $0).standardizedFileURL.path } ?? "",
         ]) { $1 }
         process.standardInput = FileHandle.nullDevice

@@ -21,23 +21,14 @@ struct Printer {
     }
 
     /// Prints a report: `lines` for people, or the report itself as JSON.
-    func print(_ report: some Encodable, _ lines: @autoclosure () -> [String]) throws {
-        if isJSON {
-            try StandardStream.output.write(Self.json(report) + "\n")
-        } else {
-            let hints = HintCommands()
-            let text = lines().map { VisibleText.escape($0.exact.hasPrefix("  warning: ") ? hints.complete($0) : $0) + "\n" }.joined()
-            try StandardStream.output.write(text)
-        }
-    }
+    func print(_ report: some Encodable, _ lines: @autoclosure () -> [String]) throws { try print(report, lines: lines().map { Line($0) }) }
 
-    /// Prints a report, with colours and wrapped lines on a terminal.
-    ///
-    /// - Parameter wraps: whether to wrap lines; false if they contain commands to copy.
-    func print(_ report: some Encodable, wraps: Bool = true, lines: @autoclosure () -> [Line]) throws {
+    /// Prints a report, with colours on a terminal.
+    func print(_ report: some Encodable, lines: @autoclosure () -> [Line]) throws {
         guard !isJSON else { return try StandardStream.output.write(Self.json(report) + "\n") }
-        let style = TerminalText(.output)
-        try StandardStream.output.write(lines().map { style.render($0, wraps: wraps) }.joined())
+        let style = TerminalText(.output), hints = HintCommands()
+        let texts = lines().map { style.paint(VisibleText.escape($0.text.exact.hasPrefix("  warning: ") ? hints.complete($0.text) : $0.text), $0.tone) + "\n" }
+        try StandardStream.output.write(texts.joined())
     }
 
     /// Prints a report of what was done. If standard output cannot be written, the run has not failed: a warning on standard error says so.
@@ -90,33 +81,47 @@ struct Printer {
     }
 }
 
+extension Printer {
+    /// Runs long work like ``run(_:)``, and shows its progress on a terminal.
+    ///
+    /// - Parameters:
+    ///   - title: a word for the work, shown until a step reports its progress; nil if no progress is shown.
+    ///   - body: gets the progress handler for the engine; nil if no progress is shown.
+    func work(_ title: String?, _ body: (ProgressHandler?) async throws -> Void) async throws {
+        let line = isJSON || isQuiet ? nil : title.flatMap(ProgressLine.begin)
+        try await run {
+            defer { line?.end() }
+            try await body(line?.handler)
+        }
+    }
+
+    /// Runs a command's work. An error is printed and ends the process with its code.
+    func run(_ body: () async throws -> Void) async throws {
+        do {
+            try await body()
+        } catch let error as SyncError {
+            print(error)
+            failed(error)
+            throw ExitCode(error.code.exitStatus)
+        }
+    }
+}
+
 /// An error in JSON output.
 struct ErrorDocument: Encodable {
-    struct Body: Encodable {
-        let code: String
-        let identifier: String
-        let step: String?
-        let place: String
-        let reason: String
-        let details: [String]
-        let hint: String?
-        let isRetryable: Bool
-        let exitCode: Int32
+    let error: SyncError
+
+    init(_ error: SyncError) {
+        var error = error
+        error.hint = error.hint.map(HintCommands().complete)
+        self.error = error
     }
-    let error: Body
 
     /// A mistake on the command line.
     init(usage message: String, of command: String) {
-        error = Body(
-            code: "usage", identifier: "usage", step: nil, place: command, reason: message, details: [], hint: "\(command) --help", isRetryable: false,
-            exitCode: ExitCode.validationFailure.rawValue)
-    }
-
-    init(_ error: SyncError) {
-        self.error = Body(
-            code: error.code.name, identifier: error.identifier, step: error.step?.rawValue, place: error.place, reason: error.reason,
-            details: error.details, hint: error.hint.map(HintCommands().complete),
-            isRetryable: error.isRetryable, exitCode: error.exitStatus)
+        var error = SyncError(SyncError.Code(name: "usage"), at: command, message, hint: "\(command) --help")
+        error.identifier = "usage"
+        self.error = error
     }
 }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Logging
 import Platform
 import SnapshotSync
 import StrictText
@@ -41,17 +42,39 @@ struct DatabaseOptions: ParsableArguments {
     var cloud: String?
 
     /// The engine for this database.
-    func engine() throws -> SyncEngine {
-        try SyncEngine.ofCommand(database: file.path(), cloud: cloud ?? Self.environment("SNAPSYNC_CLOUD"))
-    }
-
-    /// The engine for this database; the command's printer prints errors.
-    func prepare(_ output: OutputOptions) throws -> SyncEngine {
-        try output.printer.open(file.path(), cloud: cloud ?? Self.environment("SNAPSYNC_CLOUD"))
+    func engine(_ logger: Logger = Logger(label: "snapsync")) throws -> SyncEngine {
+        try SyncEngine.ofCommand(database: file.path(), cloud: cloud ?? Self.environment("SNAPSYNC_CLOUD"), logger: logger)
     }
 
     static func environment(_ name: String) -> String? {
         System.environment(name).flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
+/// The options of a command that works with the engine of a database.
+struct EngineArguments: ParsableArguments {
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    var printer: Printer { output.printer }
+
+    /// Opens the engine and works with it. An error is printed and ends the process with its status.
+    ///
+    /// - Parameters:
+    ///   - title: a word for the work, shown on a terminal while it lasts; nil if nothing is shown, because the work is short or asks the user something.
+    ///   - printer: prints errors; nil for that of the options.
+    ///   - body: gets the engine, and the handler of its progress; nil if no progress is shown.
+    func run(_ title: String? = nil, printer: Printer? = nil, _ body: (SyncEngine, ProgressHandler?) async throws -> Void) async throws {
+        let printer = printer ?? self.printer
+        try await printer.work(title) { progress in try await body(try database.engine(printer.logger), progress) }
+    }
+
+    /// Does the same, and prints the report of what was done.
+    func done<Report: Encodable>(_ title: String? = nil, _ body: (SyncEngine, ProgressHandler?) async throws -> (Report, [String])) async throws {
+        try await run(title) { engine, progress in
+            let (report, lines) = try await body(engine, progress)
+            try printer.done(report, lines)
+        }
     }
 }
 
@@ -61,9 +84,6 @@ struct LookOptions: ParsableArguments {
 
     @Option(name: .long, help: ArgumentHelp("The zone, if you pass only --cloud.", valueName: "name"))
     var zone = "ZentikSyncZone"
-
-    /// Whether a cloud directory is given and no database.
-    var isCloudAlone: Bool { cloudAlone != nil }
 
     /// The cloud directory that is given without a database; nil if there is one.
     var cloudAlone: String? { database.file.pathIfAny == nil ? cloudDirectory : nil }
@@ -122,8 +142,7 @@ struct ShrinkOptions: ParsableArguments {
             """
             Let these datasets lose more than half of their rows, and record the approval in the version: names separated by commas, \
             or all. May be repeated.
-            """, valueName: "a,b|all"),
-        completion: Completions.datasets)
+            """, valueName: "a,b|all"))
     var allowShrink: [String] = []
 
     var approval: ShrinkApproval {

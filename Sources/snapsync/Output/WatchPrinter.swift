@@ -57,7 +57,7 @@ private struct WatchLine: Encodable {
     var warnings: [String]?
     var conflicts: Int?
     var reason: String?
-    var error: ErrorDocument.Body?
+    var error: SyncError?
 
     /// Returns nil for a run that did nothing.
     init?(_ event: WatchEvent) {

@@ -76,6 +76,9 @@ extension ContractCheck {
             let expected: [[ExactText: Int64]] =
                 [[:], ["phone": 7, "watch": 1_790_000_000_000_000]] + Array(repeating: ["phone": 9, "watch": 1_790_000_000_000_000], count: 2)
             try test.expect(commits.map(\.answered), is: expected, "the numbers of decided edits")
+            struct Unchanged: CloudLayer {}
+            let layered = try await test.cloud.adding(Unchanged()).changes(since: nil, in: ContractTest.zone).commits
+            try test.expect(layered, is: commits, "the commits that have passed a layer")
             for numbers: [ExactText: Int64] in [["phone": 8], ["phone": 0], ["../phone": 9]] {
                 let parent = token
                 try await test.expect(.invalidArguments, "a number that falls, or is none") {

@@ -1,6 +1,5 @@
 import CloudStore
 import RecordZones
-import Synchronization
 
 extension ContractCheck {
     /// Hints of changes by other devices.
@@ -40,21 +39,6 @@ extension ContractCheck {
                 found.append(names)
             }
             try test.expect(found, is: [["note"], ["large", "large"], ["large", "small"]], "the records that each was told of")
-        },
-        ContractCheck("aDeletedZoneIsToldAndEndsTheHints") { test in
-            let zone = try await test.makeZone()
-            try await zone.save(test.item(1))
-            let looks = Mutex(0)
-            // A few checks suffice to see the deletion. Limit them, because a broken cloud would be checked for ever.
-            let hints = try await test.device("reader").subscribe(RecordSubscription("all")) {
-                looks.withLock {
-                    $0 += 1; return $0 < 10
-                }
-            }
-            try await test.cloud.deleteZone(ContractTest.zone, reason: .purged, by: "writer")
-            var found: [RecordNotification.Kind] = []
-            for await hint in hints { found.append(hint.kind) }
-            try test.expect(found, is: [.zoneDeleted(.purged)], "what was told")
         },
     ]
 }

@@ -39,7 +39,6 @@ extension ContractCheck {
             try await test.expect(.zoneNotFound, "history") { _ = try await cloud.history(in: zone) }
             try await test.expect(.zoneNotFound, "prepare") { try await test.publish([test.item(1)], after: nil) }
             try await test.expect(.zoneNotFound, "modify") { _ = try await test.device("writer").modify(saving: [test.item(1)]) }
-            try await test.expect(.zoneNotFound, "delete") { try await cloud.deleteZone(zone, by: "writer") }
         },
         ContractCheck("namesOutsideTheGrammarAreRefused") { test in
             let zone = try await test.makeZone()

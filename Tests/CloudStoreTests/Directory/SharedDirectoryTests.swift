@@ -34,19 +34,26 @@ import Testing
         try await cloud.send(CloudMessage(id: CloudMessage.newID(at: .now), sender: "watch", body: Data("{}".utf8)), clock: .now, in: .standard)
     }
 
-    @Test(
-        arguments: [
-            (DirectorySharing?.none, 0o700, 0o600), (.owner, 0o700, 0o600), (.group, 0o2770, 0o640), (.all, 0o2775, 0o644),
-        ] as [(DirectorySharing?, mode_t, mode_t)])
-    func everythingMadeHasTheRightsThatTheDirectoryWasGiven(sharing: DirectorySharing?, folders: mode_t, files: mode_t) async throws {
+    /// Makes a directory of that mode, and a cloud in it; by default the cloud makes its directory.
+    private func cloud(_ scratch: ScratchDirectory, mode: mode_t? = nil) throws -> DirectoryCloud {
+        if let mode { try #require(mkdir("\(scratch.path)/cloud", 0o700) == 0 && chmod("\(scratch.path)/cloud", mode) == 0) }
+        return try DirectoryCloud.create(at: "\(scratch.path)/cloud", container: "iCloud.a.b")
+    }
+
+    @Test(arguments: [(nil, 0o700, 0o600), (0o700, 0o700, 0o600), (0o2770, 0o2770, 0o640), (0o2775, 0o2775, 0o644)] as [(mode_t?, mode_t, mode_t)])
+    func everythingMadeHasTheRightsThatTheDirectoryWasGiven(above: mode_t?, folders: mode_t, files: mode_t) async throws {
         let scratch = try ScratchDirectory()
-        let cloud =
-            try sharing.map { try DirectoryCloud.create(at: "\(scratch.path)/cloud", container: "iCloud.a.b", sharing: $0) }
-            ?? DirectoryCloud.create(at: "\(scratch.path)/cloud", container: "iCloud.a.b")
-        try await fill(cloud)
+        try await fill(try cloud(scratch, mode: above))
         let found = try modes(scratch, "cloud")
         #expect(found.folders == [folders], "\(found.folders.map { String($0, radix: 8) })")
         #expect(found.files == [files], "\(found.files.map { String($0, radix: 8) })")
+    }
+
+    @Test func aNewDirectoryIsItsOwnersAloneAlsoInASharedOne() throws {
+        let scratch = try ScratchDirectory()
+        #expect(chmod(scratch.path, 0o2775) == 0)
+        _ = try cloud(scratch)
+        #expect(try mode("\(scratch.path)/cloud") == 0o700)
     }
 
     @Test func aDirectoryThatIsThereKeepsItsModeAndIsNotTakenAsShared() async throws {
@@ -57,36 +64,9 @@ import Testing
         #expect(try mode("\(scratch.path)/cloud/private") == 0o700 && mode("\(scratch.path)/cloud/cloud.json") == 0o600)
     }
 
-    @Test func aCloudThatIsThereIsSharedWholeAndNoLinkInItIsFollowed() async throws {
-        let scratch = try ScratchDirectory()
-        try await fill(try DirectoryCloud.create(at: "\(scratch.path)/cloud", container: "iCloud.a.b"))
-        try scratch.write([1], to: "mine")
-        #expect(chmod("\(scratch.path)/mine", 0o600) == 0 && mkdir("\(scratch.path)/folder", 0o700) == 0)
-        #expect(symlink("\(scratch.path)/mine", "\(scratch.path)/cloud/private/file") == 0)
-        #expect(symlink("\(scratch.path)/folder", "\(scratch.path)/cloud/private/folder") == 0)
-        _ = try DirectoryCloud.create(at: "\(scratch.path)/cloud", container: "iCloud.a.b", sharing: .group)
-        #expect(try mode("\(scratch.path)/mine") == 0o600 && mode("\(scratch.path)/folder") == 0o700)
-        for name in ["file", "folder"] { try scratch.remove("cloud/private/\(name)") }
-        let shared = try modes(scratch, "cloud")
-        #expect(shared.folders == [0o2770] && shared.files == [0o640])
-        // And back.
-        _ = try DirectoryCloud.create(at: "\(scratch.path)/cloud", container: "iCloud.a.b", sharing: .owner)
-        let own = try modes(scratch, "cloud")
-        #expect(own.folders == [0o700] && own.files == [0o600])
-    }
-
-    @Test func aDirectoryWithOtherFilesIsNotTouched() async throws {
-        let scratch = try ScratchDirectory()
-        #expect(mkdir("\(scratch.path)/cloud", 0o700) == 0)
-        try scratch.write([1], to: "cloud/holiday.txt")
-        #expect(chmod("\(scratch.path)/cloud/holiday.txt", 0o600) == 0)
-        await expectCloudError(.notACloud) { try DirectoryCloud.create(at: "\(scratch.path)/cloud", container: "iCloud.a.b", sharing: .all) }
-        #expect(try mode("\(scratch.path)/cloud") == 0o700 && mode("\(scratch.path)/cloud/holiday.txt") == 0o600)
-    }
-
     @Test func aFolderOfAKilledRunIsSharedByTheNext() async throws {
         let scratch = try ScratchDirectory()
-        let cloud = try DirectoryCloud.create(at: "\(scratch.path)/cloud", container: "iCloud.a.b", sharing: .group)
+        let cloud = try cloud(scratch, mode: 0o2770)
         // Made, and not yet given its rights.
         #expect(mkdir("\(scratch.path)/cloud/private", 0o700) == 0)
         try await fill(cloud)

@@ -61,14 +61,14 @@ struct PresentableErrorTests {
         #expect(shown.retryAfter == .seconds(3) && shown.isRetryable)
     }
 
-    @Test func itIsTranslatedAtOnceOrLater() {
+    @Test func textsAreInTheLanguageAskedFor() {
         let shown = PresentableError(error(.zoneBusy), in: .italian)
         #expect(shown.title == "Occupato" && shown.message == "Altri dispositivi stanno salvando in questo momento." && shown.nextStep == "Riprova tra poco.")
-        let english = shown.translated(to: .english)
-        #expect(english.title == "Busy" && english.id == shown.id && english.details == shown.details && english.isRetryable)
+        let english = PresentableError(error(.zoneBusy), in: .english)
+        #expect(english.title == "Busy" && english.details == shown.details && english.isRetryable)
         #expect(english.description == "Other devices are saving at the moment. Try again in a moment.")
         // Words of the caller's own stay.
-        #expect(PresentableError("Plain.").translated(to: .italian).title == "Plain.")
+        #expect(PresentableError(PresentableError("Plain."), in: .italian).title == "Plain.")
     }
 
     /// What a person can do nothing about but wait has the button, whatever the error itself says of trying again.

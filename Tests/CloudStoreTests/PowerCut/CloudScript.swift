@@ -107,14 +107,14 @@ final class CloudScript {
     }
 
     func send(_ id: Int, from sender: String = "watch") async throws {
-        let message = CloudMessage(id: ContentHash.hex((0..<16).map { _ in UInt8(id) }), sender: sender, body: Data("{\"id\":\(id)}".utf8))
+        let message = CloudMessage(id: Hexadecimal.text((0..<16).map { _ in UInt8(id) }), sender: sender, body: Data("{\"id\":\(id)}".utf8))
         try await cloud().send(message, clock: SimulatedFileSystem.now, in: .standard)
         let path = "messages/\(sender)/\(message.id).json"
         keep { $0.messages[path] = disk.image.bytes("\(Self.zonePath)/\(path)") }
     }
 
     func removeMessage(_ id: Int, from sender: String = "watch") async throws {
-        let name = ContentHash.hex((0..<16).map { _ in UInt8(id) })
+        let name = Hexadecimal.text((0..<16).map { _ in UInt8(id) })
         keep { $0.messages["messages/\(sender)/\(name).json"] = nil }
         try await cloud().removeMessage(CloudMessageName(sender: sender, id: name), in: .standard)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import StrictText
 import TestSupport
 import Testing
 
@@ -19,7 +20,7 @@ import Testing
         let keys = try JSONDecoder().decode(Vectors.self, from: Data(contentsOf: path)).xWing
         #expect(keys.count == 3)
         for key in keys {
-            let seed = try #require(DevicePublicKeys.hexBytes(key.seed.utf8))
+            let seed = try #require(Hexadecimal.bytes(key.seed.utf8))
             #expect(SealingKeyKind.xWing.publicKey(of: seed) == key.publicKey)
             #expect(SealingKeyKind(publicKey: key.publicKey) == .xWing)
             let device = try #require(DeviceKeys(signingSeed: seed, sealingSeed: seed, sealing: .xWing))

@@ -13,45 +13,17 @@ struct AccountTests {
         return memory.requiring(account)
     }
 
-    @Test(arguments: [
-        (AccountStatus.noAccount, CloudError.Code.notAuthenticated), (.restricted, .managedAccountRestricted),
-        (.temporarilyUnavailable, .accountTemporarilyUnavailable), (.couldNotDetermine, .accountTemporarilyUnavailable),
-    ])
-    func withoutAnAccountPrivateZonesAreClosed(_ status: AccountStatus, _ code: CloudError.Code) async throws {
-        let account = CloudAccount(), cloud = try await cloud(account)
-        let zone = CloudZone(.standard, of: cloud, as: "writer")
-        var record = try await zone.record("item")
-        account.set(status)
-        #expect(await cloud.accountStatus() == status)
-        #expect(await cloud.limited(to: .standard).accountStatus() == status)
-        await expectCloudError(code) { try await zone.record("item") }
-        record.fields["x"] = .integer(1)
-        await expectCloudError(code) { try await zone.save(record) }
-        await expectCloudError(code) { try await cloud.deleteZone(.standard, by: "writer") }
-        let shared = CloudZone(ZoneID("Shared", scope: .public), of: cloud, as: "writer")
-        #expect(try await shared.record("item").name == "item")
-        await expectCloudError(code) { try await shared.save(CloudRecord(type: "Item", name: "new", fields: [:])) }
-        #expect(try await cloud.zones().map(\.id.scope) == [.public])
-        account.set(.available)
-        // Nothing was lost while the account was away.
-        #expect(try await zone.save(record).fields["x"] == .integer(1))
-    }
-
-    /// Every kind of call passes the account.
-    @Test func noCallGoesPastTheAccount() async throws {
+    /// Every kind of call passes the layers.
+    @Test func noCallGoesPastALayer() async throws {
         let account = CloudAccount(), cloud = try await cloud(account)
         let token = try #require(try await cloud.records(in: .standard).token)
-        let ticket = PublishTicket(number: 3, nonces: .system)
         account.set(.noAccount)
         await expectCloudError(.notAuthenticated) { try await cloud.commits(upTo: token, count: 1, in: .standard) }
-        await expectCloudError(.notAuthenticated) { try await cloud.conflictCopies(in: .standard) }
         await expectCloudError(.notAuthenticated) { try await cloud.deviceReport(of: "writer", in: .standard) }
-        await expectCloudError(.notAuthenticated) { try await cloud.publishQueue(in: .standard) }
-        await expectCloudError(.notAuthenticated) { try await cloud.enqueue(ticket, in: .standard) }
         await expectCloudError(.notAuthenticated) { try await cloud.storedFiles(in: .standard) }
         let shared = ZoneID("Shared", scope: .public)
-        #expect(try await cloud.publishQueue(in: shared).isEmpty)
-        await expectCloudError(.notAuthenticated) { try await cloud.enqueue(ticket, in: shared) }
+        #expect(try await cloud.deviceReport(of: "writer", in: shared) == nil)
+        await expectCloudError(.notAuthenticated) { try await cloud.forgetDevice("writer", in: shared) }
     }
 
     @Test func changesOfTheStateAreToldOnce() async throws {
@@ -95,4 +67,18 @@ struct AccountTests {
         try test.scratch.remove("cloud.json")
         await expectCloudError(.cloudUnavailable) { try await other.verify(test.directory) }
     }
+}
+
+/// Refuses the calls of private zones, and writes to public ones, without an account.
+private struct AccountLayer: CloudLayer {
+    let account: CloudAccount
+
+    func willCall(_ call: CloudCall, in zone: ZoneID?) async throws {
+        guard let zone, call.writes || zone.scope == .private else { return }
+        if let error = account.status.error(at: "\(zone)") { throw error }
+    }
+}
+
+extension CloudDatabase {
+    func requiring(_ account: CloudAccount) -> CloudDatabase { adding(AccountLayer(account: account)) }
 }

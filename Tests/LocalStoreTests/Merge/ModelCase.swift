@@ -190,7 +190,7 @@ extension ModelCase {
         let unique = table.unique.map { "UNIQUE(\($0.joined(separator: ", ")))" }
         let references = table.references.map { "FOREIGN KEY(\($0.column)) REFERENCES \($0.parent)(id)" }
         try db.execute(sql: "CREATE TABLE \(name)(\((["id INTEGER PRIMARY KEY"] + columns + unique + references).joined(separator: ", ")))")
-        return try DatasetSchema(name: name, table: name, key: "id", timestamp: nil, columns: self.columns(name).map { DatasetColumn($0) })
+        return try DatasetSchema(name: name, table: name, keys: ["id"], timestamp: nil, columns: self.columns(name).map { DatasetColumn($0) })
     }
 
     /// The columns of a table: the key, and those of the model.

@@ -15,7 +15,7 @@ import Testing
 
     init() throws {
         schema = try DatasetSchema(
-            name: "things", table: "things", key: "id", timestamp: "changed",
+            name: "things", table: "things", keys: ["id"], timestamp: "changed",
             columns: [DatasetColumn("id", .text), DatasetColumn("changed", .text, isOptional: true), DatasetColumn("slot", .integer, isOptional: true)])
         scratch = try ScratchDirectory()
         let path = scratch.path("origins.db")

@@ -16,7 +16,7 @@ struct TrackedThings {
     /// - Parameter rows: the rows that are there before anything is tracked, as SQL.
     init(rows: String) throws {
         schema = try DatasetSchema(
-            name: "things", table: "my things", key: "id", timestamp: "changed",
+            name: "things", table: "my things", keys: ["id"], timestamp: "changed",
             columns: [
                 DatasetColumn("id", .text), DatasetColumn("changed", .text, isOptional: true), DatasetColumn("slot", .integer, isOptional: true),
                 DatasetColumn("name", .text, column: "the \"name\"", isOptional: true),

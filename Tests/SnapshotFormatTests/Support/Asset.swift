@@ -16,23 +16,25 @@ struct Asset {
 
     /// Encodes rows on one encoder, compresses and assembles them.
     static func make(
-        _ schema: DatasetSchema, _ rows: [[Value]], blockEntities: Int, timestamp: Instant = Asset.timestamp, level: Int = 1, boxes: DatasetBoxes? = nil
+        _ schema: DatasetSchema, _ rows: [[Value]], blockEntities: Int, timestamp: Instant = Asset.timestamp, engine: DeflateEngine = .isal,
+        boxes: DatasetBoxes? = nil
     ) throws -> Asset {
         let encoder = BlockEncoder(schema: schema, blockEntities: blockEntities, cutKey: boxes?.cutKey)
         try give(rows, to: encoder)
         encoder.finish()
         var blocks: [RawBlock] = []
         while let block = encoder.popCompleted() { blocks.append(block) }
-        return try assemble(schema, blocks, blockEntities: blockEntities, timestamp: timestamp, level: level, boxes: boxes)
+        return try assemble(schema, blocks, blockEntities: blockEntities, timestamp: timestamp, engine: engine, boxes: boxes)
     }
 
     static func assemble(
-        _ schema: DatasetSchema, _ blocks: [RawBlock], blockEntities: Int, timestamp: Instant = Asset.timestamp, level: Int = 1, boxes: DatasetBoxes? = nil
+        _ schema: DatasetSchema, _ blocks: [RawBlock], blockEntities: Int, timestamp: Instant = Asset.timestamp, engine: DeflateEngine = .isal,
+        boxes: DatasetBoxes? = nil
     ) throws -> Asset {
-        let compressor = try MemberCompressor(level: level, boxes: boxes)
+        let compressor = MemberCompressor(engine: engine, boxes: boxes)
         var bytes = Data()
         let assembly = try SnapshotAssembly(
-            schema: schema, syncTimestamp: timestamp, blockEntities: blockEntities, level: level, boxes: boxes
+            schema: schema, syncTimestamp: timestamp, blockEntities: blockEntities, boxes: boxes
         ) { bytes.append(contentsOf: $0) }
         for (number, block) in blocks.enumerated() {
             try assembly.append(try compressor.compress(block, isFirst: number == 0))

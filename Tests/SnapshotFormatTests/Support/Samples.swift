@@ -6,7 +6,7 @@ enum Samples {
     /// Every shape, required and optional, with a name that needs escapes, and the key not in front.
     static func everyKind(key: ColumnShape = .text) throws -> DatasetSchema {
         try DatasetSchema(
-            name: "things", table: "things", key: "id", timestamp: "updatedAt",
+            name: "things", table: "things", keys: ["id"], timestamp: "updatedAt",
             columns: [
                 DatasetColumn("flag", .boolean, isOptional: true),
                 DatasetColumn("id", key),
@@ -27,7 +27,7 @@ enum Samples {
     /// Columns without a shape beside the key, which has none either if `key` is nil.
     static func plainColumns(key: ColumnShape? = .text) throws -> DatasetSchema {
         try DatasetSchema(
-            name: "settings", table: "settings", key: "id", timestamp: nil,
+            name: "settings", table: "settings", keys: ["id"], timestamp: nil,
             columns: [DatasetColumn("first"), DatasetColumn("id", key), DatasetColumn("value")])
     }
 
@@ -51,7 +51,7 @@ enum Samples {
     /// The built-in notifications, in short.
     static func notes() throws -> DatasetSchema {
         try DatasetSchema(
-            name: "notes", table: "notes", key: "id", timestamp: "updatedAt",
+            name: "notes", table: "notes", keys: ["id"], timestamp: "updatedAt",
             columns: [
                 DatasetColumn("id", .text), DatasetColumn("title", .text), DatasetColumn("body", .text, isOptional: true),
                 DatasetColumn("updatedAt", .text), DatasetColumn("actions", .json),

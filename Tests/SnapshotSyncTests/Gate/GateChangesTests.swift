@@ -28,7 +28,7 @@ import Testing
         defer { defaults.removePersistentDomain(forName: suite) }
         let shop = PushedEntitlement(), account = CloudAccount(.noAccount)
         let options = GateOptions(entitlement: shop, preference: DefaultsPreference(key: "sync", suiteName: suite), account: account)
-        let engine = try await SyncEngine(database: database(scratch, cloud, enables: false), cloud: cloud, gate: options)
+        let engine = try await SyncEngine(database: database(scratch, cloud, enables: false), cloud: cloud, options: EngineOptions(gate: options))
         var decisions = engine.gate.decisions().makeAsyncIterator()
         func next() async throws -> GateReason.Code? { try #require(try await decisions.next()).reason?.code }
 
@@ -58,7 +58,7 @@ import Testing
         let suite = "snapsync-test-\(UUID().uuidString)", defaults = try #require(UserDefaults(suiteName: suite))
         defer { defaults.removePersistentDomain(forName: suite) }
         let options = GateOptions(preference: DefaultsPreference(key: "sync", suiteName: suite))
-        let engine = try await SyncEngine(database: database(scratch, cloud, enables: false), cloud: cloud, gate: options)
+        let engine = try await SyncEngine(database: database(scratch, cloud, enables: false), cloud: cloud, options: EngineOptions(gate: options))
         var decisions = engine.gate.decisions().makeAsyncIterator()
         // Foundation posts the change by itself on Apple's systems only.
         func flip(_ isOn: Bool) {
@@ -75,7 +75,7 @@ import Testing
     @Test func withoutAnAccountNothingIsReadOrSentAndTheErrorSaysSo() async throws {
         let scratch = try ScratchDirectory(), cloud = MemoryCloudDatabase(), account = CloudAccount()
         let path = try await database(scratch, cloud)
-        let engine = try SyncEngine(database: path, cloud: cloud, gate: GateOptions(account: account))
+        let engine = try SyncEngine(database: path, cloud: cloud, options: EngineOptions(gate: GateOptions(account: account)))
         try insertRow(path)
         account.set(.noAccount)
         let error = try #require(await #expect(throws: SyncError.self) { try await engine.sync() })
@@ -94,7 +94,7 @@ import Testing
         try insertRow(desk)
         _ = try await SyncEngine(database: desk, cloud: cloud).sync()
         let phone = try await database(scratch, cloud, role: .reader, "phone.db")
-        let engine = try SyncEngine(database: phone, cloud: cloud, gate: GateOptions(account: account))
+        let engine = try SyncEngine(database: phone, cloud: cloud, options: EngineOptions(gate: GateOptions(account: account)))
         let watcher = SyncWatcher(engine: engine, options: WatchOptions(poll: .seconds(86_400)))
         let (failures, failed) = AsyncStream.makeStream(of: SyncError.self)
         let watch = Task {

@@ -21,7 +21,7 @@ struct GateScene {
     func gate(entitlement: Bool = false, preference: Bool = false) throws -> SyncGate {
         let options = GateOptions(entitlement: entitlement ? shop : nil, preference: preference ? settings : nil)
         let cloud = sync.cloud
-        return try SyncEngine(database: sync.scratch.path("writer.db"), gate: options, now: sync.clock.now) { _ in cloud }.gate
+        return try SyncEngine(database: sync.scratch.path("writer.db"), options: EngineOptions(gate: options, now: sync.clock.now) { _ in cloud }).gate
     }
 
     /// Why the gate is closed; nil if it is open.

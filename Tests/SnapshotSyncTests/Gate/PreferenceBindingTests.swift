@@ -34,7 +34,7 @@ import Testing
         try LocalDatabase(path: scene.sync.scratch.path("writer.db")).write { transaction in
             // The database's word is older than the agreement, unless it differs from it.
             try transaction.settings.setPreference(SyncPreference(SyncChoice(isOn: database), changedAt: time))
-            try transaction.state.setPreferenceAgreement(agreed.map { PreferenceAgreement(isOn: $0, at: scene.sync.clock.now()) })
+            try transaction.state.preferenceAgreement.set(agreed.map { PreferenceAgreement(isOn: $0, at: scene.sync.clock.now()) })
         }
         scene.settings.set(store)
         for _ in 0..<2 {
@@ -158,9 +158,10 @@ import Testing
         defer { defaults.removePersistentDomain(forName: suite) }
         let binding = DefaultsPreference(key: "sync", suiteName: suite)
         let cloud = scene.sync.cloud
-        let gate = try SyncEngine(database: scene.sync.scratch.path("writer.db"), gate: GateOptions(preference: binding), now: scene.sync.clock.now) { _ in
-            cloud
-        }.gate
+        let gate = try SyncEngine(
+            database: scene.sync.scratch.path("writer.db"),
+            options: EngineOptions(gate: GateOptions(preference: binding), now: scene.sync.clock.now) { _ in cloud }
+        ).gate
         try gate.setPreference(.undecided)
         #expect(try await gate.decision().reason?.code == .preferenceUndecided && binding.load() == nil)
         defaults.set(true, forKey: "sync")

@@ -54,11 +54,11 @@ import Testing
         let scratch = scene.sync.scratch
         try scene.gate().setPreference(false)
         struct Touched: Error {}
-        let engine = try SyncEngine(database: scratch.path("writer.db")) { _ in throw Touched() }
+        let engine = try SyncEngine(database: scratch.path("writer.db"), options: EngineOptions { _ in throw Touched() })
         for act in [
             { _ = try await engine.export() }, { _ = try await engine.importNewest() }, { _ = try await engine.importVersion(1) },
             { _ = try await engine.sync() },
-            { _ = try await engine.inspector() }, { _ = try await engine.importAnew() }, { _ = try await engine.hints() },
+            { _ = try await engine.inspector() }, { _ = try await engine.importAnew() },
         ] as [@Sendable () async throws -> Void] {
             await #expect { try await act() } throws: { ($0 as? SyncError)?.reason == "sync is turned off" }
         }
@@ -150,7 +150,9 @@ import Testing
         let sync = scene.sync
         func engine() throws -> SyncEngine {
             let cloud = sync.cloud
-            return try SyncEngine(database: sync.scratch.path("writer.db"), gate: GateOptions(entitlement: scene.shop), now: sync.clock.now) { _ in cloud }
+            return try SyncEngine(
+                database: sync.scratch.path("writer.db"), options: EngineOptions(gate: GateOptions(entitlement: scene.shop), now: sync.clock.now) { _ in cloud }
+            )
         }
         scene.shop.answer(Entitlement(isEntitled: true, validUntil: sync.clock.now().advanced(byMicroseconds: 3_600_000_000)))
         try sync.writer.run("INSERT INTO things(id, count) VALUES('a', 1)")

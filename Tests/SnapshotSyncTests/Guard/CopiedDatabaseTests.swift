@@ -99,7 +99,7 @@ import Testing
         try await scene.export("one")
         try await scene.importNewest("two")
         let cloud = scene.cloud.adding(Meanwhile { try scene.run("clone", "UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n1'") })
-        let report = try await SyncEngine(database: scene.scratch.path("clone"), now: scene.clock.now) { _ in cloud }.importNewest()
+        let report = try await SyncEngine(database: scene.scratch.path("clone"), options: EngineOptions(now: scene.clock.now) { _ in cloud }).importNewest()
         let name = try device(scene, "clone")
         #expect(name.wholeMatch(of: /two-[0-9a-f]{4}/) != nil, "\(name)")
         // The attempt that took the name was ended by the change; what it had to say is not lost.
@@ -116,7 +116,7 @@ import Testing
         let silent = scene.cloud.adding(Silence())
         for round in 0..<3 {
             try scene.run("one", "UPDATE notifications SET title = 'round \(round)'")
-            _ = try await SyncEngine(database: scene.scratch.path("one"), now: scene.clock.now) { _ in silent }.export()
+            _ = try await SyncEngine(database: scene.scratch.path("one"), options: EngineOptions(now: scene.clock.now) { _ in silent }).export()
         }
         try scene.run("one", "UPDATE notifications SET title = 'at last'")
         #expect(try await scene.export("one").warnings.isEmpty)

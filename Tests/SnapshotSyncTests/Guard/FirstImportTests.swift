@@ -11,12 +11,12 @@ import Testing
 @Suite struct FirstImportTests {
     private func settings(_ merge: MergePolicy) throws -> DatasetSchema {
         try DatasetSchema(
-            name: "settings", table: "settings", key: "id", timestamp: "updatedAt",
+            name: "settings", table: "settings", keys: ["id"], timestamp: "updatedAt",
             columns: [
                 DatasetColumn("id", .text), DatasetColumn("color", .text, isOptional: true), DatasetColumn("size", .integer, isOptional: true),
                 DatasetColumn("updatedAt", .text),
-            ],
-            merge: merge)
+            ]
+        ) { $0.merge = merge }
     }
 
     private let table = "CREATE TABLE settings(id TEXT PRIMARY KEY, color TEXT, size INTEGER, updatedAt TEXT NOT NULL);"

@@ -16,7 +16,7 @@ import Testing
         try await scene.add("one", .writer, DeviceScene.filled(3))
         let now = try Instant(parsing: time), cloud = scene.cloud
         let error = try await #require(throws: SyncError.self) {
-            try await SyncEngine(database: scene.scratch.path("one"), now: { now }) { _ in cloud }.export()
+            try await SyncEngine(database: scene.scratch.path("one"), options: EngineOptions(now: { now }) { _ in cloud }).export()
         }
         #expect(error.code == .refused && error.place == "clock" && error.reason.contains("nothing was published"))
         #expect(try await scene.history().isEmpty)
@@ -32,7 +32,9 @@ import Testing
         // Folders may have been made; no file may be left in them.
         func files() throws -> [String] { try FileManager.default.subpathsOfDirectory(atPath: scratch.path("cloud")).filter { $0.contains(".json") }.sorted() }
         let before = try files()
-        let error = try await #require(throws: SyncError.self) { try await SyncEngine(database: scratch.path("one"), now: now).export() }
+        let error = try await #require(throws: SyncError.self) {
+            try await SyncEngine(database: scratch.path("one"), options: EngineOptions(now: now)).export()
+        }
         #expect(error.code == .refused && error.reason.contains("this device's clock says"))
         #expect(try files() == before)
         #expect(try await SyncEngine(database: scratch.path("one")).export().version == 1)

@@ -95,9 +95,9 @@ import Testing
     }
 
     @Test func parentsOfParentsAreRestoredToo() async throws {
-        let groups = try DatasetSchema(name: "groups", table: "groups", key: "id", timestamp: nil, columns: [DatasetColumn("id", .text)])
+        let groups = try DatasetSchema(name: "groups", table: "groups", keys: ["id"], timestamp: nil, columns: [DatasetColumn("id", .text)])
         func child(_ name: String) throws -> DatasetSchema {
-            try DatasetSchema(name: name, table: name, key: "id", timestamp: nil, columns: [DatasetColumn("id", .text), DatasetColumn("up", .text)])
+            try DatasetSchema(name: name, table: name, keys: ["id"], timestamp: nil, columns: [DatasetColumn("id", .text), DatasetColumn("up", .text)])
         }
         let scene = try await DeviceScene([groups, child("teams"), child("people")])
         let tables = """
@@ -118,9 +118,9 @@ import Testing
 
     @Test func aChildWhoseParentIsNotKnownIsHeldAndComesBackWithIt() async throws {
         let kinds = try DatasetSchema(
-            name: "kinds", table: "kinds", key: "id", timestamp: nil, columns: [DatasetColumn("id", .integer), DatasetColumn("code", .text)])
+            name: "kinds", table: "kinds", keys: ["id"], timestamp: nil, columns: [DatasetColumn("id", .integer), DatasetColumn("code", .text)])
         let items = try DatasetSchema(
-            name: "items", table: "items", key: "id", timestamp: nil, columns: [DatasetColumn("id", .text), DatasetColumn("kind", .text)])
+            name: "items", table: "items", keys: ["id"], timestamp: nil, columns: [DatasetColumn("id", .text), DatasetColumn("kind", .text)])
         let scene = try await DeviceScene([kinds, items])
         let tables =
             "CREATE TABLE kinds(id INTEGER PRIMARY KEY, code TEXT NOT NULL UNIQUE); CREATE TABLE items(id TEXT PRIMARY KEY, kind TEXT NOT NULL REFERENCES kinds(code));"

@@ -11,7 +11,7 @@ import Testing
 
     private func pair(_ role: SyncRole = .peer, changesOnly: Bool = false) async throws -> DeviceScene {
         let seats = try DatasetSchema(
-            name: "seats", table: "seats", key: "id", timestamp: "at", columns: ["id", "guest", "at"].map { DatasetColumn($0, .text) })
+            name: "seats", table: "seats", keys: ["id"], timestamp: "at", columns: ["id", "guest", "at"].map { DatasetColumn($0, .text) })
         let scene = try await DeviceScene([seats], changesOnly: changesOnly)
         try await scene.add("one", .peer, table + "INSERT INTO seats VALUES('s1', 'Ada', '2020-01-01T00:00:00Z'), ('s2', 'Ben', '2020-01-01T00:00:00Z')")
         try await scene.export("one")

@@ -36,7 +36,7 @@ enum HostileText {
 
     static func schema() throws -> DatasetSchema {
         try DatasetSchema(
-            name: "things", table: "things", key: "id", timestamp: nil,
+            name: "things", table: "things", keys: ["id"], timestamp: nil,
             columns: [DatasetColumn("id", .text), DatasetColumn("title", .text), DatasetColumn("tree", .json)])
     }
 

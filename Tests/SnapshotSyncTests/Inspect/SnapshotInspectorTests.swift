@@ -96,7 +96,7 @@ import Testing
         let inspector = try await scene.engine("reader.db").inspector()
         #expect(try await inspector.verify(local: true).localMatches == true)
         // Behind the tracking's back, for what is tracked is no damage.
-        try scene.reader.run("INSERT INTO snapsync_importing VALUES(1); \(sql); DELETE FROM snapsync_importing")
+        try scene.reader.run(SQLiteShell.untracked(sql))
         let report = try await inspector.verify(local: true)
         #expect(report.localMatches == false)
         #expect(report.problems.count == 1)

@@ -66,9 +66,11 @@ import Testing
         let mail = try await MailScene()
         try mail.scene.reader.run(Self.mark)
         func away(_ name: String) throws -> SyncEngine {
-            try SyncEngine(database: mail.scene.scratch.path(name), now: mail.scene.clock.now) { _ in
-                throw CloudError(.cloudUnavailable, at: "/none", "it is not there")
-            }
+            try SyncEngine(
+                database: mail.scene.scratch.path(name),
+                options: EngineOptions(now: mail.scene.clock.now) { _ in
+                    throw CloudError(.cloudUnavailable, at: "/none", "it is not there")
+                })
         }
         let message = try #require(try await away("reader.db").outgoingMessage())
         #expect(try await away("writer.db").apply(message) == .applied)

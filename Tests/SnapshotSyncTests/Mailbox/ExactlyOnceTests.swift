@@ -1,5 +1,7 @@
 import CloudStore
+import LocalStore
 import SnapshotModel
+import StrictText
 import TestSupport
 import Testing
 
@@ -59,6 +61,19 @@ import Testing
         }
         #expect(try mail.value(mail.scene.writer, "readAt", of: "n1") == "-")
         #expect(try mail.scene.differences(1) == "")
+    }
+
+    /// A run that finds its own published version again learns from it which edits are decided, as from every other version.
+    @Test func aVersionThatIsFoundAgainSaysWhichEditsAreDecided() async throws {
+        let mail = try await MailScene()
+        try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n1'")
+        try await mail.syncReader()
+        await #expect(throws: SyncError.self) { try await mail.syncWriter(mail.faulty(.afterPublish(FaultyCloudDatabase.Crash()))) }
+        try await mail.syncWriter()
+        let number = try await mail.decided()
+        #expect(number > 0)
+        let recorded = try LocalDatabase(path: mail.scene.scratch.path("writer.db")).read { try $0.decidedEdits.ofVersion() }
+        #expect(recorded == ["phone": number])
     }
 
     @Test(arguments: [

@@ -45,7 +45,7 @@ import Testing
         }
 
         func engine(_ name: String) throws -> SyncEngine {
-            try SyncEngine(database: scratch.path("\(name).db"), cloud: cloud, keys: keys, now: { [time] in time.now })
+            try SyncEngine(database: scratch.path("\(name).db"), cloud: cloud, options: EngineOptions(keys: keys, now: { [time] in time.now }))
         }
 
         func shell(_ name: String) -> SQLiteShell { SQLiteShell("\(name).db", in: scratch.path) }
@@ -76,7 +76,7 @@ import Testing
         _ = try await application.engine("desk").sync()
         #expect(try application.shell("desk").run("SELECT name FROM buckets") == "Home\n")
         #expect(try await application.engine("phone").status().signature?.members == 2)
-        let stranger = try SyncEngine(database: application.scratch.path("desk.db"), cloud: application.cloud, keys: Keys())
+        let stranger = try SyncEngine(database: application.scratch.path("desk.db"), cloud: application.cloud, options: EngineOptions(keys: Keys()))
         try application.insertBucket("two")
         await #expect { try await stranger.sync() } throws: { ($0 as? SyncError)?.code == .refused }
     }

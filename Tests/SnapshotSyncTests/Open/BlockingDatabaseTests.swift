@@ -46,7 +46,7 @@ import Testing
         let holder = try DatabaseQueue(path: path, configuration: configuration)
         // In the modes without WAL a lock keeps readers out, too.
         try await holder.writeWithoutTransaction { _ = try String.fetchOne($0, sql: "PRAGMA journal_mode = DELETE") }
-        let engine = try SyncEngine(database: path, cloud: cloud, logger: Logger(label: "test") { _ in waits })
+        let engine = try SyncEngine(database: path, cloud: cloud, options: EngineOptions(logger: Logger(label: "test") { _ in waits }))
         try await holder.writeWithoutTransaction { try $0.execute(sql: "BEGIN EXCLUSIVE") }
         let task = Task { try await Self.run(call, engine) }
         try await Eventually.holds("the call waits") { waits.count.all > 0 }

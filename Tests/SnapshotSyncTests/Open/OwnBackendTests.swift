@@ -60,23 +60,15 @@ import Testing
         #expect(try await application.engine("desk").sync().exported?.version == 1)
     }
 
-    @Test func aDirectorysModeIsRefusedForABackend() async throws {
-        let application = try await Application()
-        var request = application.request("other", .writer)
-        request.sharing = .group
-        await #expect { try await SyncEngine.setUp(request, in: application.cloud) } throws: { ($0 as? SyncError)?.code == .refused }
-        #expect(!FileManager.default.fileExists(atPath: request.database))
-    }
-
     @Test func storeOpensWithTheBackend() async throws {
         let application = try await Application()
         let path = application.scratch.path("store.db")
         let store = try await SnapshotStore.open(database: path, in: application.cloud, setup: application.request("store", .reader), createsTables: true)
         #expect(store.report.level == .cloud && store.report.givenUp.isEmpty)
         let other = try await SnapshotStore.open(
-            database: application.scratch.path("other.db"), in: application.cloud, container: "iCloud.org.example.food",
-            setup: application.request("other", .reader))
-        #expect(other.report.givenUp.map(\.kind) == [.otherContainer])
+            database: application.scratch.path("other.db"), in: application.cloud, setup: application.request("other", .reader),
+            options: EngineOptions(container: "iCloud.org.example.food"))
+        #expect(other.report.givenUp.map(\.error.identifier) == ["cloud.badContainer"])
     }
 
     @Test func facadeWorksOnTheBackend() async throws {
@@ -95,7 +87,7 @@ import Testing
     @Test func watchPollsTheBackend() async throws {
         let application = try await Application()
         let polled = Mutex(false)
-        let watcher = SyncWatcher(database: application.scratch.path("phone.db"), cloud: application.cloud, options: WatchOptions(poll: .milliseconds(50)))
+        let watcher = SyncWatcher(engine: try application.engine("phone"), options: WatchOptions(poll: .milliseconds(50)))
         let watch = Task { try await watcher.run { event in if case .polling = event { polled.withLock { $0 = true } } } }
         try application.insertBucket("one")
         _ = try await application.engine("desk").sync()

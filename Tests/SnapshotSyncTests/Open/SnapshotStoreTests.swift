@@ -12,15 +12,15 @@ import Testing
     /// A writer that syncs with a cloud.
     private func world() async throws -> ScratchDirectory {
         let scratch = try ScratchDirectory()
-        _ = try await SyncEngine.setUp(
-            SetupRequest(
-                database: scratch.path("app.db"), cloud: scratch.path("cloud"), role: .writer, device: "desk", container: "iCloud.org.example.board",
-                createsTables: true, enables: true))
+        var request = SetupRequest(
+            database: scratch.path("app.db"), cloud: scratch.path("cloud"), role: .writer, device: "desk", createsTables: true, enables: true)
+        request.container = "iCloud.org.example.board"
+        _ = try await SyncEngine.setUp(request)
         return scratch
     }
 
     private func open(_ scratch: ScratchDirectory, _ name: String = "app.db", container: String? = nil) async throws -> SnapshotStore {
-        try await SnapshotStore.open(database: scratch.path(name), container: container, createsTables: true)
+        try await SnapshotStore.open(database: scratch.path(name), createsTables: true, options: EngineOptions(container: container))
     }
 
     /// What an application does: it writes a row and reads it back through the store's path, with a SQLite of its own.
@@ -43,7 +43,7 @@ import Testing
         try FileManager.default.moveItem(atPath: scratch.path("cloud"), toPath: scratch.path("away"))
         let store = try await open(scratch, container: "iCloud.org.example.board")
         #expect(store.report.level == .local && store.path == scratch.path("app.db"))
-        #expect(store.report.givenUp.map(\.kind) == [.cloudMissing])
+        #expect(store.report.givenUp.map(\.error.identifier) == ["cloud.cloudUnavailable"])
         #expect(store.report.givenUp.first?.error.code == .cloudUnavailable)
         try use(store)
         await #expect { try await store.engine.sync() } throws: { ($0 as? SyncError)?.code == .cloudUnavailable }
@@ -60,7 +60,7 @@ import Testing
         let cloud = MemoryCloudDatabase(container: "iCloud.org.example.board")
         _ = try await SyncEngine.setUp(
             SetupRequest(database: scratch.path("own.db"), cloud: "memory", role: .writer, createsTables: true, enables: true), in: cloud)
-        let own = try await SnapshotStore.open(database: scratch.path("own.db"), in: cloud, container: "iCloud.org.example.food")
+        let own = try await SnapshotStore.open(database: scratch.path("own.db"), in: cloud, options: EngineOptions(container: "iCloud.org.example.food"))
         #expect(own.report.level == .local)
         await #expect { try await own.engine.sync() } throws: { ($0 as? SyncError)?.code == .refused }
         #expect(try await cloud.records(in: .standard).token == nil)
@@ -69,22 +69,22 @@ import Testing
 
     @Test func identifierMismatchIsAnotherThingThanAMissingCloud() async throws {
         let scratch = try await world()
-        #expect(try await open(scratch, container: "iCloud.org.example.food").report.givenUp.map(\.kind) == [.otherContainer])
+        #expect(try await open(scratch, container: "iCloud.org.example.food").report.givenUp.map(\.error.identifier) == ["cloud.badContainer"])
         try FileManager.default.moveItem(atPath: scratch.path("cloud"), toPath: scratch.path("away"))
         try FileManager.default.createDirectory(atPath: scratch.path("cloud"), withIntermediateDirectories: false)
-        #expect(try await open(scratch).report.givenUp.map(\.kind) == [.cloudMissing])
+        #expect(try await open(scratch).report.givenUp.map(\.error.identifier) == ["cloud.cloudUnavailable"])
         _ = try DirectoryCloud.create(at: scratch.path("cloud"), container: "iCloud.org.example.board")
         let other = try await open(scratch)
-        #expect(other.report.givenUp.map(\.kind) == [.otherCloud] && other.report.givenUp.first?.error.code == .refused)
+        #expect(other.report.givenUp.map(\.error.identifier) == ["cloud.badContainer"] && other.report.givenUp.first?.error.code == .refused)
     }
 
     @Test func closedGateAndMissingSetUpAreReasonsToo() async throws {
         let scratch = try await world()
         try await open(scratch).engine.gate.setPreference(false)
-        #expect(try await open(scratch).report.givenUp.map(\.kind) == [.gateClosed])
+        #expect(try await open(scratch).report.givenUp.map(\.error.identifier) == ["gate.preferenceOff"])
         // A first start without a cloud: the database is made and stays.
         let fresh = try await open(scratch, "fresh.db")
-        #expect(fresh.report.level == .local && fresh.report.givenUp.map(\.kind) == [.notSetUp])
+        #expect(fresh.report.level == .local && fresh.report.givenUp.map(\.error.identifier) == ["database.notInitialized"])
         try use(fresh)
         #expect(scratch.exists("fresh.db"))
     }
@@ -95,7 +95,7 @@ import Testing
             database: scratch.path("app.db"), cloud: scratch.path("mount/cloud"), role: .writer, device: "desk", createsTables: true, enables: true)
         func open() async throws -> SnapshotStore { try await SnapshotStore.open(database: scratch.path("app.db"), setup: setup, createsTables: true) }
         let first = try await open()
-        #expect(first.report.level == .local && first.report.givenUp.map(\.kind) == [.cloudMissing])
+        #expect(first.report.level == .local && first.report.givenUp.map(\.error.identifier) == ["cloud.cloudUnavailable"])
         try use(first)
         try FileManager.default.createDirectory(atPath: scratch.path("mount"), withIntermediateDirectories: false)
         let second = try await open()
@@ -120,6 +120,12 @@ import Testing
         if !text.isEmpty { #expect(String(decoding: try scratch.read("app.db"), as: UTF8.self) == text) }
         store = nil
         #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test func missingDatabaseIsNotMadeUnlessThatIsWanted() async throws {
+        let scratch = try await world()
+        let store = try await SnapshotStore.open(database: scratch.path("none.db"), createsDatabase: false)
+        #expect(store.report.level == .inMemory && store.report.givenUp.map(\.error.identifier) == ["database.notFound"] && !scratch.exists("none.db"))
     }
 
     @Test func standInIsNeverPublished() async throws {
@@ -154,29 +160,6 @@ import Testing
         #expect(throws: LocalStoreError.self) { try MemoryFolder(roots: [scratch.path("none")]) }
     }
 
-    @Test func applicationThatWantsNoCloudGetsNoError() async throws {
-        let scratch = try ScratchDirectory()
-        let log = CollectedLog()
-        let store = try await SnapshotStore.localOnly(database: scratch.path("app.db"), createsTables: true, logger: log.logger)
-        #expect(store.report.level == .localOnly && store.report.givenUp.isEmpty && !store.isInMemory && store.path == scratch.path("app.db"))
-        try use(store)
-        #expect(try await store.engine.gate.decision().reason?.code == .localOnly)
-        let report = try await store.engine.gate.report()
-        #expect(!report.isOpen && report.code == "localOnly" && report.reason == "the application uses this database without a cloud")
-        for act in [{ _ = try await $0.sync() }, { _ = try await $0.importNewest() }] as [@Sendable (SyncEngine) async throws -> Void] {
-            await #expect { try await act(store.engine) } throws: { ($0 as? SyncError)?.identifier == "gate.localOnly" }
-        }
-        // Nothing of sync is in the database.
-        #expect(try SQLiteShell(store.path, in: "/").run("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "0\n")
-        #expect(log.messages == ["made the database", "opened the database", "made the tables buckets, notifications", "the store is open"])
-        // One that was set up before stays as it is, and is not synced either.
-        let synced = try await world()
-        let local = try await SnapshotStore.localOnly(database: synced.path("app.db"))
-        #expect(try await local.engine.status().gate.code == "localOnly")
-        await #expect { try await local.engine.sync() } throws: { ($0 as? SyncError)?.identifier == "gate.localOnly" }
-        #expect(try await open(synced).engine.sync().exported?.version == 1)
-    }
-
     @Test func storeInMemoryIsMadeOnPurpose() async throws {
         let store = try SnapshotStore.inMemory(createsTables: true), path = store.path
         #expect(store.isInMemory && store.report.givenUp.isEmpty && store.report.database == ":memory:")
@@ -192,7 +175,8 @@ import Testing
         let scratch = try await world()
         func steps(_ name: String, container: String? = nil) async throws -> CollectedLog {
             let log = CollectedLog()
-            _ = try await SnapshotStore.open(database: scratch.path(name), container: container, createsTables: true, logger: log.logger)
+            _ = try await SnapshotStore.open(
+                database: scratch.path(name), createsTables: true, options: EngineOptions(container: container, logger: log.logger))
             return log
         }
         #expect(
@@ -203,10 +187,10 @@ import Testing
         try await open(scratch).engine.gate.setPreference(false)
         let off = try await steps("app.db")
         #expect(off.messages == ["opened the database", "the built-in tables are there", "gave up the level cloud", "the store is open"])
-        #expect(off.lines.contains { $0.contains("kind=gateClosed") && $0.contains("sync is turned off") })
+        #expect(off.lines.contains { $0.contains("identifier=gate.preferenceOff") && $0.contains("sync is turned off") })
         try scratch.write("This is a text file, long enough to have a header of SQLite's length, and it is not a database at all.", to: "text.db")
         let text = try await steps("text.db")
         #expect(text.messages.suffix(2) == ["gave up the level local", "made a database in memory"])
-        #expect(text.lines.contains { $0.contains("kind=databaseDamaged") })
+        #expect(text.lines.contains { $0.contains("identifier=database.damaged") })
     }
 }

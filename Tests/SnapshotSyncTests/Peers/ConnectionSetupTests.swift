@@ -52,7 +52,9 @@ import Testing
         return request
     }
 
-    private func engine(_ name: String) throws -> SyncEngine { try SyncEngine(database: path(name), cloud: cloud, connectionSetup: Self.setup) }
+    private func engine(_ name: String) throws -> SyncEngine {
+        try SyncEngine(database: path(name), cloud: cloud, options: EngineOptions(connectionSetup: Self.setup))
+    }
 
     private func rows(_ name: String) throws -> [String] {
         try application(name).read { try String.fetchAll($0, sql: "SELECT id || ' ' || name FROM people ORDER BY id") }
@@ -91,6 +93,8 @@ import Testing
 
     @Test func whatItThrowsStopsTheOpening() throws {
         try edit("one", Self.table)
-        #expect(throws: (any Error).self) { _ = try SyncEngine(database: path("one"), cloud: cloud, connectionSetup: { _ in throw Failure() }) }
+        #expect(throws: (any Error).self) {
+            _ = try SyncEngine(database: path("one"), cloud: cloud, options: EngineOptions(connectionSetup: { _ in throw Failure() }))
+        }
     }
 }

@@ -10,11 +10,7 @@ import TestSupport
 /// Peers with one table of their own, and the zone in memory that they share.
 struct PeerScene {
     let scratch: ScratchDirectory
-    /// Its clock stands still: a ticket's minute must not depend on how fast the machine is.
-    let cloud: MemoryCloudDatabase = {
-        let start = Instant.now
-        return MemoryCloudDatabase(now: { start })
-    }()
+    let cloud = MemoryCloudDatabase()
     let zone = ZoneID.standard
     let schema: DatasetSchema
 
@@ -22,7 +18,7 @@ struct PeerScene {
     init(_ names: String...) async throws {
         scratch = try ScratchDirectory()
         schema = try DatasetSchema(
-            name: "things", table: "things", key: "id", timestamp: "changed",
+            name: "things", table: "things", keys: ["id"], timestamp: "changed",
             columns: [DatasetColumn("id", .text), DatasetColumn("changed", .text, isOptional: true), DatasetColumn("note", .text, isOptional: true)])
         _ = try await cloud.createZone(zone, creator: names[0], publishers: .many)
         for name in names {
@@ -45,7 +41,7 @@ struct PeerScene {
 
     func engine(_ name: String, _ cloud: CloudDatabase? = nil, pause: @escaping @Sendable (Duration) async throws -> Void = { _ in }) throws -> SyncEngine {
         let cloud = cloud ?? self.cloud
-        return try SyncEngine(database: scratch.path(name), pause: pause) { _ in cloud }
+        return try SyncEngine(database: scratch.path(name), options: EngineOptions(pause: pause) { _ in cloud })
     }
 
     @discardableResult

@@ -18,7 +18,7 @@ import Testing
     }
 
     /// Exports a database's table as the first version, and reads back what was stored.
-    private func export(_ database: LocalDatabase, _ schema: DatasetSchema, readers: Int, level: Int = 1) async throws -> Exported {
+    private func export(_ database: LocalDatabase, _ schema: DatasetSchema, readers: Int) async throws -> Exported {
         let cloud = MemoryCloudDatabase()
         _ = try await cloud.createZone(.standard, creator: "desk", publishers: .one)
         let writer = try await cloud.newAsset(for: schema.recordName, number: 1, kind: .snapshot, in: .standard)
@@ -26,7 +26,7 @@ import Testing
         defer { session.end() }
         let exporter = DatasetExporter(
             schema: schema, shape: try session.withReader(0) { try $0.transaction.tables.check(of: schema) }, session: session, previous: nil,
-            syncTimestamp: Instant(microseconds: 1_900_000_000_000_000), level: level, progress: nil)
+            syncTimestamp: Instant(microseconds: 1_900_000_000_000_000), progress: nil)
         guard case .stored(let asset, let report) = try exporter.run(into: writer) else { throw ToolFailure("nothing was stored") }
         #expect(report.blocksReused == 0)
         let reader = try await cloud.openAsset(asset, in: .standard)
@@ -80,17 +80,6 @@ import Testing
             print(len(rows), [i for i in range(6000) if rows[i] != wanted[i]])
             """, in: scratch.path)
         #expect(difference == "6000 []\n")
-    }
-
-    @Test(arguments: [1, 6, 9]) func theLevelChangesTheBytesAndNotTheContents(level: Int) async throws {
-        let scratch = try ScratchDirectory()
-        let database = try database("\(DatasetSchema.everyKindTable()); \(DatasetSchema.manyRows(800))", in: scratch)
-        let exported = try await export(database, .everyKind(), readers: 1, level: level)
-        let index = try SnapshotIndex.decode(exported.index)
-        #expect(index.recordCount == 800)
-        #expect(
-            try index.blocks.map(\.member.rawSHA256)
-                == SnapshotIndex.decode(await export(database, .everyKind(), readers: 3).index).blocks.map(\.member.rawSHA256))
     }
 
     @Test(arguments: [

@@ -14,7 +14,7 @@ import Testing
 
     private func scene() async throws -> (scene: SyncScene, engine: (String) throws -> SyncEngine) {
         let schema = try DatasetSchema(
-            name: "things", table: "things", key: "id", timestamp: nil,
+            name: "things", table: "things", keys: ["id"], timestamp: nil,
             columns: [DatasetColumn("id", .integer), DatasetColumn("note", .text, isOptional: true)])
         let scene = try await SyncScene(Self.table, datasets: [schema])
         scene.clock.move(bySeconds: 3600)
@@ -23,7 +23,7 @@ import Testing
         rule.tailBytes = 600
         let cloud = scene.cloud, chosen = rule
         let engine = { (name: String) in
-            try SyncEngine(database: scene.scratch.path(name), now: scene.clock.now, assetRule: chosen) { _ in cloud }
+            try SyncEngine(database: scene.scratch.path(name), options: EngineOptions(now: scene.clock.now, assetRule: chosen) { _ in cloud })
         }
         try scene.writer.run("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60) INSERT INTO things SELECT i, 'first' FROM n")
         // An hour before the edits, whose clocks are up to some seconds before now.

@@ -58,8 +58,7 @@ import Testing
         let scene = try await scene(8000, readerWAL: wal)
         try await scene.export()
         _ = try await scene.importNewest()
-        try scene.reader.run(
-            "INSERT INTO snapsync_importing VALUES(1); DELETE FROM things; DELETE FROM snapsync_importing; UPDATE snapsync_tracking SET isComplete = 0")
+        try scene.reader.run(SQLiteShell.untracked("DELETE FROM things") + "UPDATE snapsync_tracking SET isComplete = 0")
         let (version, schema) = (try scene.reader.run("PRAGMA schema_version"), try scene.reader.schema())
         #expect(try await scene.importNewest().applied)
         #expect(try scene.differences() == "")
@@ -89,10 +88,11 @@ import Testing
         try await scene.export()
         _ = try await scene.importNewest()
         try scene.reader.run(
-            """
-            INSERT INTO snapsync_importing VALUES(1); DELETE FROM things WHERE count < 10; UPDATE things SET size = 9 WHERE count = 7000;
-            INSERT INTO things(id) VALUES('mine'), ('~mine'), (x'00'), (NULL); DELETE FROM snapsync_importing
-            """)
+            SQLiteShell.untracked(
+                """
+                DELETE FROM things WHERE count < 10; UPDATE things SET size = 9 WHERE count = 7000;
+                INSERT INTO things(id) VALUES('mine'), ('~mine'), (x'00'), (NULL)
+                """))
         try scene.writer.run("UPDATE things SET size = 5 WHERE count = 12")
         try await scene.export()
         _ = try await scene.importNewest()
@@ -130,7 +130,7 @@ import Testing
     @Test func rowsOfOnesOwnAreReplacedOnlyWhereThatWasAskedFor() async throws {
         let scene = try await scene()
         try await scene.export()
-        let before = "INSERT INTO snapsync_importing VALUES(1); INSERT INTO things(id) VALUES('before'); DELETE FROM snapsync_importing"
+        let before = SQLiteShell.untracked("INSERT INTO things(id) VALUES('before')")
         try scene.reader.run(before)
         let error = try await refused(scene)
         #expect(error.code == .refused)
@@ -151,9 +151,9 @@ import Testing
     @Test func rowsOfOnesOwnAreKeptFromADatasetThatComesLater() async throws {
         let plain = "CREATE TABLE plain(id TEXT PRIMARY KEY, name TEXT)"
         let schema = try DatasetSchema(
-            name: "plain", table: "plain", key: "id", timestamp: nil, columns: [DatasetColumn("id", .text), DatasetColumn("name", .text, isOptional: true)])
+            name: "plain", table: "plain", keys: ["id"], timestamp: nil, columns: [DatasetColumn("id", .text), DatasetColumn("name", .text, isOptional: true)])
         let scene = try await SyncScene("\(plain); \(DatasetSchema.everyKindTable())", datasets: [schema, .everyKind()])
-        try scene.reader.run("INSERT INTO snapsync_importing VALUES(1); INSERT INTO things(id) VALUES('mine'); DELETE FROM snapsync_importing")
+        try scene.reader.run(SQLiteShell.untracked("INSERT INTO things(id) VALUES('mine')"))
         // So far the zone has only the other dataset.
         try scene.writer.run("INSERT INTO plain VALUES('a', 'b')")
         try scene.writer.run("UPDATE snapsync_settings SET value = json_remove(value, '$.datasets[1]') WHERE key = 'datasets'")
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test func aMissingDatasetIsAWarningAndItsTableStays() async throws {
-        let other = try DatasetSchema(name: "other", table: "other", key: "id", timestamp: nil, columns: [DatasetColumn("id", .integer)])
+        let other = try DatasetSchema(name: "other", table: "other", keys: ["id"], timestamp: nil, columns: [DatasetColumn("id", .integer)])
         let scene = try await scene(more: "; CREATE TABLE other(id INTEGER PRIMARY KEY)")
         try await scene.export()
         try scene.reader.run("INSERT INTO other VALUES(1); DELETE FROM snapsync_settings; DELETE FROM snapsync_state")
@@ -239,7 +239,7 @@ import Testing
         let scene = try await scene()
         try await scene.export()
         let known = try DatasetSchema(
-            name: "things", table: "things", key: "id", timestamp: "changed", columns: Array(DatasetSchema.everyKind().columns.prefix(4)))
+            name: "things", table: "things", keys: ["id"], timestamp: "changed", columns: Array(DatasetSchema.everyKind().columns.prefix(4)))
         try scene.reader.run(
             """
             DROP TABLE snapsync_settings; DROP TABLE snapsync_state; DROP TABLE snapsync_datasets; DROP TABLE things;
@@ -321,7 +321,7 @@ import Testing
         (
             """
             CREATE TABLE children(thing TEXT REFERENCES things(id)); INSERT INTO children VALUES('mine');
-            INSERT INTO snapsync_importing VALUES(1); INSERT INTO things(id) VALUES('mine'); DELETE FROM snapsync_importing
+            \(SQLiteShell.untracked("INSERT INTO things(id) VALUES('mine')"))
             """, .dataRefused
         ),
         ("DROP TABLE things", .refused),

@@ -43,7 +43,7 @@ import CloudKitFacade
         }
         func engine(_ name: String) throws -> SyncEngine {
             let cloud = scene.cloud
-            return try SyncEngine(database: scene.scratch.path(name), now: scene.clock.now, assetRule: rule) { _ in cloud }
+            return try SyncEngine(database: scene.scratch.path(name), options: EngineOptions(now: scene.clock.now, assetRule: rule) { _ in cloud })
         }
 
         var chained = 0

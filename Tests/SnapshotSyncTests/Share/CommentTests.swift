@@ -46,15 +46,14 @@ import Testing
         let anna = ProjectSharing(cloud, device: "anna")
         try await anna.publish(project, owner: "Anna")
         cloud.beforeEachPublish { _ in throw CloudError(.quotaExceeded, at: "cloud", "there is no room") }
-        let thread = CommentThread(on: "garden", in: anna)
         do throws(CommentNotSent) {
-            try await thread.post("  my words\n", by: "Ben")
+            try await anna.post("  my words\n", by: "Ben", on: "garden")
             Issue.record("it was sent")
         } catch {
             #expect(error.text == "  my words\n" && error.name == "Ben")
             #expect(PresentableError(error.cause).code == .quotaExceeded)
         }
-        #expect(thread.shown.comments.isEmpty)
+        #expect(try await anna.comments(on: "garden").isEmpty)
     }
 
     @Test func commentOnAProjectThatGoesMeanwhileIsGivenBackAndLeavesNothing() async throws {

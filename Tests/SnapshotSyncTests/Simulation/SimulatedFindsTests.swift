@@ -261,7 +261,7 @@ import Testing
     @Test(arguments: [["one", "two", "three"], ["two", "one", "three"], ["three", "two", "one"]])
     func uniqueValueGivenToTwoEntitiesConvergesLosesNothingAndIsReported(order: [String]) async throws {
         let seats = try DatasetSchema(
-            name: "seats", table: "seats", key: "id", timestamp: "at", columns: ["id", "guest", "at"].map { DatasetColumn($0, .text) })
+            name: "seats", table: "seats", keys: ["id"], timestamp: "at", columns: ["id", "guest", "at"].map { DatasetColumn($0, .text) })
         let table = "CREATE TABLE seats(id TEXT PRIMARY KEY, guest TEXT NOT NULL UNIQUE, at TEXT NOT NULL);"
         let scene = try await DeviceScene([seats])
         try await scene.add("one", .peer, table + "INSERT INTO seats VALUES('s', 'Ada', '2020-01-01T00:00:00Z')")

@@ -82,7 +82,9 @@ final class SimulatedZone: @unchecked Sendable {
         let now: @Sendable () -> Instant = { [self] in Instant(microseconds: clock(device) * 1000) }
         // What is only logged is not what histories are about.
         let logger = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
-        return try SyncEngine(database: devices[device].path, logger: logger, now: now, pause: { _ in }, assetRule: rule, nonces: nonces) { _ in try open() }
+        var options = EngineOptions(now: now, pause: { _ in }, assetRule: rule, nonces: nonces) { _ in try open() }
+        options.logger = logger
+        return try SyncEngine(database: devices[device].path, options: options)
     }
 
     func engine(_ device: Int) throws -> SyncEngine { try engine(device) { [self] in try cloud(of: device) } }

@@ -40,7 +40,7 @@ struct DeviceScene {
         try database.write { transaction in
             try transaction.initialize(settings)
             _ = try transaction.tracking.install(datasets)
-            if let madeZone { try transaction.state.setBootstrapNote(BootstrapNote(madeZone: madeZone)) }
+            if let madeZone { try transaction.state.bootstrapNote.set(BootstrapNote(madeZone: madeZone)) }
         }
     }
 
@@ -50,7 +50,7 @@ struct DeviceScene {
 
     func engine(_ name: String, through other: CloudDatabase? = nil) throws -> SyncEngine {
         let cloud = other ?? cloud
-        return try SyncEngine(database: scratch.path(name), now: clock.now, assetRule: rule) { _ in cloud }
+        return try SyncEngine(database: scratch.path(name), options: EngineOptions(now: clock.now, assetRule: rule) { _ in cloud })
     }
 
     @discardableResult

@@ -48,7 +48,7 @@ struct MailScene {
 
     private func engine(_ name: String, _ cloud: CloudDatabase?) throws -> SyncEngine {
         let cloud = cloud ?? scene.cloud
-        return try SyncEngine(database: scene.scratch.path(name), now: scene.clock.now, assetRule: rule) { _ in cloud }
+        return try SyncEngine(database: scene.scratch.path(name), options: EngineOptions(now: scene.clock.now, assetRule: rule) { _ in cloud })
     }
 
     /// Tells, applies, answers.

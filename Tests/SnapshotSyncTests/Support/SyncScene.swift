@@ -50,7 +50,7 @@ struct SyncScene {
     /// An engine on one of the databases; each time a new one, as each run of a program has.
     func engine(_ name: String, cloud: CloudDatabase? = nil) throws -> SyncEngine {
         let cloud = cloud ?? self.cloud
-        return try SyncEngine(database: scratch.path(name), now: clock.now, assetRule: rule, stopwatch: clock.stopwatch) { _ in cloud }
+        return try SyncEngine(database: scratch.path(name), options: EngineOptions(now: clock.now, assetRule: rule, stopwatch: clock.stopwatch) { _ in cloud })
     }
 
     /// Publishes, however much the datasets have shrunk: that is other tests' matter.
@@ -87,7 +87,7 @@ extension DatasetSchema {
     /// A table with a column of every kind; the key is text or an integer.
     static func everyKind(key: ColumnShape = .text, table: String = "things") throws -> DatasetSchema {
         try DatasetSchema(
-            name: "things", table: table, key: "id", timestamp: "changed",
+            name: "things", table: table, keys: ["id"], timestamp: "changed",
             columns: [
                 DatasetColumn("id", key), DatasetColumn("changed", .text, isOptional: true), DatasetColumn("count", .integer, isOptional: true),
                 DatasetColumn("size", .real, isOptional: true), DatasetColumn("tags", .json, isOptional: true),

@@ -76,7 +76,7 @@ struct VersionStory {
 
     private func writer(_ cloud: CloudDatabase? = nil) throws -> SyncEngine {
         let cloud = cloud ?? scene.cloud
-        return try SyncEngine(database: scene.scratch.path("writer.db"), now: scene.clock.now, assetRule: rule) { _ in cloud }
+        return try SyncEngine(database: scene.scratch.path("writer.db"), options: EngineOptions(now: scene.clock.now, assetRule: rule) { _ in cloud })
     }
 
     private func inspector() async throws -> SnapshotInspector { try await writer().inspector() }

@@ -38,7 +38,7 @@ class Locked(ZoneError):
 
 
 class Ended(ZoneError):
-    """The zone was deleted, or continues under another name."""
+    """The zone continues under another name."""
 
 
 class checked:

@@ -51,8 +51,8 @@ def check_record(record, number):
 class State:
     """A zone after one commit."""
 
-    def __init__(self, number=0, hash=None, time=None, answered=None, event=None):
-        self.number, self.hash, self.time, self.answered, self.event = number, hash, time, answered or {}, event
+    def __init__(self, number=0, hash=None, time=None, answered=None):
+        self.number, self.hash, self.time, self.answered, self.event = number, hash, time, answered or {}, None
         self.records, self.checkpoint, self.members = {}, 0, None
 
 
@@ -146,8 +146,7 @@ class History:
             checkpoint = body.get("checkpoint", {"number": 0})["number"]
             need(checkpoint >= state.checkpoint, "its checkpoint is older than that of the commit before")
             need(all(answered.get(device, 0) >= last for device, last in state.answered.items()), "answered has fallen")
-            need(kind in (None, "deleted", "created", "moved") and state.event != "moved", "an event")
-            need((state.event == "deleted") == (kind == "created"), "an event out of order")
+            need(kind in (None, "moved") and state.event != "moved", "an event")
         if self.signed:
             with checked(path, "signature or members", Untrusted):
                 saved = {record["name"]: record for record in body["saved"]}
@@ -157,13 +156,11 @@ class History:
                 need(not new or not state.members or new.statements[:len(state.members.statements)] == state.members.statements, "a list that loses members")
                 (state.members or new).check(body, signed, signature)
                 state.members = new or state.members
-        if kind == "deleted":
-            state.records = {name: record for name, record in state.records.items() if name in KEPT}
         state.records.update((record["name"], dict(record, number=number)) for record in body["saved"])
         for name in body["deleted"]:
             state.records.pop(name, None)
         state.number, state.hash, state.time, state.answered, state.checkpoint = number, own_hash, time, answered, checkpoint
-        state.event, state.next = kind if kind != "created" else None, body.get("zoneEvent", {}).get("to", {}).get("zone")
+        state.event, state.next = kind, body.get("zoneEvent", {}).get("to", {}).get("zone")
 
     def _members(self, record):
         return Members([one["value"] for one in record["fields"]["statements"]["value"]], self.cloud, self.zone, self.trust)
@@ -176,8 +173,7 @@ class History:
             need(digest(data) == sha256, "another SHA-256 than the one that was named")
             body = unwrap(data, "checkpoint", False)[0]
             need((body["number"], body["cloud"], body["zone"]) == (number, self.cloud, self.zone), "it belongs to another place")
-            event = "deleted" if "zoneDeletion" in body else None
-            state, names = State(number, body["commit"], instant(body["timestamp"]), body.get("answered"), event), [r["name"] for r in body["records"]]
+            state, names = State(number, body["commit"], instant(body["timestamp"]), body.get("answered")), [r["name"] for r in body["records"]]
             need(names == sorted(set(names), key=str.encode), "the order of records")
             for record in body["records"]:
                 need(0 < int(record["changeTag"]) <= number, "a change tag")

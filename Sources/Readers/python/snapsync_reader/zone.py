@@ -72,7 +72,7 @@ class Zone:
                 state = self.history.checkpoint(number, fields["checkpoint"]["value"])
         state = state or self.history.at(number)
         if state.event:
-            raise Ended(self.path, f"the zone continues as {state.next}" if state.event == "moved" else "the zone was deleted")
+            raise Ended(self.path, f"the zone continues as {state.next}")
         return Version(self, state)
 
     def fields(self, record, state):

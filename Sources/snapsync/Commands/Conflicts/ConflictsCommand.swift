@@ -32,7 +32,7 @@ struct ConflictsCommand: AsyncParsableCommand {
 
 /// The argument that names an entry of the conflict journal.
 struct ConflictNumber: ParsableArguments {
-    @Argument(help: "The number, as conflicts prints it.", completion: Completions.conflicts)
+    @Argument(help: "The number, as conflicts prints it.")
     var id: Int64
 }
 
@@ -52,14 +52,12 @@ struct ConflictsListCommand: AsyncParsableCommand {
 
     @Flag(name: .long, help: "Also list edits that were restored or cleared. JSON output always includes them, with their state.")
     var all = false
-    @OptionGroup var database: DatabaseFile
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     func run() async throws {
-        let path = try database.path()
-        try await output.printer.run {
-            let report = try SyncEngine.ofCommand(database: path).conflicts(all: all || output.json)
-            try output.printer.print(report, report.lines)
+        try await options.run { engine, _ in
+            let report = try engine.conflicts(all: all || options.output.json)
+            try options.printer.print(report, report.lines)
         }
     }
 }
@@ -111,14 +109,12 @@ struct ConflictsShowCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var number: ConflictNumber
-    @OptionGroup var database: DatabaseFile
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     func run() async throws {
-        let path = try database.path()
-        try await output.printer.run {
-            let entry = try SyncEngine.ofCommand(database: path).conflict(number.id)
-            try output.printer.print(entry, entry.lines)
+        try await options.run { engine, _ in
+            let entry = try engine.conflict(number.id)
+            try options.printer.print(entry, entry.lines)
         }
     }
 }
@@ -149,22 +145,20 @@ struct ConflictsTakeCommand: AsyncParsableCommand {
     var asNew = false
     @Flag(name: .long, help: "Replace the row that has the key, even if two devices inserted different rows.")
     var inPlace = false
-    @OptionGroup var database: DatabaseFile
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     func validate() throws {
         guard !asNew || !inPlace else { throw ValidationError("Choose one of --as-new and --in-place.") }
     }
 
     func run() async throws {
-        let path = try database.path()
-        try await output.printer.run {
-            let report = try SyncEngine.ofCommand(database: path).takeConflict(number.id, to: asNew ? .newKey : inPlace ? .sameKey : .usual)
+        try await options.done { engine, _ in
+            let report = try engine.takeConflict(number.id, to: asNew ? .newKey : inPlace ? .sameKey : .usual)
             let what =
                 report.isDeletion
                 ? "deleted \(report.dataset) \(report.key) again"
                 : "\(report.dataset) \(report.key) is the edit that had lost" + (report.hasNewKey ? ", under a new key" : "")
-            try output.printer.done(report, ["\(what); \(ConflictsCommand.next(report.stays))"])
+            return (report, ["\(what); \(ConflictsCommand.next(report.stays))"])
         }
     }
 }
@@ -182,16 +176,14 @@ struct ConflictsClearCommand: AsyncParsableCommand {
               snapsync conflicts clear 3 --db phone.db
             """)
 
-    @Argument(help: "The number, as conflicts prints it. Default: all open entries.", completion: Completions.conflicts)
+    @Argument(help: "The number, as conflicts prints it. Default: all open entries.")
     var id: Int64?
-    @OptionGroup var database: DatabaseFile
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     func run() async throws {
-        let path = try database.path()
-        try await output.printer.run {
-            let report = try SyncEngine.ofCommand(database: path).clearConflicts(id)
-            try output.printer.done(report, ["cleared \(Format.count(report.cleared, "conflict"))"])
+        try await options.done { engine, _ in
+            let report = try engine.clearConflicts(id)
+            return (report, ["cleared \(Format.count(report.cleared, "conflict"))"])
         }
     }
 }
@@ -212,8 +204,7 @@ struct ConflictsEditCommand: AsyncParsableCommand {
     @OptionGroup var row: HeldRowName
     @Argument(help: "The new values: COLUMN=VALUE.")
     var columns: [String]
-    @OptionGroup var database: DatabaseFile
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     func validate() throws { _ = try values }
 
@@ -230,10 +221,9 @@ struct ConflictsEditCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let path = try database.path(), values = try values
-        try await output.printer.run {
-            let report = try SyncEngine.ofCommand(database: path).editHeldRow(row.key, in: row.dataset, setting: values)
-            try output.printer.done(report, ["\(report.dataset) \(report.key) is in its table; \(ConflictsCommand.next(report.stays))"])
+        try await options.done { engine, _ in
+            let report = try engine.editHeldRow(row.key, in: row.dataset, setting: values)
+            return (report, ["\(report.dataset) \(report.key) is in its table; \(ConflictsCommand.next(report.stays))"])
         }
     }
 }
@@ -251,14 +241,12 @@ struct ConflictsDropCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var row: HeldRowName
-    @OptionGroup var database: DatabaseFile
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     func run() async throws {
-        let path = try database.path()
-        try await output.printer.run {
-            let report = try SyncEngine.ofCommand(database: path).editHeldRow(row.key, in: row.dataset, setting: nil)
-            try output.printer.done(report, ["deleted \(report.dataset) \(report.key), which was held; \(ConflictsCommand.next(report.stays))"])
+        try await options.done { engine, _ in
+            let report = try engine.editHeldRow(row.key, in: row.dataset, setting: nil)
+            return (report, ["deleted \(report.dataset) \(report.key), which was held; \(ConflictsCommand.next(report.stays))"])
         }
     }
 }

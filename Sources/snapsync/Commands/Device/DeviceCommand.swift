@@ -29,18 +29,17 @@ struct DeviceForgetCommand: AsyncParsableCommand {
               snapsync device forget old-phone --db desk.db
             """)
 
-    @Argument(help: "The device's name, as status prints it.", completion: Completions.devices)
+    @Argument(help: "The device's name, as status prints it.")
     var name: String
-    @OptionGroup var database: DatabaseFile
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     func run() async throws {
-        let path = try database.path()
-        try await output.printer.run {
-            let report = try await SyncEngine.ofCommand(database: path).forgetDevice(name)
-            try output.printer.done(
+        try await options.done { engine, _ in
+            let report = try await engine.forgetDevice(name)
+            return (
                 report,
-                ["zone \(report.zone) no longer lists \(report.device), which had \(report.version.map { "version \($0)" } ?? "no version")"])
+                ["zone \(report.zone) no longer lists \(report.device), which had \(report.version.map { "version \($0)" } ?? "no version")"]
+            )
         }
     }
 }
@@ -60,17 +59,16 @@ struct DeviceRenameCommand: AsyncParsableCommand {
 
     @Argument(help: "The new name.")
     var name: String
-    @OptionGroup var database: DatabaseFile
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     func run() async throws {
-        let path = try database.path()
-        try await output.printer.run {
-            let report = try await SyncEngine.ofCommand(database: path).renameDevice(to: name)
-            try output.printer.done(
+        try await options.done { engine, _ in
+            let report = try await engine.renameDevice(to: name)
+            return (
                 report,
                 ["\(report.database) is the device \(report.device) of zone \(report.zone) from now on; it was \(report.previousDevice)"]
-                    + report.warnings.map { "  warning: \($0)" })
+                    + report.warnings.map { "  warning: \($0)" }
+            )
         }
     }
 }

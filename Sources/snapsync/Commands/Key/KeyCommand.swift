@@ -37,19 +37,17 @@ struct KeyPassphraseCommand: AsyncParsableCommand {
     var newFile: String?
     @Flag(name: .long, help: "Remove the passphrase.")
     var remove = false
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     func validate() throws {
         guard !remove || newFile == nil else { throw ValidationError("Choose one of --remove and --new-file.") }
     }
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.run {
+        try await options.done { engine, _ in
             let report = try await engine.setPassphrase(isLocked: !remove, from: newFile)
             let outcome = report.isLocked ? "are locked with the new passphrase" : "have no passphrase now"
-            try output.printer.done(report, ["the keys of \(report.device) in \(report.keyFile) \(outcome)"])
+            return (report, ["the keys of \(report.device) in \(report.keyFile) \(outcome)"])
         }
     }
 }
@@ -85,18 +83,16 @@ struct KeyRotateCommand: AsyncParsableCommand {
             their keys.
             """)
     var reseal = false
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.run {
+        try await options.run { engine, _ in
             var report = try await engine.rotateKeys(makesRecoveryCode: newRecoveryCode)
             let resealing: Result<Int?, any Error>
             do { resealing = .success(reseal ? try await engine.export(isFull: true).version : nil) } catch { resealing = .failure(error) }
             report.resealed = try? resealing.get()
             // Print the report even if resealing failed: the keys have changed, and a recovery code is shown only once.
-            try output.printer.done(
+            try options.printer.done(
                 report, isIrreplaceable: report.recoveryCode != nil,
                 ["zone \(report.zone) has the keys of epoch \(report.epoch), from version \(report.version) on"]
                     + (report.resealed.map { ["  version \($0) has every dataset whole, with these keys; older versions stay until they are pruned"] } ?? [])

@@ -19,7 +19,6 @@ struct MemberCommand: AsyncParsableCommand {
             """,
         subcommands: [
             MemberListCommand.self, MemberApproveCommand.self, MemberRoleCommand.self, MemberRemoveCommand.self, MemberFreshnessCommand.self,
-            MemberSettleCommand.self,
         ])
 }
 
@@ -39,23 +38,19 @@ struct MemberListCommand: AsyncParsableCommand {
               snapsync member list --json --db desk.db | jq -r '.requests[].device'
             """)
 
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.run {
+        try await options.run { engine, _ in
             let report = try await engine.members()
-            try output.printer.print(report, report.lines(approving: "snapsync member approve NAME"))
+            try options.printer.print(report, report.lines)
         }
     }
 }
 
 extension MembersReport {
     /// The creator, the members and the requests, one line each.
-    ///
-    /// - Parameter command: what lets a device become a member.
-    func lines(approving command: String) -> [String] {
+    var lines: [String] {
         let kind = isSealed ? "sealed" : "signed"
         let head = creator.map { "zone \(zone) is \(kind); its creator is \($0)" } ?? "zone \(zone) is \(kind); \(creatorDevice) has published nothing yet"
         return [head]
@@ -67,7 +62,7 @@ extension MembersReport {
                 "  \(request.device) asks to be a \(request.role): \(request.fingerprint), \(request.at)"
                     + (request.isNameTaken ? "; a member has that name, with other keys" : "")
             }
-            + (requests.contains { !$0.isNameTaken } ? ["  compare the words with those on the device, then: \(command)"] : [])
+            + (requests.contains { !$0.isNameTaken } ? ["  compare the words with those on the device, then: snapsync member approve NAME"] : [])
     }
 }
 
@@ -87,7 +82,7 @@ struct MemberApproveCommand: AsyncParsableCommand {
               snapsync member approve kiosk --role observer --yes --db desk.db
             """)
 
-    @Argument(help: "The device's name, as member list prints it.", completion: Completions.devices)
+    @Argument(help: "The device's name, as member list prints it.")
     var name: String
     @Option(
         name: .long,
@@ -98,19 +93,18 @@ struct MemberApproveCommand: AsyncParsableCommand {
     var role: MemberRole?
     @Flag(name: .long, help: "Do not ask. Use it after you have compared the words.")
     var yes = false
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.run {
+        try await options.done { engine, _ in
             let members = try await engine.members()
-            let words = try members.compared(name, yes: yes, list: "snapsync member list")
+            let words = try members.compared(name, yes: yes)
             let report = try await engine.approveMember(name, as: role, fingerprint: words)
-            try output.printer.done(
+            return (
                 report,
                 ["\(report.device) is a member of zone \(report.zone) from version \(report.version) on, as a \(report.role): \(report.fingerprint)"]
-                    + (report.epoch == nil ? [] : ["  it can read the sealed zone now; if it has not been set up yet, run the same snapsync init there again"]))
+                    + (report.epoch == nil ? [] : ["  it can read the sealed zone now; if it has not been set up yet, run the same snapsync init there again"])
+            )
         }
     }
 
@@ -119,15 +113,14 @@ struct MemberApproveCommand: AsyncParsableCommand {
 extension MembersReport {
     /// The words of a device that asks to be a member, once a person has compared them.
     ///
-    /// - Parameters:
-    ///   - yes: whether that was done already.
-    ///   - list: the command that shows who asks.
-    func compared(_ name: String, yes: Bool, list: String) throws -> KeyFingerprint {
+    /// - Parameter yes: whether that was done already.
+    func compared(_ name: String, yes: Bool) throws -> KeyFingerprint {
         guard let request = requests.first(where: { $0.device == name }), let words = KeyFingerprint(request.fingerprint) else {
             let isMember = members.contains { $0.device == name }
             throw SyncError(
                 isMember ? .refused : .nothingThere, at: "zone \(zone)",
-                isMember ? "\(name) is a member already" : "no device asks to be a member as \(name)", hint: "\(list) shows who is one, and who asks")
+                isMember ? "\(name) is a member already" : "no device asks to be a member as \(name)",
+                hint: "snapsync member list shows who is one, and who asks")
         }
         guard try yes || isConfirmed(request) else {
             throw SyncError(.refused, at: "zone \(zone)", "\(name) was not approved", hint: "if the words differ, the request is not that device's")
@@ -161,23 +154,22 @@ struct MemberRemoveCommand: AsyncParsableCommand {
               snapsync member remove phone --db desk.db
             """)
 
-    @Argument(help: "The member's name, as member list prints it.", completion: Completions.devices)
+    @Argument(help: "The member's name, as member list prints it.")
     var name: String
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.run {
+        try await options.done { engine, _ in
             let report = try await engine.removeMember(name)
-            try output.printer.done(
+            return (
                 report,
                 [
                     "\(report.device) is no member of zone \(report.zone) any more, from version \(report.version) on",
                     report.epoch.map {
                         "  what is published from now on has new keys, of epoch \($0), which it does not get; what it could read it can still read"
                     } ?? "  what it could read it can still read, as long as it can read the cloud",
-                ])
+                ]
+            )
         }
     }
 }
@@ -194,50 +186,16 @@ struct MemberRoleCommand: AsyncParsableCommand {
               snapsync member role phone observer --db desk.db
             """)
 
-    @Argument(help: "The member's name, as member list prints it.", completion: Completions.devices)
+    @Argument(help: "The member's name, as member list prints it.")
     var name: String
     @Argument(help: "The new role: writer and peer publish, reader sends edits, observer only reads.")
     var role: MemberRole
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.run {
+        try await options.done { engine, _ in
             let report = try await engine.setMemberRole(role, of: name)
-            try output.printer.done(report, ["\(report.device) has the role \(report.role) in zone \(report.zone) from version \(report.version) on"])
-        }
-    }
-}
-
-/// `snapsync member settle`: lets a person resolve a fork in which both sides changed the members.
-struct MemberSettleCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "settle",
-        abstract: "Resolve conflicting changes to the member list.",
-        discussion: """
-            If two peers publish the same version number and both change the members, one version counts, and the other device repeats its \
-            changes with its next sync. If it cannot, devices that had seen the lost version refuse the zone. Ask the members, then run \
-            this on such a device. It imports the version that counts. If it publishes, it also repeats the removals of the lost version, \
-            so two members that have removed each other are both removed. See docs/security.md.
-
-            EXAMPLE
-              snapsync member settle --db desk.db
-            """)
-
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
-
-    func run() async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.run {
-            let report = try await engine.settleMembers()
-            try output.printer.done(
-                report,
-                [
-                    "this device takes the members of zone \(report.zone) as version \(report.version ?? 0) has them; it is \(report.role.map { "a \($0)" } ?? "no member")",
-                    report.repeated.isEmpty ? "  nobody had to be removed again" : "  changed or removed again: \(report.repeated.joined(separator: ", "))",
-                ])
+            return (report, ["\(report.device) has the role \(report.role) in zone \(report.zone) from version \(report.version) on"])
         }
     }
 }
@@ -263,20 +221,19 @@ struct MemberFreshnessCommand: AsyncParsableCommand {
 
     @Argument(help: "on for a version at least once a day, off to end that.")
     var state: State
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.run {
+        try await options.done { engine, _ in
             let report = try await engine.setFreshness(state == .on)
-            try output.printer.done(
+            return (
                 report,
                 [
                     report.interval == nil
                         ? "zone \(report.zone) has a version only when there is something new, from version \(report.version) on"
                         : "zone \(report.zone) has a version at least once a day, from version \(report.version) on; devices warn after three days without one"
-                ])
+                ]
+            )
         }
     }
 }

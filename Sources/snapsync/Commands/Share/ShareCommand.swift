@@ -20,7 +20,7 @@ struct ShareCommand: AsyncParsableCommand {
             """,
         subcommands: [
             SharePublishCommand.self, ShareStatusCommand.self, ShareListCommand.self, ShareShowCommand.self, ShareRemoveCommand.self,
-            ShareCommentCommand.self, ShareCommentsCommand.self, ShareMembersCommand.self, ShareApproveCommand.self, ShareDismissCommand.self,
+            ShareCommentCommand.self, ShareCommentsCommand.self,
         ])
 }
 
@@ -60,7 +60,7 @@ struct ShareListCommand: AsyncParsableCommand {
 
     /// Reads the pages up to the requested one. All pages come from one reading of the zone.
     private func find() async throws -> SharedProjectPage {
-        let sharing = try await share.sharing()
+        let sharing = try share.sharing()
         var found = try await sharing.projects(limit: limit)
         for _ in 1..<page {
             guard let cursor = found.cursor else { return SharedProjectPage.end }
@@ -204,88 +204,6 @@ struct ShareCommentCommand: AsyncParsableCommand {
     }
 }
 
-/// `snapsync share members`: who shares and comments in a signed zone, and who asks for it.
-struct ShareMembersCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "members",
-        abstract: "List who may share and comment in a signed zone, and the devices that requested it.",
-        discussion: """
-            List the members of a signed zone. Other zones have no members.
-
-            EXAMPLE
-              snapsync share members --cloud /mnt/share/cloud
-            """)
-
-    @OptionGroup var share: ShareOptions
-    @OptionGroup var device: ShareDeviceOptions
-    @OptionGroup var output: OutputOptions
-
-    func run() async throws {
-        try await output.printer.run(.fetch) {
-            let report = try await share.members(as: device.device)
-            try output.printer.print(report, report.lines(approving: "snapsync share approve NAME"))
-        }
-    }
-}
-
-/// `snapsync share approve`: a device that asks for it may share and comment.
-struct ShareApproveCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "approve",
-        abstract: "Let a device that requested it share and comment in a signed zone.",
-        discussion: """
-            Show the words of the device's keys and ask whether the device printed the same words. Without a terminal, pass --yes after \
-            you have compared them. Run this on a member.
-
-            EXAMPLE
-              snapsync share approve ben --cloud /mnt/share/cloud
-            """)
-
-    @Argument(help: "The device's name, as share members prints it.")
-    var name: String
-    @Flag(name: .long, help: "Do not ask. Use it after you have compared the words.")
-    var yes = false
-    @OptionGroup var share: ShareOptions
-    @OptionGroup var device: ShareDeviceOptions
-    @OptionGroup var output: OutputOptions
-
-    func run() async throws {
-        try await output.printer.run(.announce) {
-            let members = try await share.members(as: device.device)
-            let words = try members.compared(name, yes: yes, list: "snapsync share members")
-            let report = try await share.sharing(as: device.device).approveMember(name, fingerprint: words)
-            try output.printer.done(
-                report, ["\(report.device) may share and comment in zone \(report.zone) from version \(report.version) on: \(report.fingerprint)"])
-        }
-    }
-}
-
-/// `snapsync share dismiss`: nothing that a device shares or says from then on counts.
-struct ShareDismissCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "dismiss",
-        abstract: "End a device's membership of a signed zone; what it has shared is kept.",
-        discussion: """
-            Later projects, changes and comments of the device are refused. Run this on a member. You cannot dismiss the last member.
-
-            EXAMPLE
-              snapsync share dismiss ben --cloud /mnt/share/cloud
-            """)
-
-    @Argument(help: "The member's name, as share members prints it.")
-    var name: String
-    @OptionGroup var share: ShareOptions
-    @OptionGroup var device: ShareDeviceOptions
-    @OptionGroup var output: OutputOptions
-
-    func run() async throws {
-        try await output.printer.run(.announce) {
-            let report = try await share.sharing(as: device.device).removeMember(name)
-            try output.printer.done(report, ["\(report.device) may not share or comment in zone \(report.zone) any more, from version \(report.version) on"])
-        }
-    }
-}
-
 /// `snapsync share remove`: removes a project with its items and comments.
 struct ShareRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -306,9 +224,10 @@ struct ShareRemoveCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await output.printer.run(.announce) {
-            let removal = try await share.sharing(as: device.device).remove(project.project)
-            let report = ShareRemoveReport(project: project.project, zone: share.zone, items: removal.itemCount, comments: removal.commentCount)
-            try output.printer.done(report, ["removed \(project.project): \(ShareFormat.items(report.items)), \(ShareFormat.comments(report.comments))"])
+            let comments = try await share.sharing(as: device.device).remove(project.project)
+            try output.printer.done(
+                ShareRemoveReport(project: project.project, zone: share.zone, comments: comments),
+                ["removed \(project.project) and \(Format.count(comments, "comment"))"])
         }
     }
 }

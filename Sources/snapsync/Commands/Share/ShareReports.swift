@@ -8,7 +8,7 @@ struct SharePublishReport: Encodable {
     let owner: String
     let device: String
     let zone: String
-    let outcome: String
+    let outcome: SharePublication
     let items: Int
 }
 
@@ -64,7 +64,6 @@ struct ShareShowReport: Encodable {
 struct ShareRemoveReport: Encodable {
     let project: String
     let zone: String
-    let items: Int
     let comments: Int
 }
 
@@ -94,6 +93,4 @@ enum ShareFormat {
     }
 
     static func items(_ count: Int) -> String { Format.count(count, "item") }
-
-    static func comments(_ count: Int) -> String { Format.count(count, "comment") }
 }

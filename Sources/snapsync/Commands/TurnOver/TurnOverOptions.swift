@@ -11,17 +11,15 @@ struct TurnOverOptions: ParsableArguments {
     var pruneOld = false
     @Flag(name: .long, help: "Show what would happen, and change nothing.")
     var dryRun = false
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: EngineArguments
 
     func run(_ wanted: TurnOverRequest) async throws {
-        let engine = try database.prepare(output)
-        try await output.printer.run {
+        try await options.run { engine, _ in
             var request = wanted
             request.zone = zone
             request.removesEarlier = pruneOld
             request.isDryRun = dryRun
-            let printer = output.printer
+            let printer = options.printer
             // The recovery code is printed as soon as it exists, because it is shown only once, even if a later step fails.
             let report = try await engine.turnOver(
                 request, showsCode: { code in if !printer.isJSON { try? printer.print(code.words, RecoveryWords.lines(code.words)) } })

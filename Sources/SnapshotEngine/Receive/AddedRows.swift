@@ -3,11 +3,11 @@ import SnapshotFormat
 import SnapshotModel
 import StrictText
 
-/// Puts rows that were kept beside the database back into their table: those that it lacks, and those that are later than its own.
+/// Adds the rows of a file to their table: those that it lacks, and those that are later than its own.
 ///
 /// A row that does not fit beside the table's rows is left out. Where a later row of the file has no value, the table keeps its own: the file may be
 /// older than the column. The changes count as this device's own edits.
-final class KeptRows: EntitySink {
+final class AddedRows: EntitySink {
     private let schema: DatasetSchema
     private let transaction: LocalTransaction
     private let applier: EntityApplier
