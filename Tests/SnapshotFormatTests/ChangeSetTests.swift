@@ -34,6 +34,25 @@ import Testing
         return MemberEntry(offset: 0, length: bytes.count, rawLength: rawLength, sha256: hash, rawSHA256: hash)
     }
 
+    /// Neither asset is written with a tail that every device would refuse.
+    @Test(arguments: [Instant(microseconds: Int64.min + 1), Asset.timestamp.advanced(byMicroseconds: 1)])
+    func whatNoDeviceCouldReadIsNotWritten(at: Instant) throws {
+        let schema = try Samples.everyKind(key: .integer)
+        var builder = SnapshotTailBuilder()
+        builder.addDeletion(of: .integer(1), at: at)
+        let tail = builder
+        let encoder = ChangeEncoder(schema: schema, syncTimestamp: Asset.timestamp, after: "00000000000000000001-0a0b0c0d")
+        let assembly = try SnapshotAssembly(schema: schema, syncTimestamp: Asset.timestamp, blockEntities: 6) { _ in }
+        for end in [{ _ = try encoder.end(tail) }, { _ = try assembly.end(tail) }] as [() throws -> Void] {
+            do {
+                try end()
+                Issue.record("a tail with \(at) was written")
+            } catch let error as FormatError {
+                #expect(error.code == .badRow && error.place.contains("tail"), "\(error)")
+            }
+        }
+    }
+
     @Test(arguments: [ColumnShape.text, .integer], 1...8) func randomChangesComeBackAsTheyWere(key: ColumnShape, seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let schema = try Samples.everyKind(key: key)

@@ -149,4 +149,29 @@ import Testing
         try scene.succeed("undo --db laptop.db")
         #expect(try scene.contents("laptop.db") == before)
     }
+
+    /// An edit needs a parent that only the missing version had, and no version says when that was deleted. Every device can read what is published then.
+    @Test func aParentThatOnlyTheMissingVersionHadIsPublishedAgain() throws {
+        let scene = try Scene.pair(
+            "CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL); CREATE TABLE c(id TEXT PRIMARY KEY NOT NULL, p TEXT NOT NULL REFERENCES p(id)); INSERT INTO p VALUES('p1')"
+        )
+        let version = try #require(try scene.versions().first)
+        try scene.scratch.copy(scene.scratch.path("cloud"), to: "backup")
+        try scene.database("a.db").run("INSERT INTO p VALUES('p2')")
+        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.database("b.db").run("INSERT INTO c VALUES('c2', 'p2')")
+        try FileManager.default.removeItem(atPath: scene.scratch.path("cloud"))
+        try scene.scratch.copy(scene.scratch.path("backup"), to: "cloud")
+        for line in [
+            "import --accept-rollback \(version) --db b.db", "sync --db b.db", "import --accept-rollback \(version + 1) --db a.db", "sync --db a.db",
+            "init --db n.db --cloud cloud --role reader --device n --create", "sync --db n.db",
+        ] {
+            let run = try scene.run(line)
+            #expect(run.status == 0, "\(line): \(run.errorText)")
+        }
+        for name in ["a", "b", "n"] {
+            #expect(try scene.database("\(name).db").run("SELECT id FROM p ORDER BY id; SELECT * FROM c") == "p1\np2\nc2|p2\n")
+            try scene.succeed("verify --local --db \(name).db")
+        }
+    }
 }

@@ -112,14 +112,15 @@ package struct Edit: Hashable, Sendable {
     /// Whether the device inserted the row: it had not seen any row under the key.
     package var inserts: Bool { if case .row = base { false } else { true } }
 
-    /// A parent that a child needs: an edit of all of its columns, 1 us after the deletion.
+    /// A parent that a child needs: an edit of all of its columns, 1 us after the deletion. If no version says that the row was deleted, its deletion is
+    /// older than every instant.
     ///
     /// - Parameters:
     ///   - own: the row as the device had it.
     ///   - there: what the version has in its place.
     ///   - orphan: the position of the column that marks a row that stays for its children; nil if the dataset has none.
     static func restoring(_ own: VersionRow, over there: VersionEntry?, horizon: Instant, orphan: Int?) -> Edit {
-        let at = (there?.at ?? horizon).advanced(byMicroseconds: 1)
+        let at = max(there?.at ?? horizon, .earliest).advanced(byMicroseconds: 1)
         var values = own.values
         if let orphan { values[orphan] = .integer(1) }
         return Edit(

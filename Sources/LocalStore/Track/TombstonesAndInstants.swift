@@ -552,6 +552,6 @@ private final class InstantCursor {
         let row = max(instants.row ?? own ?? .earliest, .earliest)
         return RowInstants(
             row: row == max(own ?? .earliest, .earliest) ? nil : row, born: instants.born.flatMap { $0 == row || $0 == .distantPast ? nil : $0 },
-            columns: instants.columns.filter { names.contains($0.key) })
+            columns: instants.columns.filter { names.contains($0.key) }.mapValues { max($0, .earliest) })
     }
 }

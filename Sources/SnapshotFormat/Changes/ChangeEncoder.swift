@@ -15,6 +15,7 @@ package final class ChangeEncoder: EntitySink {
     package private(set) var count = 0
     /// The columns of the next entity that changed, by their positions; nil if it is written whole.
     package var changed: Set<Int>?
+    private let tailForm: SnapshotTail.Form
     private let plan: SchemaPlan
     private let entities: EntityEncoder
     private let partial: EntityEncoder
@@ -26,6 +27,7 @@ package final class ChangeEncoder: EntitySink {
     ///
     /// - Parameter after: the name of the asset that the version before ends with.
     package init(schema: DatasetSchema, syncTimestamp: Instant, after: String) {
+        tailForm = SnapshotTail.Form(schema, columns: nil, at: syncTimestamp)
         plan = SchemaPlan(schema)
         entities = EntityEncoder(plan)
         partial = EntityEncoder(SchemaPlan(schema.partial))
@@ -76,9 +78,9 @@ package final class ChangeEncoder: EntitySink {
 
     /// Completes the JSON with the commit's tombstones and instants, and returns it.
     ///
-    /// - Throws: ``FormatError`` with `.tooLarge`.
+    /// - Throws: ``FormatError`` with `.tooLarge`, or `.badRow` if no device could read the tail.
     package func end(_ tail: SnapshotTailBuilder) throws -> ByteBuffer {
-        try tail.text().withBytes { text.append($0) }
+        try tail.text(readAs: tailForm).withBytes { text.append($0) }
         guard text.count <= FormatLimits.changeRawBytes else {
             throw FormatError(
                 .tooLarge, at: plan.schema.name, "the changes are more than \(FormatLimits.changeRawBytes >> 20) MiB of JSON", hint: "write a snapshot asset")

@@ -13,6 +13,7 @@ package final class SnapshotAssembly: @unchecked Sendable {
     // SAFETY (of @unchecked Sendable): the owner uses it on one thread at a time.
 
     private let schema: DatasetSchema
+    private let syncTimestamp: Instant
     private let blockEntities: Int
     private let compressor: MemberCompressor
     private let write: (UnsafeRawBufferPointer) throws -> Void
@@ -33,6 +34,7 @@ package final class SnapshotAssembly: @unchecked Sendable {
         write: @escaping (UnsafeRawBufferPointer) throws -> Void
     ) throws {
         self.schema = schema
+        self.syncTimestamp = syncTimestamp
         self.blockEntities = blockEntities
         self.write = write
         compressor = MemberCompressor(boxes: boxes)
@@ -75,11 +77,11 @@ package final class SnapshotAssembly: @unchecked Sendable {
 
     /// Writes the tail (by default one without tombstones and instants) and returns the index.
     ///
-    /// - Throws: ``FormatError`` with `.tooLarge`; what `write` throws.
+    /// - Throws: ``FormatError`` with `.tooLarge`, or `.badRow` if no device could read the tail; what `write` throws.
     package func end(_ tail: SnapshotTailBuilder = SnapshotTailBuilder()) throws -> SnapshotIndex {
         try requireOpen()
         isEnded = true
-        let member = try tail.text().withBytes { try compressor.compress($0) }
+        let member = try tail.text(readAs: .init(schema, columns: schema.columns, at: syncTimestamp)).withBytes { try compressor.compress($0) }
         let tail = member.entry.moved(to: byteCount)
         try write(member.bytes)
         byteCount += tail.length

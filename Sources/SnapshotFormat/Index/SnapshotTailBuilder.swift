@@ -100,6 +100,21 @@ package struct SnapshotTailBuilder {
         return buffer
     }
 
+    /// The tail's text, once it has been read as every other device will read it: a version that no device can read would stop all of them.
+    ///
+    /// - Throws: ``FormatError`` with `.tooLarge`, or with `.badRow` if a reader would refuse the tail.
+    func text(readAs form: SnapshotTail.Form) throws -> ByteBuffer {
+        let text = try text()
+        do {
+            _ = try text.withBytes { try SnapshotTail.read($0, form) }
+        } catch let error as FormatError {
+            throw FormatError(
+                .badRow, at: "dataset \(form.schema.name), \(error.place)", "no device could read what the version would say of its rows: \(error.reason)",
+                hint: "run snapsync verify --local; if that finds nothing, keep a copy of the database, then: snapsync detach, and snapsync init …")
+        }
+        return text
+    }
+
     private static func begin(_ label: StaticString, _ key: EntityKey, _ list: inout [UInt8]) {
         list += (list.isEmpty ? "{\"\(label)\":" : ",{\"\(label)\":").utf8
         add(key, to: &list)
